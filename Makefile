@@ -1,0 +1,43 @@
+# Everything a newcomer or CI types. Needs git, make and Python 3.11 or newer (PYTHON=python3.12 picks another).
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench format clean
+
+help:
+	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
+	@echo "make test    lint and run every test, compiled and with the compiler switched off"
+	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
+	@echo "make lint    ruff and mypy"
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --editable '.[test,lint]'
+	@touch $@
+
+$(VENV)/bench: $(VENV)/installed
+	$(RUN) -m pip install --quiet '.[bench]'
+	@touch $@
+
+demo: $(VENV)/installed
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
+
+test: lint
+	$(RUN) -m pytest
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -m "not slow" -p no:cacheprovider
+
+lint: $(VENV)/installed
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/installed
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+bench: $(VENV)/bench
+	$(RUN) -m benchmarks $(BENCH)
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,108 @@
+"""Two decorators for every hot loop, and a compile cache that is never older than the source.
+
+numba keys its cache by the file a function stands in, so an edit of an *imported* file would go
+unseen. Here the key is one hash over every file of this folder: any edit makes a new cache.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import config, njit
+from numba.core.caching import CacheImpl, _CacheLocator
+from numba.extending import overload
+
+from linsep.paths import cache_folder
+
+HERE = Path(__file__).resolve().parent
+# Sums may be reordered for SIMD, but NaN and infinity keep their meaning: the walks rely on
+# them to notice bad rows.
+ARITHMETIC = {"reassoc", "contract", "nsz", "arcp"}
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": ARITHMETIC}
+
+
+def source_hash(folder: Path = HERE) -> str:
+    """Hash over the names and contents of every Python file in ``folder``."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _writable_cache() -> Path | None:
+    """The folder for compiled code of exactly this source, or None where nothing can be written."""
+    folder = cache_folder() / "compiled" / source_hash()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return folder
+
+
+CACHE = _writable_cache()
+
+
+class _WholePackageLocator(_CacheLocator):
+    """Finds the cache of functions in this folder by the hash of the whole folder."""
+
+    def __init__(self, py_func: Callable, py_file: str):
+        self._name = f"{Path(py_file).stem}-{py_func.__code__.co_firstlineno}"
+
+    def get_cache_path(self) -> str:
+        return str(CACHE)
+
+    def get_source_stamp(self) -> str:
+        assert CACHE is not None
+        return CACHE.name
+
+    def get_disambiguator(self) -> str:
+        return self._name
+
+    @classmethod
+    def from_function(cls, py_func: Callable, py_file: str) -> "_WholePackageLocator | None":
+        inside = CACHE is not None and Path(py_file).resolve().parent == HERE
+        return cls(py_func, py_file) if inside else None
+
+
+CacheImpl._locator_classes.insert(0, _WholePackageLocator)
+
+
+def compiled(function: Callable) -> Any:
+    """Compile a loop: no GIL, cached on disk, sums free to use SIMD."""
+    return njit(cache=CACHE is not None, **OPTIONS)(function)
+
+
+def generic(argument: int) -> Callable[[Callable], Any]:
+    """Make a function whose body is chosen by the NamedTuple class of one positional argument.
+
+    Compiled, the choice is made while compiling and the body is inlined, so it costs nothing;
+    with the compiler switched off it is an ordinary look-up. Bodies are added with
+    ``@name.when(Class)`` and must have the argument names of the function itself.
+    """
+
+    def make(declared: Callable) -> Any:
+        bodies: dict[type, Callable] = {}
+
+        def choose(*args: Any) -> Callable | None:
+            return bodies.get(getattr(args[argument], "instance_class", type(None)))
+
+        def call(*args: Any) -> Any:
+            return bodies[type(args[argument])](*args)
+
+        def when(*classes: type) -> Callable[[Callable], Callable]:
+            def add(body: Callable) -> Callable:
+                bodies.update(dict.fromkeys(classes, body))
+                return body
+
+            return add
+
+        call.__name__, call.__doc__ = declared.__name__, declared.__doc__
+        call.when = when  # type: ignore[attr-defined]
+        if not config.DISABLE_JIT:
+            overload(call, inline="always", strict=False, jit_options=OPTIONS)(choose)
+        return call
+
+    return make

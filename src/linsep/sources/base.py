@@ -1,0 +1,70 @@
+"""What a source is: something that yields batches of rows again and again, in the same order."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+
+class Batch(NamedTuple):
+    """Rows in memory, in file order.
+
+    Attributes
+    ----------
+    X : C-contiguous float array or csr_matrix of shape (rows, features)
+        Its width is the number of features seen so far and never shrinks from batch to batch.
+    y : array of shape (rows,) or None
+        Labels as they stand in the data: floats, ints, bools or strings. None when the file has
+        no label column (only when predicting).
+    first : int
+        How many rows of the source come before this batch.
+    """
+
+    X: np.ndarray | sp.csr_matrix
+    y: np.ndarray | None
+    first: int
+
+
+class Source(ABC):
+    """Batches again and again from arrays, a file, or several files.
+
+    Every call of :meth:`batches` starts at the first row and yields the same rows in the same
+    order. A source holds no data between calls beyond one batch and what it learnt about columns.
+    """
+
+    #: what people call this source in messages: a path, a glob, "arrays"
+    name: str
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows from the first to the last; raises DataError where they are unusable."""
+
+    @abstractmethod
+    def where(self, row: int) -> str:
+        """Where the row with this number (0-based, over the whole source) stands, for messages.
+
+        May read the file again: it is only called when something is wrong.
+        """
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns of X seen so far; None when the format has no names."""
+        return None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk, for progress; None when unknown."""
+        return None
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far in the running call of :meth:`batches`."""
+        return 0
+
+    @abstractmethod
+    def recipe(self) -> dict[str, Any]:
+        """How raw rows became features, as plain JSON: stored with a model, given back to
+        :func:`linsep.sources.open_source` so that new files are read the same way.
+        """
