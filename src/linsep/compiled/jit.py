@@ -5,6 +5,7 @@ unseen. Here the key is one hash over every file of this folder: any edit makes 
 """
 
 import hashlib
+import inspect
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +18,12 @@ from numba.extending import overload
 from linsep.paths import cache_folder
 
 HERE = Path(__file__).resolve().parent
-# Sums may be reordered for SIMD, but NaN and infinity keep their meaning: the walks rely on
-# them to notice bad rows.
-ARITHMETIC = {"reassoc", "contract", "nsz", "arcp"}
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": ARITHMETIC}
+# NaN and infinity keep their meaning, because the walks notice bad rows by them. Sums may be
+# reordered where SIMD gains by it; sums over scattered weights lose, gathers being slow.
+STRICT = {"contract", "nsz"}
+REORDERED = STRICT | {"reassoc", "arcp"}
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": STRICT}
+INLINED = OPTIONS | {"forceinline": True}
 
 
 def source_hash(folder: Path = HERE) -> str:
@@ -78,23 +81,27 @@ def compiled(function: Callable) -> Any:
 def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function whose body is chosen by the NamedTuple class of one positional argument.
 
-    Compiled, the choice is made while compiling and the body is inlined, so it costs nothing;
-    with the compiler switched off it is an ordinary look-up. Bodies are added with
-    ``@name.when(Class)`` and must have the argument names of the function itself.
+    Compiled, the choice is made while compiling and the body is inlined; with the compiler
+    switched off it is an ordinary look-up. Bodies are added with ``@name.when(Class)``.
     """
 
     def make(declared: Callable) -> Any:
         bodies: dict[type, Callable] = {}
-
-        def choose(*args: Any) -> Callable | None:
-            return bodies.get(getattr(args[argument], "instance_class", type(None)))
+        names = ", ".join(inspect.signature(declared).parameters)
 
         def call(*args: Any) -> Any:
             return bodies[type(args[argument])](*args)
 
-        def when(*classes: type) -> Callable[[Callable], Callable]:
+        def choose(*args: Any) -> Callable | None:
+            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
+            # numba wants a function with these very argument names, which only eval can make.
+            return body and eval(f"lambda {names}: body({names})", {"body": body})  # noqa: PLW0123
+
+        def when(kind: type, reorder: bool = True) -> Callable[[Callable], Callable]:
+            flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
+
             def add(body: Callable) -> Callable:
-                bodies.update(dict.fromkeys(classes, body))
+                bodies[kind] = njit(**flags)(body)
                 return body
 
             return add
@@ -102,7 +109,7 @@ def generic(argument: int) -> Callable[[Callable], Any]:
         call.__name__, call.__doc__ = declared.__name__, declared.__doc__
         call.when = when  # type: ignore[attr-defined]
         if not config.DISABLE_JIT:
-            overload(call, inline="always", strict=False, jit_options=OPTIONS)(choose)
+            overload(call, strict=False, jit_options=INLINED)(choose)
         return call
 
     return make

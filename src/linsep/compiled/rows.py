@@ -1,0 +1,187 @@
+"""Rows in memory, dense or sparse, and the few things a learner does with one row.
+
+Everything else is written once, in terms of these. The last weight belongs to the constant
+feature ``bias`` (1 with an intercept, 0 without): learning an intercept is learning one more
+weight, so no rule needs to know about it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.jit import generic
+from linsep.compiled.memory import borrow, prefetch
+from linsep.compiled.weights import nudge
+
+# Unsigned indices spare the check for negative ones, which costs more than the load itself.
+U = np.uint64
+
+
+class Dense(NamedTuple):
+    """Rows of a C-contiguous array of shape (rows, features), float32 or float64."""
+
+    values: np.ndarray
+
+
+class Csr(NamedTuple):
+    """Rows in compressed form: row i has ``values[starts[i]:starts[i+1]]`` at those ``columns``."""
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+
+def as_rows(X: Any) -> Dense | Csr:
+    """See an array or a CSR matrix as rows, without a copy."""
+    return Csr(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
+
+
+@generic(0)
+def borrowed(rows):
+    """The same rows with nothing to count; see :func:`linsep.compiled.memory.borrow`."""
+
+
+@borrowed.when(Dense)
+def _dense_borrowed(rows):
+    return Dense(borrow(rows.values))
+
+
+@borrowed.when(Csr)
+def _sparse_borrowed(rows):
+    return Csr(borrow(rows.values), borrow(rows.columns), borrow(rows.starts))
+
+
+@generic(0)
+def dot(rows, i, w):
+    """<w, x> of row i for one weight vector, the intercept left out."""
+
+
+@dot.when(Dense)
+def _dense_dot(rows, i, w):
+    total = 0.0
+    for j in range(U(rows.values.shape[1])):
+        total += w[j] * rows.values[i, j]
+    return total
+
+
+@dot.when(Csr, reorder=False)
+def _sparse_dot(rows, i, w):
+    # Four sums run side by side: one alone would wait for its last addition at every value.
+    values, columns = rows.values, rows.columns
+    begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
+    fours = begin + ((end - begin) & ~U(3))
+    a = b = c = d = 0.0
+    for j in range(begin, fours, U(4)):
+        a += w[U(columns[j])] * values[j]
+        b += w[U(columns[j + U(1)])] * values[j + U(1)]
+        c += w[U(columns[j + U(2)])] * values[j + U(2)]
+        d += w[U(columns[j + U(3)])] * values[j + U(3)]
+    for j in range(fours, end):
+        a += w[U(columns[j])] * values[j]
+    return (a + b) + (c + d)
+
+
+@generic(0)
+def dots(rows, i, W, scores):
+    """<w, x> of row i for every column of W (their number a multiple of 8), into ``scores``."""
+
+
+@dots.when(Dense)
+def _dense_dots(rows, i, W, scores):
+    # Eight columns at a time stay in registers while the row goes by.
+    for k in range(U(0), U(W.shape[1]), U(8)):
+        a = b = c = d = e = f = g = h = 0.0
+        for j in range(U(rows.values.shape[1])):
+            x = rows.values[i, j]
+            a += x * W[j, k]
+            b += x * W[j, k + U(1)]
+            c += x * W[j, k + U(2)]
+            d += x * W[j, k + U(3)]
+            e += x * W[j, k + U(4)]
+            f += x * W[j, k + U(5)]
+            g += x * W[j, k + U(6)]
+            h += x * W[j, k + U(7)]
+        scores[k], scores[k + U(1)], scores[k + U(2)], scores[k + U(3)] = a, b, c, d
+        scores[k + U(4)], scores[k + U(5)], scores[k + U(6)], scores[k + U(7)] = e, f, g, h
+
+
+@dots.when(Csr, reorder=False)
+def _sparse_dots(rows, i, W, scores):
+    begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
+    for k in range(U(0), U(W.shape[1]), U(8)):
+        a = b = c = d = e = f = g = h = 0.0
+        for at in range(begin, end):
+            x, j = rows.values[at], U(rows.columns[at])
+            a += x * W[j, k]
+            b += x * W[j, k + U(1)]
+            c += x * W[j, k + U(2)]
+            d += x * W[j, k + U(3)]
+            e += x * W[j, k + U(4)]
+            f += x * W[j, k + U(5)]
+            g += x * W[j, k + U(6)]
+            h += x * W[j, k + U(7)]
+        scores[k], scores[k + U(1)], scores[k + U(2)], scores[k + U(3)] = a, b, c, d
+        scores[k + U(4)], scores[k + U(5)], scores[k + U(6)], scores[k + U(7)] = e, f, g, h
+
+
+@generic(0)
+def dots_at(rows, i, W, chosen, scores):
+    """<w, x> of row i for the columns of W listed in ``chosen``, into ``scores``."""
+
+
+@dots_at.when(Dense)
+def _dense_dots_at(rows, i, W, chosen, scores):
+    scores[: chosen.size] = 0.0
+    for j in range(U(rows.values.shape[1])):
+        x = rows.values[i, j]
+        for q in range(U(chosen.size)):
+            scores[q] += x * W[j, U(chosen[q])]
+
+
+@dots_at.when(Csr)
+def _sparse_dots_at(rows, i, W, chosen, scores):
+    scores[: chosen.size] = 0.0
+    for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
+        x, j = rows.values[at], U(rows.columns[at])
+        for q in range(U(chosen.size)):
+            scores[q] += x * W[j, U(chosen[q])]
+
+
+@generic(0)
+def add(rows, i, weights, amount):
+    """Weights += amount * z, where z is row i with its constant feature."""
+
+
+@add.when(Dense)
+def _dense_add(rows, i, weights, amount):
+    for j in range(U(rows.values.shape[1])):
+        nudge(weights, j, amount * rows.values[i, j])
+    nudge(weights, U(weights.w.shape[0] - 1), amount * weights.bias)
+
+
+@add.when(Csr)
+def _sparse_add(rows, i, weights, amount):
+    for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
+        nudge(weights, U(rows.columns[at]), amount * rows.values[at])
+    nudge(weights, U(weights.w.shape[0] - 1), amount * weights.bias)
+
+
+@generic(0)
+def ahead(rows, i):
+    """Ask the memory for row i, which comes up soon; changes nothing."""
+
+
+@ahead.when(Dense)
+def _dense_ahead(rows, i):
+    for j in range(U(0), U(rows.values.shape[1]), U(64 // rows.values.itemsize)):
+        prefetch(rows.values, i * U(rows.values.shape[1]) + j)
+
+
+@ahead.when(Csr)
+def _sparse_ahead(rows, i):
+    begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
+    for at in range(begin, end, U(64 // rows.values.itemsize)):
+        prefetch(rows.values, at)
+    for at in range(begin, end, U(64 // rows.columns.itemsize)):
+        prefetch(rows.columns, at)

@@ -1,0 +1,161 @@
+"""How a binary rule learns two classes or several: one example, its class, all that it changes.
+
+``tally`` counts mistakes (tests that asked for an update), updates, and errors (rows whose
+predicted class, before learning, was not theirs).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.compiled.jit import compiled, generic
+from linsep.compiled.rows import U, dot, dots, dots_at
+from linsep.compiled.steps import step
+from linsep.compiled.weights import Column, Pair, Vector
+
+MISTAKES, UPDATES, ERRORS = 0, 1, 2
+
+
+class Binary(NamedTuple):
+    """Two classes, one weight vector; a zero score is a mistake, predicted as class ``tie``."""
+
+    tie: int
+
+
+class OneVsRest(NamedTuple):
+    """One machine a class, each against all others; ``scores`` is room for their scores."""
+
+    classes: int
+    scores: np.ndarray
+
+
+class OneVsOne(NamedTuple):
+    """One machine a pair of classes, the larger class is its +1.
+
+    ``machines`` and ``sides`` have shape (classes, classes - 1): the machines class c takes part
+    in and its side there. With ``whole`` every machine is scored, to count prediction errors.
+    """
+
+    classes: int
+    machines: np.ndarray
+    sides: np.ndarray
+    whole: bool
+    scores: np.ndarray
+    votes: np.ndarray
+
+
+class Native(NamedTuple):
+    """One weight column a class, predicted by the highest score, ties by the lowest class."""
+
+    classes: int
+    scores: np.ndarray
+
+
+@compiled
+def most_wins(classes, scores, votes):
+    """The class that wins most of its matches, ties by summed score, then by lowest class.
+
+    ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second.
+    ``votes`` is room of shape (2, classes) and holds wins and summed scores afterwards.
+    """
+    votes[:] = 0.0
+    machine = 0
+    for a in range(classes):
+        for b in range(a + 1, classes):
+            score = scores[machine]
+            votes[0, b if score > 0.0 else a] += 1.0
+            votes[1, b] += score
+            votes[1, a] -= score
+            machine += 1
+    best = 0
+    for k in range(1, classes):
+        more = votes[0, k] > votes[0, best]
+        if more or (votes[0, k] == votes[0, best] and votes[1, k] > votes[1, best]):
+            best = k
+    return best
+
+
+@generic(0)
+def learn(scheme, rule, W, bias, rows, i, code, importance, tally):
+    """Learn from row i of class ``code``; returns False where a score is not a finite number."""
+
+
+@learn.when(Binary)
+def _binary(scheme, rule, W, bias, rows, i, code, importance, tally):
+    score = dot(rows, i, W) + W[W.shape[0] - 1] * bias
+    if not np.isfinite(score):
+        return False
+    y = 1.0 if code == 1 else -1.0
+    wrong = y * score <= 0.0
+    if wrong:
+        tally[MISTAKES] += 1
+        if score != 0.0 or code != scheme.tie:
+            tally[ERRORS] += 1
+    if step(rule, Vector(W, bias), rows, i, y, score, wrong, importance):
+        tally[UPDATES] += 1
+    return True
+
+
+@learn.when(OneVsRest)
+def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance, tally):
+    scores, last = scheme.scores, W.shape[0] - 1
+    dots(rows, i, W, scores)
+    best = 0
+    for k in range(scheme.classes):
+        scores[k] += W[last, k] * bias
+        if not np.isfinite(scores[k]):
+            return False
+        if scores[k] > scores[best]:
+            best = k
+    tally[ERRORS] += best != code
+    for k in range(scheme.classes):
+        y = 1.0 if k == code else -1.0
+        wrong = y * scores[k] <= 0.0
+        tally[MISTAKES] += wrong
+        if step(rule, Column(W, k, bias), rows, i, y, scores[k], wrong, importance):
+            tally[UPDATES] += 1
+    return True
+
+
+@learn.when(OneVsOne)
+def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance, tally):
+    scores, last = scheme.scores, W.shape[0] - 1
+    if scheme.whole:
+        dots(rows, i, W, scores)
+        for k in range(scores.size):
+            scores[k] += W[last, k] * bias
+        tally[ERRORS] += most_wins(scheme.classes, scores, scheme.votes) != code
+    machines = scheme.machines[code]
+    dots_at(rows, i, W, machines, scores)
+    for q in range(machines.size):
+        k, y = machines[q], scheme.sides[code, q]
+        score = scores[q] + W[last, k] * bias
+        if not np.isfinite(score):
+            return False
+        wrong = y * score <= 0.0
+        tally[MISTAKES] += wrong
+        if step(rule, Column(W, k, bias), rows, i, y, score, wrong, importance):
+            tally[UPDATES] += 1
+    return True
+
+
+@learn.when(Native)
+def _native(scheme, rule, W, bias, rows, i, code, importance, tally):
+    scores, last = scheme.scores, W.shape[0] - 1
+    dots(rows, i, W, scores)
+    best, rival = 0, -1
+    for k in range(scheme.classes):
+        scores[k] += W[last, k] * bias
+        if not np.isfinite(scores[k]):
+            return False
+        if scores[k] > scores[best]:
+            best = k
+        if k != code and (rival < 0 or scores[k] > scores[rival]):
+            rival = k
+    wrong = best != code
+    tally[MISTAKES] += wrong
+    tally[ERRORS] += wrong
+    gap = scores[code] - scores[rival]
+    if step(rule, Pair(W, U(code), U(rival), bias), rows, i, 1.0, gap, wrong, importance):
+        tally[UPDATES] += 1
+    return True

@@ -1,0 +1,100 @@
+"""What a run is fed: passes over rows, whatever they are stored in."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from linsep.compiled.rows import Csr, Dense, as_rows
+from linsep.engine.order import hold_out, shuffled
+
+NO_IMPORTANCE = np.empty(0)
+
+
+class Visit(NamedTuple):
+    """Rows to walk: where they are, what they are, in which order.
+
+    ``order`` lists row numbers within ``rows``; the others are left out of this walk. ``first``
+    is the number of the first row within the whole, None where rows were drawn from all over.
+    """
+
+    rows: Dense | Csr
+    codes: np.ndarray
+    importance: np.ndarray
+    order: np.ndarray
+    n_features: int
+    first: int | None
+
+
+class Feed(Protocol):
+    """Passes over the rows of one data set."""
+
+    def visits(self, pass_number: int) -> Iterator[Visit]:
+        """The rows to learn from, in the order of that pass."""
+        ...
+
+    def held_out(self) -> Iterator[Visit]:
+        """The rows kept from learning, in given order."""
+        ...
+
+    def learnt(self) -> Iterator[Visit] | None:
+        """The rows learnt from, in given order; None when they would have to be parsed again."""
+        ...
+
+
+class HoldOut:
+    """Draws the held-out rows, the same whether rows come at once or in batches."""
+
+    def __init__(self, fraction: float, n_classes: int, seed: int):
+        self.fraction = fraction
+        self.start = np.random.default_rng([seed, n_classes]).random(n_classes)
+        self.seen = np.zeros(n_classes, dtype=np.int64)
+
+    def draw(self, codes: np.ndarray) -> np.ndarray:
+        """Mask of the held-out rows among the next rows."""
+        return hold_out(codes, self.fraction, self.start, self.seen)
+
+
+class ArrayFeed:
+    """Passes over rows in memory.
+
+    Parameters
+    ----------
+    X : C-contiguous array or CSR matrix, float32 or float64, not copied
+    codes : int32 class of each row
+    importance : float64 weight of each row or empty; rows of weight 0 are never visited
+    seed, shuffle : passes after the first are shuffled if asked to
+    hold_out : who draws the held-out rows, or None to learn from all
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: np.ndarray,
+        importance: np.ndarray,
+        seed: int,
+        shuffle: bool,
+        hold_out: HoldOut | None = None,
+    ):
+        self.rows, self.codes, self.importance = as_rows(X), codes, importance
+        self.n_features, self.seed, self.shuffle = X.shape[1], seed, shuffle
+        held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
+        counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
+        self._held_out, self._given = np.flatnonzero(held & counted), np.flatnonzero(counted & ~held)
+        self._all = self._given.size == codes.size
+        self._learnable = counted & ~held
+
+    def _visit(self, order: np.ndarray) -> Iterator[Visit]:
+        yield Visit(self.rows, self.codes, self.importance, order, self.n_features, 0)
+
+    def visits(self, pass_number: int) -> Iterator[Visit]:
+        if not (self.shuffle and pass_number):
+            return self._visit(self._given)
+        order = shuffled(self.codes.size, self.seed, pass_number)
+        return self._visit(order if self._all else order[self._learnable[order]])
+
+    def held_out(self) -> Iterator[Visit]:
+        return self._visit(self._held_out)
+
+    def learnt(self) -> Iterator[Visit]:
+        return self._visit(self._given)

@@ -1,0 +1,25 @@
+"""Why a run ended, with a sentence for people."""
+
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    """Why passes ended; compares equal to its name, e.g. ``"converged"``."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    EARLY_STOP = "early_stop"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in one sentence."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    StopReason.CONVERGED: "a whole pass made no mistake: the weights separate the rows",
+    StopReason.MAX_ITER: "max_iter passes were made and the last still had mistakes",
+    StopReason.EARLY_STOP: "the held-out rows were predicted no better for several passes",
+    StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
+}
