@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """``$LINSEP_CACHE_DIR``, else the user's cache folder of this platform. It may not exist yet."""
+    """``$LINSEP_CACHE_DIR``, else the platform's cache folder of the user; it may not exist yet."""
     if chosen := os.environ.get("LINSEP_CACHE_DIR"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":

@@ -18,12 +18,15 @@ from numba.extending import overload
 from linsep.paths import cache_folder
 
 HERE = Path(__file__).resolve().parent
-# NaN and infinity keep their meaning, because the walks notice bad rows by them. Sums may be
-# reordered where SIMD gains by it; sums over scattered weights lose, gathers being slow.
+# NaN and infinity must keep their meaning, because the walks notice bad rows by them: where sums
+# may be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product,
+# which gains SIMD by it, is reordered; sums over scattered weights would lose, gathers being slow.
 STRICT = {"contract", "nsz"}
 REORDERED = STRICT | {"reassoc", "arcp"}
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": STRICT}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": STRICT}
 INLINED = OPTIONS | {"forceinline": True}
+# Reading a number must give the very bits Python gives: nothing fused, -0.0 kept.
+EXACT = OPTIONS | {"fastmath": False}
 
 
 def source_hash(folder: Path = HERE) -> str:
@@ -46,6 +49,8 @@ def _writable_cache() -> Path | None:
 
 
 CACHE = _writable_cache()
+# False under NUMBA_DISABLE_JIT=1, where every loop runs as the plain Python it is written in.
+COMPILING = not getattr(config, "DISABLE_JIT", 0)
 
 
 class _WholePackageLocator(_CacheLocator):
@@ -78,6 +83,11 @@ def compiled(function: Callable) -> Any:
     return njit(cache=CACHE is not None, **OPTIONS)(function)
 
 
+def exact(function: Callable) -> Any:
+    """Compile a loop as :func:`compiled` does, but with every float operation as it is written."""
+    return njit(cache=CACHE is not None, **EXACT)(function)
+
+
 def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function whose body is chosen by the NamedTuple class of one positional argument.
 
@@ -95,9 +105,9 @@ def generic(argument: int) -> Callable[[Callable], Any]:
         def choose(*args: Any) -> Callable | None:
             body = bodies.get(getattr(args[argument], "instance_class", type(None)))
             # numba wants a function with these very argument names, which only eval can make.
-            return body and eval(f"lambda {names}: body({names})", {"body": body})  # noqa: PLW0123
+            return body and eval(f"lambda {names}: body({names})", {"body": body})
 
-        def when(kind: type, reorder: bool = True) -> Callable[[Callable], Callable]:
+        def when(kind: type, reorder: bool = False) -> Callable[[Callable], Callable]:
             flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
 
             def add(body: Callable) -> Callable:
@@ -108,7 +118,7 @@ def generic(argument: int) -> Callable[[Callable], Any]:
 
         call.__name__, call.__doc__ = declared.__name__, declared.__doc__
         call.when = when  # type: ignore[attr-defined]
-        if not config.DISABLE_JIT:
+        if COMPILING:
             overload(call, strict=False, jit_options=INLINED)(choose)
         return call
 

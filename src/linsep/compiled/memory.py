@@ -1,11 +1,11 @@
 """Two words with the machine: what will be read next, and whose memory this is."""
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from linsep.compiled.jit import INLINED
+from linsep.compiled.jit import COMPILING, INLINED
 
 
 def prefetch(array, index):
@@ -21,7 +21,9 @@ def _prefetch(typing_context, array, index):
         address = cgutils.pointer_add(
             builder,
             data,
-            builder.mul(arguments[1], ir.Constant(arguments[1].type, signature.args[0].dtype.bitwidth // 8)),
+            builder.mul(
+                arguments[1], ir.Constant(arguments[1].type, signature.args[0].dtype.bitwidth // 8)
+            ),
         )
         pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
         call = cgutils.get_or_insert_function(
@@ -59,12 +61,12 @@ def _borrow(typing_context, array):
     return array(array), generate
 
 
-if not config.DISABLE_JIT:
+if COMPILING:
 
     @overload(borrow, jit_options=INLINED)
     def _choose_borrow(array):
-        return lambda array: _borrow(array)
+        return lambda array: _borrow(array)  # noqa: PLW0108
 
     @overload(prefetch, jit_options=INLINED)
     def _choose_prefetch(array, index):
-        return lambda array, index: _prefetch(array, index)
+        return lambda array, index: _prefetch(array, index)  # noqa: PLW0108

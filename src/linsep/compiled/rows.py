@@ -8,7 +8,6 @@ weight, so no rule needs to know about it.
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep.compiled.jit import generic
 from linsep.compiled.memory import borrow, prefetch
@@ -34,7 +33,7 @@ class Csr(NamedTuple):
 
 def as_rows(X: Any) -> Dense | Csr:
     """See an array or a CSR matrix as rows, without a copy."""
-    return Csr(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
+    return Csr(X.data, X.indices, X.indptr) if hasattr(X, "indptr") else Dense(X)
 
 
 @generic(0)
@@ -57,7 +56,7 @@ def dot(rows, i, w):
     """<w, x> of row i for one weight vector, the intercept left out."""
 
 
-@dot.when(Dense)
+@dot.when(Dense, reorder=True)
 def _dense_dot(rows, i, w):
     total = 0.0
     for j in range(U(rows.values.shape[1])):
@@ -65,7 +64,7 @@ def _dense_dot(rows, i, w):
     return total
 
 
-@dot.when(Csr, reorder=False)
+@dot.when(Csr)
 def _sparse_dot(rows, i, w):
     # Four sums run side by side: one alone would wait for its last addition at every value.
     values, columns = rows.values, rows.columns
@@ -106,7 +105,7 @@ def _dense_dots(rows, i, W, scores):
         scores[k + U(4)], scores[k + U(5)], scores[k + U(6)], scores[k + U(7)] = e, f, g, h
 
 
-@dots.when(Csr, reorder=False)
+@dots.when(Csr)
 def _sparse_dots(rows, i, W, scores):
     begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
     for k in range(U(0), U(W.shape[1]), U(8)):

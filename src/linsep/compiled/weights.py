@@ -31,8 +31,8 @@ class Pair(NamedTuple):
     """The difference of two columns: what is added to ``plus`` is taken from ``minus``."""
 
     w: np.ndarray
-    plus: int
-    minus: int
+    plus: np.uint64
+    minus: np.uint64
     bias: float
 
 

@@ -80,7 +80,10 @@ class ArrayFeed:
         self.n_features, self.seed, self.shuffle = X.shape[1], seed, shuffle
         held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
         counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
-        self._held_out, self._given = np.flatnonzero(held & counted), np.flatnonzero(counted & ~held)
+        self._held_out, self._given = (
+            np.flatnonzero(held & counted),
+            np.flatnonzero(counted & ~held),
+        )
         self._all = self._given.size == codes.size
         self._learnable = counted & ~held
 
@@ -88,13 +91,16 @@ class ArrayFeed:
         yield Visit(self.rows, self.codes, self.importance, order, self.n_features, 0)
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
+        """One visit: all learnable rows, shuffled after the first pass if asked to."""
         if not (self.shuffle and pass_number):
             return self._visit(self._given)
         order = shuffled(self.codes.size, self.seed, pass_number)
         return self._visit(order if self._all else order[self._learnable[order]])
 
     def held_out(self) -> Iterator[Visit]:
+        """One visit: the held-out rows in given order."""
         return self._visit(self._held_out)
 
     def learnt(self) -> Iterator[Visit]:
+        """One visit: the learnable rows in given order."""
         return self._visit(self._given)

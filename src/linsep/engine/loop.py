@@ -59,6 +59,11 @@ class Progress:
         """Mistakes in the running pass so far."""
         return int(self.tally[MISTAKES])
 
+    @property
+    def updates(self) -> int:
+        """Updates in the running pass so far."""
+        return int(self.tally[UPDATES])
+
 
 class PassReport(NamedTuple):
     """What one pass did. ``errors`` are rows predicted wrongly before they were learnt;
@@ -139,15 +144,15 @@ def passes(
                 walk_visit(state, rule, scheme, visit, progress)
             score = None if plan.patience is None else accuracy(state, feed.held_out(), plan.tie)
         except KeyboardInterrupt:
-            state.n_updates += int(progress.tally[UPDATES])
+            state.n_updates += progress.updates
             yield report(None, StopReason.INTERRUPTED)
             raise
-        state.n_updates += int(progress.tally[UPDATES])
+        state.n_updates += progress.updates
         since_best += 1
         if score is not None and score > best_score:
             best_score, best_weights, since_best = score, state.W.copy(), 0
         reason = None
-        if progress.tally[MISTAKES] == 0:
+        if progress.mistakes == 0:
             reason = StopReason.CONVERGED
         elif plan.patience is not None and since_best >= plan.patience:
             reason = StopReason.EARLY_STOP

@@ -48,9 +48,7 @@ def shuffled(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
     return deal(n_rows, shuffled_blocks(n_rows, seed, pass_number))
 
 
-def hold_out(
-    codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray
-) -> np.ndarray:
+def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Which rows are kept from learning: an even sample of every class, as the rows stream by.
 
     ``start`` (one number in [0, 1) a class) decides which rows are drawn; ``seen`` (int64, one a

@@ -90,7 +90,7 @@ class State:
         return OneVsOne(k, machines, sides, count_errors, scores, np.zeros((2, k)))
 
     def scores(self, rows: Dense | Csr, n_rows: int) -> np.ndarray:
-        """Scores of shape (rows,) for two classes, else (rows, columns), exactly as learning sees."""
+        """Scores as learning sees them: shape (rows,) for two classes, else (rows, columns)."""
         if self.n_classes == 2:
             out = np.empty(n_rows)
             score_vector(rows, n_rows, self.W, self.bias, out)

@@ -1,0 +1,1 @@
+"""scikit-learn estimators, thin: parameters, checks, the engine, attributes."""

@@ -1,0 +1,334 @@
+"""What every linear classifier of the library shares: data in, engine run, attributes out."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from linsep.compiled.rows import as_rows
+from linsep.engine.feed import ArrayFeed, Feed, HoldOut
+from linsep.engine.loop import NotFinite, PassReport, Plan, Progress, passes, walk_visit
+from linsep.engine.state import State
+from linsep.engine.stop import StopReason
+from linsep.estimators import labels
+from linsep.estimators.decide import decision, predicted
+from linsep.estimators.facts import Parameter, check_parameters
+
+FLOATS = (np.float64, np.float32)
+
+
+class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the online linear classifiers; a subclass has parameters and :meth:`_rule`."""
+
+    _parameters: tuple[Parameter, ...] = ()
+    _state: State
+    classes_: np.ndarray
+    stop_reason_: StopReason | None
+
+    def _rule(self) -> Any:
+        """The compiled rule of this learner, from its parameters."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights, shape (1, features) for two classes, else one row a class (or a pair)."""
+        return self._fitted("coef_").coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one a row of ``coef_``."""
+        return self._fitted("intercept_").intercept
+
+    @property
+    def n_updates_(self) -> int:
+        """How often the weights were changed, over all passes."""
+        return self._fitted("n_updates_").n_updates
+
+    def _fitted(self, name: str) -> State:
+        if "_state" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet, it has no {name}.")
+        return self._state
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Learn from all rows, pass after pass, until there is a reason to stop.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+            Used without a copy when it is float32 or float64 and C-contiguous, or CSR with int32
+            or int64 indices.
+        y : array of shape (rows,)
+            Labels of any type; the larger of two is the positive class.
+        coef_init : array of the shape of ``coef_``, default zeros
+        intercept_init : array of the shape of ``intercept_``, default zeros
+        sample_weight : array of shape (rows,), default ones
+            A row's update is multiplied by its weight; a row of weight 0 is never visited.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._parameters)
+        X, y = self._checked(X, y, reset=True, finite=False)
+        classes, codes = labels.encode(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        seed = self._seed()
+        hold = None
+        if self.early_stopping:
+            hold = HoldOut(self.validation_fraction, classes.size, seed)
+        counted = labels.importance(self.class_weight, classes, codes, weights)
+        feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold)
+        self._start(classes, X.shape[1], coef_init, intercept_init)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self._run(feed, X, y, metadata)
+        except NotFinite as problem:
+            del self._state
+            assert_all_finite(X, input_name="X")
+            raise ValueError(
+                f"The score of row {problem.row} is beyond floating point; scale the features."
+            ) from None
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from these rows once, in their order, never shuffled.
+
+        Rows in one call or one row a call give the same weights to the bit.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+        y : array of shape (rows,)
+        classes : array of all labels that will ever come; needed in the first call only
+        sample_weight : array of shape (rows,), default ones
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._parameters)
+        first = not hasattr(self, "_state")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once, which partial_fit never has; "
+                "give a dict of weights."
+            )
+        X, y = self._checked(X, y, reset=first, finite=True)
+        known = np.unique(classes) if classes is not None else self.classes_
+        if not np.array_equal(known, known if first else self.classes_):
+            raise ValueError("classes differ from those of the first call to partial_fit.")
+        labels.check_two_classes(known)
+        codes = labels.encode_with(y, known)
+        if codes is None:
+            raise ValueError(
+                f"y has labels that are not in classes: {labels.strangers(y, known)}; "
+                "list every label in the first call to partial_fit."
+            )
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        counted = labels.importance(self.class_weight, known, codes, weights)
+        if first:
+            self._start(known, X.shape[1], None, None)
+        self._learn_once(ArrayFeed(X, codes, counted, seed=0, shuffle=False))
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores, exactly as learning computes them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+
+        Returns
+        -------
+        array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
+        for one-vs-one the number of matches won plus the summed scores squeezed below 1/3.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
+            ensure_all_finite=False,
+        )  # fmt: skip
+        scores = self._state.scores(as_rows(X), X.shape[0])
+        if not np.isfinite(scores).all():
+            assert_all_finite(X, input_name="X")
+        return decision(self._state, scores)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row, by the highest score; ``tie`` decides between equals.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+
+        Returns
+        -------
+        array of shape (rows,), of the type of the labels
+        """
+        scores = self.decision_function(X)
+        return self.classes_[predicted(scores, self.tie, self.random_state)]
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, finite: bool) -> tuple[Any, np.ndarray]:
+        """X and y as learning takes them; finiteness of X is otherwise seen by the scores."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset,
+            ensure_all_finite=finite,
+        )  # fmt: skip
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        if X.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+                f"rows, y has {y.shape[0]}."
+            )
+        return X, y
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _start(self, classes: np.ndarray, n_features: int, coef: Any, intercept: Any) -> None:
+        """A fresh state, or with warm_start the old one where it fits."""
+        if self.warm_start and hasattr(self, "_state"):
+            if not np.array_equal(classes, self.classes_):
+                raise ValueError("warm_start needs the classes of the last fit; y has others.")
+            if n_features != self._state.n_features:
+                raise ValueError("warm_start needs as many features as the last fit had.")
+        else:
+            self._state = State(self.multiclass, classes.size, n_features, bool(self.fit_intercept))
+        self.classes_ = classes
+        self._passes: list[PassReport] = []
+        self._open_mistakes: int | None = None
+        self.stop_reason_ = None
+        columns = self._state.n_columns
+        self._state.set_weights(
+            _initial(coef, (columns, n_features), "coef_init"),
+            _initial(intercept, (columns,), "intercept_init"),
+        )
+
+    def _learn_once(self, feed: ArrayFeed) -> None:
+        """One pass that is never closed: the next call of partial_fit goes on with it."""
+        progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
+        try:
+            for visit in feed.visits(0):
+                walk_visit(self._state, self._rule(), scheme, visit, progress)
+        except NotFinite as problem:
+            raise ValueError(
+                f"The score of row {problem.row} is beyond floating point; scale the features "
+                "(the rows before it were learnt)."
+            ) from None
+        finally:
+            self._state.n_updates += progress.updates
+            self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
+        self.stop_reason_ = None
+
+    def _run(self, feed: Feed, X: Any, y: Any, metadata: Any) -> None:
+        """Drive the engine, telling scikit-learn's callbacks about every pass."""
+        self.progress_ = Progress()
+        patience = self.n_iter_no_change if self.early_stopping else None
+        run = passes(
+            self._state, self._rule(), feed, Plan(self.max_iter, patience, self.tie), self.progress_
+        )
+        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        root = self._init_callback_context(max_subtasks=self.max_iter)
+        root.call_on_fit_task_begin(**known)
+        try:
+            while self.stop_reason_ is None:
+                task = root.subcontext(task_name="pass")
+                task.call_on_fit_task_begin(**known)
+                self._note(next(run))
+                if self.stop_reason_ == StopReason.INTERRUPTED:
+                    next(run)  # raises the KeyboardInterrupt that ended the pass
+                if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                    self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+        except KeyboardInterrupt:
+            self.stop_reason_ = StopReason.INTERRUPTED
+            raise
+        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
+
+    def _note(self, report: PassReport) -> None:
+        """Keep what a pass reported."""
+        self._passes.append(report)
+        self.stop_reason_ = report.stop_reason
+        if self.verbose:
+            held_out = report.validation_score
+            print(
+                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
+            )
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Attributes of a copy that predicts as if fit had ended here."""
+        return {"_state": copy.deepcopy(self._state), "_passes": list(self._passes)}
+
+    @property
+    def mistakes_(self) -> np.ndarray:
+        """Mistakes in each pass; rows given to partial_fit count as one more pass."""
+        self._fitted("mistakes_")
+        open_pass = [] if self._open_mistakes is None else [self._open_mistakes]
+        return np.array([p.mistakes for p in self._passes] + open_pass, dtype=np.int64)
+
+    @property
+    def n_iter_(self) -> int:
+        """How many passes were made."""
+        return len(self.mistakes_)
+
+    @property
+    def progressive_accuracy_(self) -> float:
+        """Share of the first pass's rows predicted rightly before they were learnt."""
+        self._fitted("progressive_accuracy_")
+        if not self._passes:
+            raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
+        return 1.0 - self._passes[0].errors / max(1, self._passes[0].rows)
+
+    @property
+    def validation_scores_(self) -> np.ndarray:
+        """Accuracy on the held-out rows after each pass; only with early_stopping."""
+        self._fitted("validation_scores_")
+        scores = [p.validation_score for p in self._passes if p.validation_score is not None]
+        if not scores:
+            raise AttributeError("validation_scores_ is only known with early_stopping=True.")
+        return np.array(scores)
+
+
+def _initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
+    """Initial weights as float64 of ``shape``; a single vector may come without its first axis."""
+    if given is None:
+        return None
+    array = check_array(given, dtype=np.float64, ensure_2d=False, input_name=name)
+    if array.shape != shape and array.shape != shape[1:]:
+        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
+    return array.reshape(shape) if array.size == np.prod(shape) else array

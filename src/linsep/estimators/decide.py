@@ -1,0 +1,43 @@
+"""From scores to classes: the rules of prediction for two classes, native, ovr and ovo."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from linsep.engine.state import State, pairs
+
+
+def decision(state: State, scores: np.ndarray) -> np.ndarray:
+    """What decision_function returns: scores as they are, or matches won for one-vs-one.
+
+    One-vs-one counts the matches a class wins and adds its summed scores squeezed into
+    (-1/3, 1/3), so that they decide nothing but ties.
+    """
+    if state.n_classes == 2 or state.multiclass != "ovo":
+        return scores
+    wins = np.zeros((scores.shape[0], state.n_classes))
+    sums = np.zeros_like(wins)
+    for machine, (a, b) in enumerate(pairs(state.n_classes)):
+        score = scores[:, machine]
+        wins[:, b] += score > 0
+        wins[:, a] += score <= 0
+        sums[:, b] += score
+        sums[:, a] -= score
+    return wins + sums / (3 * (np.abs(sums) + 1))
+
+
+def predicted(scores: np.ndarray, tie: str, random_state: Any) -> np.ndarray:
+    """The code of the winning class of each row.
+
+    Equal scores go to the smaller class ("negative"), the larger ("positive"), or by a draw that
+    depends on ``random_state`` alone ("random").
+    """
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros_like(scores), scores])
+    if tie == "negative":
+        return scores.argmax(axis=1)
+    if tie == "positive":
+        return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
+    draw = check_random_state(random_state).random_sample(scores.shape)
+    return np.where(scores == scores.max(axis=1, keepdims=True), draw, -1.0).argmax(axis=1)

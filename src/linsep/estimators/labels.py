@@ -1,0 +1,82 @@
+"""Labels of any type to class codes, and row weights, checked."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from linsep.engine.feed import NO_IMPORTANCE
+
+PEEK = 1024
+
+
+def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted classes and the int32 class code of each label.
+
+    Numbers are first tried against the classes of the first rows, which spares sorting them all.
+    """
+    if y.dtype.kind in "biuf":
+        classes = np.unique(y[:PEEK])
+        if classes.size <= 256:
+            codes = np.searchsorted(classes, y).astype(np.int32)
+            codes[codes == classes.size] = 0
+            if np.array_equal(classes[codes], y):
+                check_classification_targets(classes)
+                return classes, codes
+    check_classification_targets(y)
+    classes, inverse = np.unique(y, return_inverse=True)
+    return classes, inverse.astype(np.int32)
+
+
+def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """The int32 codes of ``y`` among sorted ``classes``; None if it holds another label."""
+    codes = np.searchsorted(classes, y).astype(np.int32)
+    codes[codes == classes.size] = 0
+    return codes if np.array_equal(classes[codes], y) else None
+
+
+def strangers(y: np.ndarray, classes: np.ndarray) -> str:
+    """The labels of ``y`` that are no class, for a message."""
+    return ", ".join(repr(label) for label in np.setdiff1d(y, classes)[:3].tolist())
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise ValueError unless there are at least two classes."""
+    if classes.size < 2:
+        label = classes.tolist()[0] if classes.size else "none"
+        raise ValueError(
+            f"Only one class ({label!r}) is in y; a classifier needs rows of at least two classes."
+        )
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Row weights as float64 of shape (n_rows,), empty for None; ValueError if unusable."""
+    if sample_weight is None:
+        return NO_IMPORTANCE
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: give one a row."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(
+            f"sample_weight of row {row} is {weights[row]}; weights must be finite and at least 0."
+        )
+    if not weights.any():
+        raise ValueError("All of sample_weight is zero, so there is nothing to learn from.")
+    return weights
+
+
+def importance(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """What each row counts: class weight times sample weight, empty where all count 1."""
+    if class_weight is None:
+        return weights
+    per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    per_row = per_class.astype(np.float64)[codes]
+    return per_row * weights if weights.size else per_row
