@@ -83,9 +83,9 @@ def compiled(function: Callable) -> Any:
     return njit(cache=CACHE is not None, **OPTIONS)(function)
 
 
-def exact(function: Callable) -> Any:
+def exact(function: Callable, **options: Any) -> Any:
     """Compile a loop as :func:`compiled` does, but with every float operation as it is written."""
-    return njit(cache=CACHE is not None, **EXACT)(function)
+    return njit(cache=CACHE is not None, **EXACT, **options)(function)
 
 
 def generic(argument: int) -> Callable[[Callable], Any]:

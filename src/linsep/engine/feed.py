@@ -27,7 +27,9 @@ class Visit(NamedTuple):
 
 
 class Feed(Protocol):
-    """Passes over the rows of one data set."""
+    """Passes over the rows of one data set; ``n_rows`` is None until they are all known."""
+
+    n_rows: int | None
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """The rows to learn from, in the order of that pass."""
@@ -78,6 +80,7 @@ class ArrayFeed:
     ):
         self.rows, self.codes, self.importance = as_rows(X), codes, importance
         self.n_features, self.seed, self.shuffle = X.shape[1], seed, shuffle
+        self.n_rows: int | None = codes.size
         held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
         counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
         self._held_out, self._given = (

@@ -46,13 +46,19 @@ class Progress:
 
     def __init__(self) -> None:
         self.pass_number = self.rows = 0
+        self.total: int | None = None
         self.tally = np.zeros(3, dtype=np.int64)
         self.reading = self.learning = 0.0
 
-    def begin(self, pass_number: int) -> None:
-        """Start counting a pass."""
-        self.pass_number, self.rows = pass_number, 0
+    def begin(self, pass_number: int, total: int | None) -> None:
+        """Start counting a pass over ``total`` rows (None while unknown)."""
+        self.pass_number, self.rows, self.total = pass_number, 0, total
         self.tally = np.zeros(3, dtype=np.int64)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Where the time went: waiting for rows, and walking over them."""
+        return {"read": self.reading, "learn": self.learning}
 
     @property
     def mistakes(self) -> int:
@@ -137,7 +143,7 @@ def passes(
         return PassReport(number, progress.rows, mistakes, updates, errors, score, reason)
 
     for number in range(plan.max_iter):
-        progress.begin(number)
+        progress.begin(number, feed.n_rows)
         scheme = state.scheme(plan.tie, count_errors=number == 0)
         try:
             for visit in timed(feed.visits(number), progress):

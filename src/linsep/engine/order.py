@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-SMALL = 65_536
+SMALL = 16_384
 BLOCK = 64
 HANDS = 4
 

@@ -1,6 +1,7 @@
 """What every linear classifier of the library shares: data in, engine run, attributes out."""
 
 import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from sklearn.utils.validation import (
 )
 
 from linsep.compiled.rows import as_rows
-from linsep.engine.feed import ArrayFeed, Feed, HoldOut
+from linsep.engine.feed import ArrayFeed, HoldOut
 from linsep.engine.loop import NotFinite, PassReport, Plan, Progress, passes, walk_visit
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.estimators import labels
 from linsep.estimators.decide import decision, predicted
 from linsep.estimators.facts import Parameter, check_parameters
+from linsep.estimators.from_source import fit_source
+from linsep.sources.base import Source
 
 FLOATS = (np.float64, np.float32)
 
@@ -71,7 +74,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         coef_init: Any = None,
         intercept_init: Any = None,
         sample_weight: Any = None,
@@ -80,9 +83,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
+        X : array or sparse matrix of shape (rows, features), or a Source
             Used without a copy when it is float32 or float64 and C-contiguous, or CSR with int32
-            or int64 indices.
+            or int64 indices. A source (:func:`linsep.open_source`) is learnt as it is read, in
+            flat memory, with the same weights; it brings its own labels, so y is left out.
         y : array of shape (rows,)
             Labels of any type; the larger of two is the positive class.
         coef_init : array of the shape of ``coef_``, default zeros
@@ -95,6 +99,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         check_parameters(self, self._parameters)
+        if isinstance(X, Source):
+            if y is not None or sample_weight is not None:
+                raise ValueError("A source brings its own labels: leave out y and sample_weight.")
+            fit_source(self, X, coef_init, intercept_init)
+            return self
         X, y = self._checked(X, y, reset=True, finite=False)
         classes, codes = labels.encode(y)
         labels.check_two_classes(classes)
@@ -105,10 +114,15 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             hold = HoldOut(self.validation_fraction, classes.size, seed)
         counted = labels.importance(self.class_weight, classes, codes, weights)
         feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold)
+        if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
+            raise ValueError("warm_start needs as many features as the last fit had.")
         self._start(classes, X.shape[1], coef_init, intercept_init)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
-            self._run(feed, X, y, metadata)
+            self._run(
+                lambda plan: passes(self._state, self._rule(), feed, plan, self.progress_),
+                X, y, metadata,
+            )  # fmt: skip
         except NotFinite as problem:
             del self._state
             assert_all_finite(X, input_name="X")
@@ -225,8 +239,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.warm_start and hasattr(self, "_state"):
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            if n_features != self._state.n_features:
-                raise ValueError("warm_start needs as many features as the last fit had.")
+            self._state.grow(n_features)
+            n_features = self._state.n_features
         else:
             self._state = State(self.multiclass, classes.size, n_features, bool(self.fit_intercept))
         self.classes_ = classes
@@ -255,13 +269,13 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
         self.stop_reason_ = None
 
-    def _run(self, feed: Feed, X: Any, y: Any, metadata: Any) -> None:
-        """Drive the engine, telling scikit-learn's callbacks about every pass."""
+    def _run(
+        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
+    ) -> None:
+        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each."""
         self.progress_ = Progress()
         patience = self.n_iter_no_change if self.early_stopping else None
-        run = passes(
-            self._state, self._rule(), feed, Plan(self.max_iter, patience, self.tie), self.progress_
-        )
+        run = start(Plan(self.max_iter, patience, self.tie))
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         root = self._init_callback_context(max_subtasks=self.max_iter)
         root.call_on_fit_task_begin(**known)

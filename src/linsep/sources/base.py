@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +35,15 @@ class Source(ABC):
     order. A source holds no data between calls beyond one batch and what it learnt about columns.
     """
 
-    #: what people call this source in messages: a path, a glob, "arrays"
+    #: what people call this source in messages: a path, a glob
     name: str
+    #: the files, in reading order
+    paths: list[Path]
+    #: folder where rows that do not fit in memory are kept for later passes and later runs; None
+    #: keeps them in a temporary folder for one run
+    cache: Path | None = None
+    #: rows of up to so many bytes stay in memory after the first pass
+    memory_bytes: int = 256 << 20
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
@@ -62,6 +70,10 @@ class Source(ABC):
     def position(self) -> int:
         """Bytes on disk read so far in the running call of :meth:`batches`."""
         return 0
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """What the rows depend on besides the files, as plain JSON: the key of the cache."""
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:

@@ -1,0 +1,64 @@
+"""A progress bar for long work, drawn only where somebody is looking."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from linsep.sources.base import Source
+
+SECONDS = 0.1
+
+
+@contextmanager
+def watching(source: Source, model: Any = None) -> Iterator[None]:
+    """Draw how far ``source`` is read, or the passes of ``model.fit``, while the block runs."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[rows]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    done = threading.Event()
+
+    def draw() -> None:
+        task = bar.add_task("reading", total=1.0, rows="")
+        while not done.wait(SECONDS):
+            _update(bar, task, source, model)
+
+    with bar:
+        painter = threading.Thread(target=draw, daemon=True)
+        painter.start()
+        try:
+            yield
+        finally:
+            done.set()
+            painter.join()
+
+
+def _update(bar: Progress, task: Any, source: Source, model: Any) -> None:
+    """One look at the numbers that the working thread is changing."""
+    run = getattr(model, "progress_", None)
+    read = source.position / source.size if source.size else None
+    if run is None:
+        bar.update(task, completed=read or 0.0)
+        return
+    seconds = max(1e-9, bar.tasks[task].elapsed or 0.0)
+    rate = (run.rows + (run.total or 0) * run.pass_number) / seconds
+    part = run.rows / run.total if run.total else read
+    bar.update(
+        task,
+        description=f"pass {run.pass_number + 1} of at most {model.max_iter}",
+        completed=(run.pass_number + (part or 0.0)) / model.max_iter,
+        rows=f"{run.rows:,} rows, {rate:,.0f} rows/s, {run.mistakes:,} mistakes",
+    )

@@ -1,0 +1,358 @@
+"""Passes over a source: the first as it is read, later ones from memory or from a spool.
+
+Visits are those of rows in memory, in the same order, so the weights are the same to the bit.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.rows import as_rows
+from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit
+from linsep.engine.label_book import LabelBook
+from linsep.engine.order import HANDS, SMALL, deal, shuffled, shuffled_blocks
+from linsep.engine.store import Keeper
+from linsep.errors import DataError, LinsepError
+from linsep.sources.base import Batch, Source
+from linsep.sources.spool import Spool, SpoolDamaged, SpoolError, source_key, spool_path
+from linsep.sources.spool_writer import SpoolWriter
+
+BATCH_BYTES = 32 << 20
+
+
+class StartAgain(LinsepError):
+    """The first pass must start anew: a class turned up late, or a cache was damaged.
+
+    By now the feed knows every class, or has done away with the cache.
+    """
+
+
+def read_ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same items, the next one being made by another thread while one is used."""
+    with closing(batches), ThreadPoolExecutor(1) as pool:  # type: ignore[type-var]
+        coming = pool.submit(next, batches, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield item
+
+
+class SourceFeed:
+    """Passes over the rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+    seed, shuffle : later passes are shuffled if asked to
+    keep : whether there will be more than one walk over the rows
+    fraction : share of every class to hold out, None holds nothing out
+    importance : function of classes and their row counts (None before they are known) to the
+        weight of each class, or None
+    counts : whether ``importance`` needs the row counts, which costs a reading beforehand
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        seed: int,
+        shuffle: bool,
+        keep: bool,
+        fraction: float | None = None,
+        importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
+        counts: bool = False,
+    ):
+        self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
+        self.book = LabelBook()
+        self.n_rows: int | None = None
+        self.n_features = 0
+        self.spool: Spool | None = None
+        self.from_cache = False
+        self._fraction, self._importance, self._counts = fraction, importance, counts
+        self._temporary: tempfile.TemporaryDirectory | None = None
+        self._memory: tuple[Any, np.ndarray] | None = None
+        self._fed: ArrayFeed | None = None
+        self._reading: Iterator[tuple[Any, np.ndarray, int]] | None = None
+        self._rows_of = np.zeros(0, dtype=np.int64)
+        self._hold: HoldOut | None = None
+        self._held: list[np.ndarray] = []
+
+    def begin(self) -> None:
+        """Look at the first rows, or at all where classes or their counts are needed first."""
+        self._open_cache()
+        if self.spool is None:
+            self._reading = self._read()
+            first = next(self._reading)
+            self._reading = _chain(first, self._reading)
+        if self.spool is None and (self.book.classes.size < 2 or self._counts):
+            self._drain()
+        elif self._counts:
+            self._count_spool()
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted labels known so far."""
+        return self.book.classes
+
+    def recipe(self) -> dict[str, Any]:
+        """How raw rows became features; see :meth:`linsep.sources.base.Source.recipe`."""
+        cached = self.spool.recipe if self.spool is not None else None
+        return cached if cached is not None else self.source.recipe()
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, if the format has any."""
+        return self.spool.feature_names if self.spool is not None else self.source.feature_names
+
+    def close(self) -> None:
+        """Stop reading, remove what was only temporary."""
+        if self._reading is not None:
+            self._reading.close()  # type: ignore[attr-defined]
+        if self.spool is not None:
+            self.spool.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    # Reading the source once, keeping what comes by.
+
+    def _open_cache(self) -> None:
+        self._key = source_key(self.source.paths, self.source.options())
+        if self.source.cache is not None and self.source.paths:
+            self.spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
+        if self.spool is not None:
+            self.from_cache = True
+            self.book = LabelBook(self.spool.labels)
+            self.n_rows, self.n_features = self.spool.n_rows, self.spool.n_features
+
+    def _writer(self) -> SpoolWriter:
+        if self.source.cache is None or not self.source.paths:
+            self._temporary = tempfile.TemporaryDirectory(prefix="linsep-")
+            return SpoolWriter(Path(self._temporary.name) / "rows.spool", self._key)
+        return SpoolWriter(spool_path(self.source.cache, self._key), self._key)
+
+    def _read(self) -> Iterator[tuple[Any, np.ndarray, int]]:
+        """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""
+        keeper = Keeper(self._writer, self.source.memory_bytes) if self.keep else None
+        rows = 0
+        try:
+            for batch in self.source.batches():
+                if batch.y is None:
+                    raise DataError(f"{self.source.name} has no labels to learn from.")
+                numbers = self.book.numbers(batch.y)
+                self._rows_of = _added(self._rows_of, numbers)
+                rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
+                if keeper is not None:
+                    keeper = self._keep(keeper, batch)
+                yield batch.X, numbers, batch.first
+            if rows == 0:
+                raise DataError(f"{self.source.name} has no rows to learn from.")
+            self.n_rows = rows
+            if keeper is not None:
+                self._put_away(keeper)
+        except BaseException:
+            if keeper is not None:
+                keeper.abort()
+            raise
+
+    def _keep(self, keeper: Keeper, batch: Batch) -> Keeper | None:
+        """Keep a batch; where the disk has no room and the order allows it, do without."""
+        try:
+            keeper.keep(batch)
+        except SpoolError:
+            if self.shuffle or self._fraction is not None:
+                raise
+            return None
+        return keeper
+
+    def _put_away(self, keeper: Keeper) -> None:
+        kept = keeper.finish(self.n_features, self.source.feature_names, self.source.recipe())
+        if isinstance(kept, Spool):
+            self.spool = kept
+        else:
+            self._memory = kept[0], self.book.numbers(kept[1])
+
+    def _drain(self) -> None:
+        """Read what is left of the source, learning nothing but its labels."""
+        if self._reading is not None:
+            for _ in self._reading:
+                pass
+            self._reading = None
+
+    def _count_spool(self) -> None:
+        assert self.spool is not None
+        for _, numbers in self.spool.iterate(BATCH_BYTES):
+            self._rows_of = _added(self._rows_of, numbers)
+
+    # Visits.
+
+    def start(self) -> None:
+        """Fix the classes: from here on, rows are visited with their class codes."""
+        k = self.classes.size
+        self._class_importance = NO_IMPORTANCE
+        if self._importance is not None:
+            counts = None
+            if self._counts:
+                counts = np.zeros(k, dtype=np.int64)
+                counts[self.book.codes] = self._rows_of
+            self._class_importance = self._importance(self.classes, counts)
+        self._hold = None if self._fraction is None else HoldOut(self._fraction, k, self.seed)
+        self._held = []
+        if self._memory is not None:
+            X, numbers = self._memory
+            codes = self.book.codes[numbers]
+            self._fed = ArrayFeed(
+                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold
+            )
+
+    def visits(self, pass_number: int) -> Iterator[Visit]:
+        """The rows to learn from in the order of that pass."""
+        if self._fed is not None:
+            return self._fed.visits(pass_number)
+        if self.spool is not None:
+            if self.shuffle and pass_number:
+                return read_ahead(self._shuffled(pass_number))
+            return read_ahead(self._sequential(draw=pass_number == 0))
+        if pass_number and self.shuffle:
+            raise DataError(
+                f"{self.source.name} cannot be visited in random order without a cache: choose a "
+                "cache folder with room, or do not shuffle."
+            )
+        return self._streamed(draw=pass_number == 0)
+
+    def held_out(self) -> Iterator[Visit]:
+        """The held-out rows in given order."""
+        if self._fed is not None:
+            return self._fed.held_out()
+        return read_ahead(self._sequential(held_out=True))
+
+    def learnt(self) -> Iterator[Visit] | None:
+        """The rows learnt from in given order; None when they were not kept."""
+        if self._fed is not None:
+            return self._fed.learnt()
+        return read_ahead(self._sequential()) if self.spool is not None else None
+
+    def _weights(self, codes: np.ndarray) -> np.ndarray:
+        return self._class_importance[codes] if self._class_importance.size else NO_IMPORTANCE
+
+    def _visit(self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None) -> Visit:
+        weights = self._weights(codes)
+        if weights.size:
+            order = order[weights[order] > 0]
+        return Visit(as_rows(X), codes, weights, order, X.shape[1], first)
+
+    def _streamed(self, draw: bool) -> Iterator[Visit]:
+        """Rows as the source is read; the first time, what turns up is noted."""
+        known = self.classes.size
+        reading = self._reading if self._reading is not None else self._read()
+        self._reading = None
+        seen = 0
+        for X, numbers, first in reading:
+            if self.classes.size > known:
+                for _ in reading:
+                    pass
+                raise StartAgain("a class was seen late")
+            codes = self.book.codes[numbers]
+            free = np.arange(codes.size)
+            if self._hold is not None:
+                free = free[~self._mask(codes, seen, draw)]
+            yield self._visit(X, codes, free, first)
+            seen += codes.size
+        if self._memory is not None:
+            self.start()  # rows that fit in memory are now fed like any array
+
+    def _mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
+        """Which of these rows are held out: drawn in the first pass, then remembered."""
+        if draw:
+            assert self._hold is not None
+            self._held.append(self._hold.draw(codes))
+            return self._held[-1]
+        return self._held_mask()[first : first + codes.size]
+
+    def _held_mask(self) -> np.ndarray:
+        if len(self._held) > 1:
+            self._held = [np.concatenate(self._held)]
+        return self._held[0]
+
+    def _sequential(self, draw: bool = False, held_out: bool = False) -> Iterator[Visit]:
+        assert self.spool is not None
+        first = 0
+        for X, numbers in self._verified(self.spool.iterate(BATCH_BYTES)):
+            codes = self.book.codes[numbers]
+            order = np.arange(codes.size)
+            if self._hold is not None:
+                mask = self._mask(codes, first, draw)
+                order = order[mask if held_out else ~mask]
+            yield self._visit(X, codes, order, first)
+            first += codes.size
+
+    def _verified(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The same batches; a cache of an earlier run that turns out damaged is done away with."""
+        try:
+            yield from batches
+        except SpoolDamaged:
+            if not self.from_cache:
+                raise
+            assert self.spool is not None
+            self.spool.remove()
+            self.spool, self.from_cache, self.book = None, False, LabelBook()
+            self._rows_of = np.zeros(0, dtype=np.int64)
+            self.begin()
+            raise StartAgain("the cache was damaged") from None
+
+    def _shuffled(self, pass_number: int) -> Iterator[Visit]:
+        for rows, X, numbers, order in self._shuffled_batches(pass_number):
+            free = order
+            if self._hold is not None:
+                free = order[~self._held_mask()[rows[order]]]
+            yield self._visit(X, self.book.codes[numbers], free, None)
+
+    def _shuffled_batches(
+        self, pass_number: int
+    ) -> Iterator[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]:
+        """(row numbers, X, label numbers, visiting order) of batch after batch of blocks."""
+        assert self.spool is not None
+        n = self.spool.n_rows
+        per_block = max(1, self.spool.path.stat().st_size // self.spool.n_blocks)
+        at_once = max(HANDS, BATCH_BYTES // per_block // HANDS * HANDS)
+        if n <= SMALL:
+            yield from self._permuted_batches(shuffled(n, self.seed, pass_number), 64 * at_once)
+            return
+        blocks = shuffled_blocks(n, self.seed, pass_number)
+        for start in range(0, blocks.size, at_once):
+            chosen = blocks[start : start + at_once]
+            X, numbers = self.spool.read_blocks(chosen)
+            rows = (chosen[:, None] * 64 + np.arange(64)).ravel()
+            yield rows[rows < n], X, numbers, deal(numbers.size, np.arange(chosen.size))
+
+    def _permuted_batches(
+        self, order: np.ndarray, at_once: int
+    ) -> Iterator[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]:
+        """A few very wide rows: each batch reads the blocks that hold its rows."""
+        assert self.spool is not None
+        for start in range(0, order.size, at_once):
+            wanted = order[start : start + at_once]
+            blocks = np.unique(wanted // 64)
+            X, numbers = self.spool.read_blocks(blocks)
+            rows = (blocks[:, None] * 64 + np.arange(64)).ravel()
+            rows = rows[rows < order.size]
+            yield rows, X, numbers, np.searchsorted(rows, wanted)
+
+
+def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """``counts`` plus how often each number occurs, longer if there are new ones."""
+    fresh = np.bincount(numbers, minlength=counts.size)
+    fresh[: counts.size] += counts
+    return fresh
+
+
+def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    """``first``, then ``rest``, which is closed with it."""
+    try:
+        yield first
+        yield from rest
+    finally:
+        rest.close()  # type: ignore[attr-defined]

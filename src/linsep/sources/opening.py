@@ -1,0 +1,122 @@
+"""One way to any source: a path, several, a folder or a glob; the format by the file's name."""
+
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+from linsep.errors import DataError
+from linsep.sources.base import Source
+from linsep.sources.svmlight import SvmlightSource
+
+COMPRESSED = (".gz", ".bz2", ".zst")
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+TABLES = (
+    ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
+)  # fmt: skip
+
+
+def open_source(
+    data: str | Path | list[str] | list[Path],
+    *,
+    target: str | None = None,
+    missing: str = "error",
+    hash_bits: int | None = None,
+    exclude: list[str] | None = None,
+    index_base: int | None = None,
+    recipe: dict[str, Any] | None = None,
+    labelled: bool = True,
+    cache: Path | None = None,
+) -> Source:
+    """A source of the rows in files; nothing but names and formats is looked at yet.
+
+    Parameters
+    ----------
+    data : files, folders or globs, in reading order
+        svmlight text (.svm .svmlight .libsvm .txt) or tables (.csv .tsv .jsonl .parquet .arrow
+        and their kin), plain or .gz .bz2 .zst; a file of another name is taken for svmlight text.
+    target : name of the label column; tables only
+    missing : "error", "zero", "drop" or "mean": what to do about missing values; tables only
+    hash_bits : hash text columns into 2**hash_bits features instead of learning their values
+    exclude : columns to leave out; tables only
+    index_base : 0 or 1, the first feature index of svmlight text; None detects it
+    recipe : how a model's training data were read (its ``recipe_``); overrides all of the above
+    labelled : whether a table must have its target column
+    cache : folder to keep parsed rows in, for later passes and later runs, where they do not fit
+        in memory; None keeps them in a temporary folder for one run
+
+    Raises
+    ------
+    DataError
+        When nothing is there, formats are mixed, or an option does not fit the format.
+    """
+    paths = find_files([data] if isinstance(data, str | Path) else list(data))
+    kind = format_of(paths)
+    source: Source
+    if recipe is not None and recipe["format"] != kind:
+        raise DataError(
+            f"{paths[0]} is {_WORDS[kind]}, but the model was learnt from {_WORDS[recipe['format']]}."
+        )
+    if kind == "table":
+        if index_base is not None:
+            raise DataError(f"{paths[0]} is a table; --index-base is for svmlight text.")
+        from linsep.sources.tables import TableSource  # loads pyarrow's readers, so only if needed
+
+        source = TableSource(
+            paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude or [],
+            recipe=recipe, require_target=labelled,
+        )  # fmt: skip
+    else:
+        if target is not None or hash_bits is not None or exclude or missing != "error":
+            raise DataError(
+                f"{paths[0]} is svmlight text, which has labels first and no columns: leave out "
+                "--target, --missing, --hash-bits and --exclude."
+            )
+        base = index_base if recipe is None else recipe["index_base"]
+        source = SvmlightSource(paths, index_base=base)
+    source.cache = cache
+    return source
+
+
+_WORDS = {"table": "a table", "svmlight": "svmlight text"}
+
+
+def find_files(data: list[Any]) -> list[Path]:
+    """The files that names, folders and globs stand for, folders and globs sorted by name."""
+    found: list[Path] = []
+    for item in data:
+        path = Path(item).expanduser()
+        if path.is_dir():
+            inside = [p for p in sorted(path.iterdir()) if _suffix(p) in SVMLIGHT + TABLES]
+            if not inside:
+                raise DataError(
+                    f"The directory {path} holds no data file; name files, or a folder of "
+                    f"{' '.join(SVMLIGHT + TABLES)} files."
+                )
+            found += inside
+        elif has_magic(str(path)) and not path.exists():
+            matches = sorted(glob(str(path)))
+            if not matches:
+                raise DataError(f"No file matches {path}.")
+            found += [Path(match) for match in matches]
+        else:
+            found.append(path)
+    for path in found:
+        if not path.exists():
+            raise DataError(f"There is no file {path}.")
+    return found
+
+
+def format_of(paths: list[Path]) -> str:
+    """ "svmlight" or "table" by the names of the files; DataError if they are mixed."""
+    kinds = {"table" if _suffix(path) in TABLES else "svmlight" for path in paths}
+    if len(kinds) > 1:
+        raise DataError("Tables and svmlight text cannot be learnt together; name one kind.")
+    return kinds.pop()
+
+
+def _suffix(path: Path) -> str:
+    """The ending that says the format, without that of a compression."""
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] in COMPRESSED:
+        endings.pop()
+    return endings[-1] if endings else ""
