@@ -1,0 +1,166 @@
+"""Chunks of whole lines from plain or compressed files, in buffers that are used again."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from linsep.errors import DataError
+
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+class Chunk(NamedTuple):
+    """Whole lines of one file.
+
+    Attributes
+    ----------
+    file : int
+        Which of the files, counted from 0.
+    text : bytearray
+        The lines, and after them newlines as padding.
+    size : int
+        Length of the lines; only the last line of a file may lack its newline.
+    """
+
+    file: int
+    text: bytearray
+    size: int
+
+
+class LineReader:
+    """Reads files one after the other as chunks of whole lines.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Read as compressed when the name ends in .gz, .bz2 or .zst.
+    chunk_bytes : int
+        Bytes in a chunk, about; a line longer than that makes a larger one.
+    padding : int
+        Newlines to put after the lines of each chunk.
+
+    Attributes
+    ----------
+    position : int
+        Bytes on disk read so far, over all files.
+    """
+
+    def __init__(self, paths: list[Path], chunk_bytes: int, padding: int = 1):
+        self.paths = paths
+        self.position = 0
+        self._padding = padding
+        self._length = chunk_bytes + padding
+        # A deque may be filled and emptied by different threads.
+        self._free: deque[bytearray] = deque()
+
+    def chunks(self) -> Generator[Chunk, None, None]:
+        """Yield the chunks; raises DataError for a file that cannot be opened or is damaged."""
+        before = 0
+        for file, path in enumerate(self.paths):
+            with opened(path) as (stream, tell):
+                tail = b""
+                ended = False
+                while not ended:
+                    buffer, size, end, ended = self._fill(path, stream, tail)
+                    self.position = before + tell()
+                    tail = bytes(memoryview(buffer)[size:end])
+                    buffer[size : size + self._padding] = b"\n" * self._padding
+                    if size:
+                        yield Chunk(file, buffer, size)
+                before += tell()
+
+    def give_back(self, chunk: Chunk) -> None:
+        """Let the buffer of a chunk be used again; its text must not be touched any more."""
+        self._free.append(chunk.text)
+
+    def _fill(
+        self, path: Path, stream: pa.NativeFile, tail: bytes
+    ) -> tuple[bytearray, int, int, bool]:
+        """Fill a buffer behind the ``tail`` of the last one up to at least one newline.
+
+        Returns the buffer, the end of its last whole line, the end of its text, and whether the
+        file has ended.
+        """
+        buffer = self._free.pop() if self._free else bytearray(self._length)
+        if len(buffer) <= len(tail) + self._padding:
+            buffer = bytearray(2 * len(tail) + self._length)
+        buffer[: len(tail)] = tail
+        end = searched = len(tail)
+        while True:
+            room = len(buffer) - self._padding
+            end, ended = self._read(path, stream, buffer, end, room)
+            if ended:
+                return buffer, end, end, True
+            size = buffer.rfind(b"\n", searched, end) + 1
+            if size:
+                return buffer, size, end, False
+            searched = end
+            buffer.extend(bytes(room))
+
+    def _read(
+        self, path: Path, stream: pa.NativeFile, buffer: bytearray, end: int, room: int
+    ) -> tuple[int, bool]:
+        """Fill ``buffer[end:room]``: where the text ends now, and whether the file has."""
+        with memoryview(buffer) as view:
+            while end < room:
+                try:
+                    count = stream.readinto(view[end:room])
+                except OSError as error:
+                    raise DataError(_damage(path, error)) from error
+                if not count:
+                    return end, True
+                end += count
+        return end, False
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
+    """Open a file for reading what it holds, decompressed by the ending of its name.
+
+    Yields the stream and a function that says how many bytes on disk it has read. Raises
+    DataError when there is no such file, or it is a directory or may not be read.
+    """
+    codec = CODECS.get(path.suffix.lower())
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a directory: give the files in it.")
+        raw = pa.OSFile(str(path))
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist: check the path.") from error
+    except PermissionError as error:
+        raise DataError(f"{path} may not be read: ask for permission to read it.") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened ({_said(error)}): check the path.") from error
+    with raw:
+        if codec is None:
+            yield raw, raw.tell
+        else:
+            with pa.CompressedInputStream(raw, codec) as stream:
+                yield stream, raw.tell
+
+
+def bytes_on_disk(paths: list[Path]) -> int | None:
+    """Sum of the file sizes; None when a file cannot be found."""
+    try:
+        return sum(os.stat(path).st_size for path in paths)
+    except OSError:
+        return None
+
+
+def _damage(path: Path, error: OSError) -> str:
+    said = _said(error)
+    codec = CODECS.get(path.suffix.lower())
+    if codec is None:
+        return f"{path} cannot be read ({said}): check the disk."
+    if "runcated compressed stream" in said:
+        return f"{path} is cut short in its {codec} data: copy it again from where it is whole."
+    return f"{path} is damaged or not a {codec} file ({said}): copy it again or rename it."
+
+
+def _said(error: OSError) -> str:
+    return str(error).partition("\n")[0].rstrip(".")

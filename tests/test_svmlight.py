@@ -1,0 +1,410 @@
+"""svmlight text: what is read, what is refused and how, files, compression, chunks and threads."""
+
+import gzip
+import threading
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numba import config
+from sklearn.datasets import load_svmlight_file
+
+from linsep.errors import DataError
+from linsep.sources import chunks
+from linsep.sources.svmlight import SvmlightSource, load_svmlight
+from linsep.textbook.svmlight import parse_svmlight
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "libsvm"
+CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
+SOME = b"+1 1:0.5 3:-2e-3\n-1 2:1\n\n# nothing here\n+1\n-1 1:4 2:5 7:6 # last\n"
+
+
+def write(folder, text, name="rows.svm"):
+    path = folder / name
+    codec = CODECS.get(path.suffix[1:])
+    if codec is None:
+        path.write_bytes(text)
+    else:
+        with pa.CompressedOutputStream(str(path), codec) as stream:
+            stream.write(text)
+    return path
+
+
+def rows_of(X, base):
+    bounds = X.indptr.tolist()
+    pairs = list(zip((X.indices + base).tolist(), X.data.tolist(), strict=True))
+    return [pairs[a:b] for a, b in pairwise(bounds)]
+
+
+def many_lines(rows, base=1, seed=0):
+    rng = np.random.default_rng(seed)
+    lines = []
+    for row in range(rows):
+        columns = np.flatnonzero(rng.random(30) < 0.3)
+        pairs = (
+            f"{c + base}:{v:.{d}g}"
+            for c, v, d in zip(
+                columns, rng.standard_normal(30), rng.integers(1, 18, 30), strict=False
+            )
+        )
+        lines.append(f"{row % 3 - 1} {' '.join(pairs)}" + " # comment" * (row % 7 == 0))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def assert_same(one, other):
+    for a, b in zip(one, other, strict=True):
+        if isinstance(a, np.ndarray):
+            np.testing.assert_array_equal(a, b)
+        else:
+            assert a.shape == b.shape
+            np.testing.assert_array_equal(a.data, b.data)
+            np.testing.assert_array_equal(a.indices, b.indices)
+            np.testing.assert_array_equal(a.indptr, b.indptr)
+
+
+@pytest.mark.parametrize(
+    ("line", "label", "pairs"),
+    [
+        (b"+1 1:2", 1, [(1, 2)]),
+        (b"1 1:2\r", 1, [(1, 2)]),
+        (b" \t-1\t 1:2 \t 5:-.5\t", -1, [(1, 2), (5, -0.5)]),
+        (b"1e3", 1000, []),
+        (b".5 # comment: 3:4 \xff\x00", 0.5, []),
+        (b"-1.#comment", -1, []),
+        (b"3 qid:12 0001:+4 2:5.#", 3, [(1, 4), (2, 5)]),
+        (b"0 00000000000000000000003:1", 0, [(3, 1)]),
+        (b"0 2147483646:1", 0, [(2147483646, 1)]),
+        (b"0 1:1e-400000 ", 0, [(1, 0.0)]),
+        (b"0 1:0e99999999999999999999999999", 0, [(1, 0.0)]),
+        (b"0 1:5e-324 2:2.2250738585072011e-308", 0, [(1, 5e-324), (2, 2.2250738585072011e-308)]),
+        (b"0 1:1.7976931348623157e308", 0, [(1, 1.7976931348623157e308)]),
+        (b"0 1:9007199254740993 2:9007199254740993.0000000000000000000000000001", 0,
+         [(1, 9007199254740992), (2, 9007199254740994)]),
+        (b"9007199254740993 1:12345678.12345678 2:123456789012345678901234567890", 9007199254740992,
+         [(1, 12345678.12345678), (2, 123456789012345678901234567890.0)]),
+        (b"0 1:0." + b"0" * 400 + b"1e401", 0, [(1, 1.0)]),
+    ],
+)  # fmt: skip
+def test_reads_a_line(tmp_path, line, label, pairs):
+    X, y = load_svmlight(write(tmp_path, line), index_base=0)
+    assert y.tolist() == [label]
+    assert rows_of(X, 0) == [pairs]
+    assert parse_svmlight(line) == ([label], [pairs])
+
+
+def test_keeps_the_sign_of_zero(tmp_path):
+    X, y = load_svmlight(write(tmp_path, b"-0 1:-0 2:0 3:-0.000 4:-0e5 5:-0.000000000000"))
+    assert np.signbit(X.data).tolist() == [True, False, True, True, True]
+    assert np.signbit(y).all()
+
+
+BAD_LINES = [
+    (b"abc 1:2", "the label 'abc' is not a number"),
+    (b"1:2 3:4", "the label '1:2' is not a number"),
+    (b"1_0 1:2", "the label '1_0' is not a number"),
+    (b"1,2 3:4", "the label '1,2' lists several labels"),
+    (b"nan 3:4", "the label 'nan' is not finite"),
+    (b"-1e999 3:4", "the label '-1e999' is not finite"),
+    (b"1 -3:4", "the index '-3' is negative"),
+    (b"1 x:4", "the index 'x' is not a whole number"),
+    (b"1 1.5:4", "the index '1.5' is not a whole number"),
+    (b"1 +3:4", "the index '+3' is not a whole number"),
+    (b"1 :4", "the index '' is not a whole number"),
+    (b"1 2147483647:4", "larger than 2147483646, the largest allowed"),
+    (b"1 1099511627776:1", "the index '1099511627776' is larger than 2147483646"),
+    (b"1 18446744073709551617:1", "larger than 2147483646"),
+    (b"1 " + b"9" * 5000 + b":1", "larger than 2147483646"),
+    (b"1 3:1 2:1", "the index 2 comes after 3"),
+    (b"1 3:1 3:1", "the index 3 stands twice"),
+    (b"1 123456789:1 3:1", "the index 3 comes after 123456789"),
+    (b"1 3:", "the value after '3:' is missing"),
+    (b"1 3: 4", "the value after '3:' is missing"),
+    (b"1 3 :4", "'3' is not an index:value pair"),
+    (b"1 3", "'3' is not an index:value pair"),
+    (b"1 3:4:5", "the value '4:5' is not a number"),
+    (b"1 3:4 3:x", "the index 3 stands twice"),
+    (b"1 3:.", "the value '.' is not a number"),
+    (b"1 3:-", "the value '-' is not a number"),
+    (b"1 3:1e", "the value '1e' is not a number"),
+    (b"1 3:1.2.3", "the value '1.2.3' is not a number"),
+    (b"1 3:/", "the value '/' is not a number"),
+    (b"1 3:0x10", "the value '0x10' is not a number"),
+    (b"1 3:1_0", "the value '1_0' is not a number"),
+    (b"1 3:NaN", "the value 'NaN' is not finite"),
+    (b"1 3:-Infinity", "the value '-Infinity' is not finite"),
+    (b"1 3:1e309", "the value '1e309' is too large for float64"),
+    (b"1 3:1.7976931348623159e308", "too large for float64"),
+    (b"1 3:1 qid:4", "the index 'qid' is not a whole number"),
+    (b"1 qid:x 3:4", "the index 'qid' is not a whole number"),
+    (b"1 3:4\x0b5:6", "is not a number"),
+    (b"1 3:4\r5:6", "is not a number"),
+    (b"1\r# comment", "the label '1\\r' is not a number"),
+    (b"1 3:4\x00", "does not look like svmlight text"),
+    (b"\x89PNG\r", "does not look like svmlight text"),
+    ("\N{ARABIC-INDIC DIGIT THREE} 1:2".encode(), "is not a number"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), BAD_LINES)
+def test_refuses_a_line(tmp_path, line, said):
+    text = SOME + line + b"\n" + SOME
+    path = write(tmp_path, text)
+    with pytest.raises(DataError) as refused:
+        load_svmlight(path, chunk_bytes=16)
+    assert str(refused.value).startswith(f"{path} line 7: ")
+    assert said in str(refused.value)
+    assert str(refused.value).endswith(".")
+    with pytest.raises(DataError) as twin:
+        parse_svmlight(text)
+    assert str(refused.value) == f"{path} {twin.value}"
+    with pytest.raises(DataError) as at_end:
+        load_svmlight(write(tmp_path, line))
+    assert str(at_end.value) == str(refused.value).replace("line 7", "line 1")
+
+
+def test_refuses_the_first_of_two_bad_lines(tmp_path):
+    # The overflow is seen by Python, after the scanner has met the letter.
+    with pytest.raises(DataError, match="line 2: the value '1e309' is too large"):
+        load_svmlight(write(tmp_path, b"1 1:1\n1 1:1e309\n1 1:x\n"))
+
+
+def test_index_base_is_found_in_the_first_chunk(tmp_path):
+    one = SvmlightSource([write(tmp_path, b"1 1:5 3:6\n")])
+    assert one.recipe() == {"format": "svmlight", "index_base": 1}
+    batch = next(one.batches())
+    assert batch.X.toarray().tolist() == [[5, 0, 6]]
+    zero = SvmlightSource([write(tmp_path, b"1 1:5 3:6\n1 0:7\n")])
+    assert next(zero.batches()).X.toarray().tolist() == [[0, 5, 0, 6], [7, 0, 0, 0]]
+    assert zero.index_base == 0
+    assert zero.options() == {"format": "svmlight", "index_base": 0, "dtype": "float64"}
+    late = SvmlightSource([write(tmp_path, b"1\n-1\n1\n1 0:7\n")], chunk_bytes=2)
+    assert late.index_base == 0
+    assert SvmlightSource([write(tmp_path, b"1\n-1\n")]).index_base == 1
+
+
+def test_index_zero_in_a_one_based_file(tmp_path):
+    path = write(tmp_path, b"1 1:5\n" * 20 + b"1 0:5\n")
+    for options in ({"index_base": 1}, {"chunk_bytes": 16}):
+        with pytest.raises(DataError, match=r"line 21: .* pass index_base=0 \(--index-base 0"):
+            load_svmlight(path, **options)
+    X, _ = load_svmlight(path, index_base=0, chunk_bytes=16)
+    assert X.shape == (21, 2)
+    with pytest.raises(DataError, match=r"line 1: the index 0 comes after 3"):
+        load_svmlight(write(tmp_path, b"1 3:1 0:1\n"))
+
+
+def test_batches_are_canonical_and_never_narrower(tmp_path):
+    source = SvmlightSource([write(tmp_path, many_lines(200))], chunk_bytes=500, threads=2)
+    width = first = 0
+    for batch in source.batches():
+        assert batch.first == first
+        assert batch.X.shape[1] >= max(width, batch.X.indices.max() + 1)
+        width, first = batch.X.shape[1], first + len(batch.y)
+        assert batch.X.has_canonical_format
+        assert batch.X.indices.dtype == batch.X.indptr.dtype == np.int32
+        batch.X.check_format(full_check=True)
+        assert type(batch.X).__name__ == "csr_matrix"
+        del batch.X._has_canonical_format
+        assert batch.X.has_canonical_format
+    assert first == 200
+    assert {batch.X.shape[1] for batch in source.batches()} == {width}
+
+
+@pytest.mark.parametrize("base", [0, 1])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n# end"])
+def test_every_chunk_size_gives_the_same_rows(tmp_path, base, end):
+    text = many_lines(20 if config.DISABLE_JIT else 100, base).rstrip() + end
+    path = write(tmp_path, text)
+    whole = load_svmlight(path, index_base=base)
+    labels, rows = parse_svmlight(text)
+    assert whole[1].tolist() == labels
+    assert rows_of(whole[0], base) == rows
+    for chunk_bytes in (1, 7, 64, 1000, len(text), len(text) + 1):
+        assert_same(load_svmlight(path, index_base=base, chunk_bytes=chunk_bytes), whole)
+
+
+def test_a_line_longer_than_many_chunks(tmp_path):
+    wide = b"1 " + b" ".join(b"%d:%d" % (k, k) for k in range(1, 3000)) + b"\n"
+    path = write(tmp_path, SOME + wide + SOME + wide)
+    assert_same(load_svmlight(path, chunk_bytes=10), load_svmlight(path))
+
+
+def test_float32(tmp_path):
+    path = write(tmp_path, many_lines(30))
+    X, y = load_svmlight(path)
+    X32, y32 = load_svmlight(path, dtype=np.float32)
+    assert X32.dtype == np.float32
+    assert y32.dtype == np.float64
+    assert_same((X32, y32), (X.astype(np.float32), y))
+    for value in (b"3.5e38", b"3.40282356779733661637539395458e38"):
+        with pytest.raises(DataError, match="too large for float32"):
+            load_svmlight(write(tmp_path, b"1 1:" + value), dtype=np.float32)
+
+
+@pytest.mark.parametrize("ending", CODECS)
+def test_compressed(tmp_path, ending):
+    text = many_lines(40)
+    plain = load_svmlight(write(tmp_path, text))
+    path = write(tmp_path, text, f"rows.svm.{ending}")
+    for chunk_bytes in (100, 1 << 20):
+        source = SvmlightSource([path], chunk_bytes=chunk_bytes)
+        assert sum(len(batch.y) for batch in source.batches()) == 40
+        assert source.position == source.size == path.stat().st_size
+        assert_same(load_svmlight(path, chunk_bytes=chunk_bytes), plain)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole)
+    assert load_svmlight(path)[0].shape[0] == 80
+    for cut in (len(whole) // 2, len(whole) - 3, len(whole) + 30):
+        path.write_bytes((whole + whole)[:cut])
+        with pytest.raises(
+            DataError, match=r"svm\.\w+ is cut short in its \w+ data: copy it again"
+        ):
+            load_svmlight(path)
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=r"damaged or not a \w+ file .*: copy it again or rename"):
+        load_svmlight(path)
+
+
+def test_a_damaged_checksum(tmp_path):
+    whole = bytearray(gzip.compress(many_lines(40)))
+    whole[-6] ^= 1
+    path = tmp_path / "rows.gz"
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match="damaged"):
+        load_svmlight(path)
+
+
+def test_several_files_are_one_stream(tmp_path):
+    texts = [many_lines(5, seed=1), b"# none\n", many_lines(7, seed=2).rstrip(), many_lines(3)]
+    names = ["a.svm", "b.svm", "c.svm.gz", "d.svm.zst"]
+    paths = [write(tmp_path, *both) for both in zip(texts, names, strict=True)]
+    source = SvmlightSource(paths, chunk_bytes=64)
+    assert source.name == f"{paths[0]} and 3 more"
+    assert source.paths == paths
+    joined = write(tmp_path, b"\n".join(texts))
+    assert_same(load_svmlight(paths, chunk_bytes=64), load_svmlight(joined))
+    for _ in source.batches():
+        assert 0 < source.position <= source.size
+    assert source.position == source.size == sum(path.stat().st_size for path in paths)
+    assert source.where(0) == f"{paths[0]} line 1"
+    assert source.where(11) == f"{paths[2]} line 7"
+    assert source.where(12) == f"{paths[3]} line 1"
+    with pytest.raises(IndexError, match="has 15 rows, no row 15"):
+        source.where(15)
+    paths[3].unlink()
+    write(tmp_path, many_lines(3) + b"1 1:x", "d.svm.zst")
+    with pytest.raises(DataError, match=r"d\.svm\.zst line 4: "):
+        load_svmlight(paths, chunk_bytes=64)
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 30, 1000])
+def test_where_counts_lines_not_rows(tmp_path, chunk_bytes):
+    path = write(tmp_path, SOME + b" \t \r\n \t# x\n 5 1:1")
+    source = SvmlightSource([path], chunk_bytes=chunk_bytes)
+    assert [source.where(row) for row in range(5)] == [f"{path} line {k}" for k in (1, 2, 5, 6, 9)]
+
+
+@pytest.mark.parametrize("text", [b"", b"\n\n", b"# only a comment", b"\r\n \t\n"])
+def test_no_rows(tmp_path, text):
+    path = write(tmp_path, text)
+    with pytest.raises(DataError, match=r"rows\.svm holds no rows: give lines such as"):
+        load_svmlight(path)
+    with pytest.raises(DataError, match="hold no rows"):
+        load_svmlight([path, path])
+
+
+def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
+    with pytest.raises(DataError, match=r"nowhere\.svm does not exist: check the path"):
+        load_svmlight(tmp_path / "nowhere.svm")
+    assert SvmlightSource([tmp_path / "nowhere.svm"]).size is None
+    with pytest.raises(DataError, match="is a directory: give the files in it"):
+        load_svmlight(str(tmp_path))
+    path = write(tmp_path, SOME)
+
+    class Closed:
+        @staticmethod
+        def OSFile(path):
+            raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(chunks, "pa", Closed)
+    with pytest.raises(DataError, match=r"rows\.svm may not be read: ask for permission"):
+        load_svmlight(path)
+
+
+def test_binary_files(tmp_path):
+    for text in (bytes(range(256)) * 9, gzip.compress(SOME), "1 2:3\n".encode("utf-16")):
+        with pytest.raises(
+            DataError, match=r"rows\.svm line \d+: this does not look like svmlight"
+        ):
+            load_svmlight(write(tmp_path, text))
+
+
+def test_wrong_options(tmp_path):
+    path = write(tmp_path, SOME)
+    for options in ({"index_base": 2}, {"chunk_bytes": 0}, {"threads": 0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            SvmlightSource([path], **options)
+    with pytest.raises(ValueError, match="at least one file"):
+        SvmlightSource([])
+
+
+def running():
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("linsep-")]
+
+
+def test_threads_end_with_the_batches(tmp_path):
+    source = SvmlightSource([write(tmp_path, many_lines(300))], chunk_bytes=200, threads=3)
+    for batch in source.batches():
+        assert running()
+        if batch.first > 20:
+            break
+    del batch
+    assert not running()
+
+    def consumer():
+        for _ in source.batches():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        consumer()
+    assert not running()
+    generator = source.batches()
+    next(generator)
+    generator.close()
+    assert not running()
+    assert sum(len(batch.y) for batch in source.batches()) == 300
+    assert not running()
+
+
+def test_a_fixed_number_of_buffers(tmp_path):
+    source = SvmlightSource([write(tmp_path, many_lines(300))], chunk_bytes=200, threads=2)
+    for _ in source.batches():
+        pass
+    assert len(source._reader._free) <= 2 + 2
+
+
+def test_several_readings_at_once(tmp_path):
+    source = SvmlightSource([write(tmp_path, many_lines(60))], chunk_bytes=300, threads=2)
+    pairs = zip(source.batches(), source.batches(), strict=True)
+    assert sum(len(a.y) for a, b in pairs if (a.X.data == b.X.data).all()) == 60
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no shared data")
+@pytest.mark.parametrize(
+    "name",
+    ["heart_scale.gz", "dna.scale.t.gz"]
+    if config.DISABLE_JIT
+    else [
+        "a9a.gz", "a9a.t.gz", "agaricus.txt.train", "agaricus.txt.test", "dna.scale.gz",
+        "dna.scale.t.gz", "heart_scale.gz", "ijcnn1.bz2", "w8a.gz",
+    ],
+)  # fmt: skip
+def test_agrees_with_scikit_learn(name):
+    X, y = load_svmlight(SHARED / name)
+    wanted, labels = load_svmlight_file(str(SHARED / name), zero_based=False)
+    np.testing.assert_array_equal(y, labels)
+    np.testing.assert_array_equal(X.data.view(np.int64), wanted.data.view(np.int64))
+    np.testing.assert_array_equal(X.indices, wanted.indices)
+    np.testing.assert_array_equal(X.indptr, wanted.indptr)
