@@ -3,20 +3,17 @@
 import gzip
 import threading
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from numba import config
-from sklearn.datasets import load_svmlight_file
 
 from linsep.errors import DataError
 from linsep.sources import chunks
 from linsep.sources.svmlight import SvmlightSource, load_svmlight
 from linsep.textbook.svmlight import parse_svmlight
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "libsvm"
 CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 SOME = b"+1 1:0.5 3:-2e-3\n-1 2:1\n\n# nothing here\n+1\n-1 1:4 2:5 7:6 # last\n"
 
@@ -389,22 +386,3 @@ def test_several_readings_at_once(tmp_path):
     source = SvmlightSource([write(tmp_path, many_lines(60))], chunk_bytes=300, threads=2)
     pairs = zip(source.batches(), source.batches(), strict=True)
     assert sum(len(a.y) for a, b in pairs if (a.X.data == b.X.data).all()) == 60
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="no shared data")
-@pytest.mark.parametrize(
-    "name",
-    ["heart_scale.gz", "dna.scale.t.gz"]
-    if config.DISABLE_JIT
-    else [
-        "a9a.gz", "a9a.t.gz", "agaricus.txt.train", "agaricus.txt.test", "dna.scale.gz",
-        "dna.scale.t.gz", "heart_scale.gz", "ijcnn1.bz2", "w8a.gz",
-    ],
-)  # fmt: skip
-def test_agrees_with_scikit_learn(name):
-    X, y = load_svmlight(SHARED / name)
-    wanted, labels = load_svmlight_file(str(SHARED / name), zero_based=False)
-    np.testing.assert_array_equal(y, labels)
-    np.testing.assert_array_equal(X.data.view(np.int64), wanted.data.view(np.int64))
-    np.testing.assert_array_equal(X.indices, wanted.indices)
-    np.testing.assert_array_equal(X.indptr, wanted.indptr)

@@ -1,4 +1,4 @@
-"""svmlight text under fuzzing: the scanner against the plain reader, numbers against Python."""
+"""svmlight text against others: the plain reader, Python's numbers, scikit-learn's loader."""
 
 import math
 import struct
@@ -7,9 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numba import config
+from sklearn.datasets import load_svmlight_file
 
 from linsep.compiled.text import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
@@ -17,6 +19,7 @@ from linsep.sources.chunks import Chunk
 from linsep.sources.svmlight import load_svmlight, scan_chunk
 from linsep.textbook.svmlight import parse_line, parse_svmlight
 
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "libsvm"
 SLOW = bool(config.DISABLE_JIT)
 SEED = np.random.default_rng(0)
 
@@ -205,3 +208,22 @@ def test_a_million_numbers():
         padded = bytearray(text.encode() + b"\n" * PADDING)
         scanned = scan_chunk(Chunk(0, padded, len(text)), 0, np.float64)
         assert scanned.values.tobytes() == np.array([float(number) for number in texts]).tobytes()
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no shared data")
+@pytest.mark.parametrize(
+    "name",
+    ["heart_scale.gz", "dna.scale.t.gz"]
+    if SLOW
+    else [
+        "a9a.gz", "a9a.t.gz", "agaricus.txt.train", "agaricus.txt.test", "dna.scale.gz",
+        "dna.scale.t.gz", "heart_scale.gz", "ijcnn1.bz2", "w8a.gz",
+    ],
+)  # fmt: skip
+def test_agrees_with_scikit_learn(name):
+    X, y = load_svmlight(SHARED / name)
+    wanted, labels = load_svmlight_file(str(SHARED / name), zero_based=False)
+    np.testing.assert_array_equal(y, labels)
+    np.testing.assert_array_equal(X.data.view(np.int64), wanted.data.view(np.int64))
+    np.testing.assert_array_equal(X.indices, wanted.indices)
+    np.testing.assert_array_equal(X.indptr, wanted.indptr)
