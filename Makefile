@@ -17,7 +17,7 @@ $(VENV)/installed: pyproject.toml
 	@touch $@
 
 $(VENV)/bench: $(VENV)/installed
-	$(RUN) -m pip install --quiet '.[bench]'
+	$(RUN) -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
 demo: $(VENV)/installed

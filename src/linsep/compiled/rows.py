@@ -173,8 +173,7 @@ def ahead(rows, i):
 
 @ahead.when(Dense)
 def _dense_ahead(rows, i):
-    for j in range(U(0), U(rows.values.shape[1]), U(64 // rows.values.itemsize)):
-        prefetch(rows.values, i * U(rows.values.shape[1]) + j)
+    """Nothing: the processor finds the next dense row by itself, and asking costs a fifth."""
 
 
 @ahead.when(Csr)

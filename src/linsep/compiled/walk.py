@@ -3,7 +3,7 @@
 from linsep.compiled.jit import compiled
 from linsep.compiled.memory import borrow
 from linsep.compiled.rows import U, ahead, borrowed, dot, dots
-from linsep.compiled.schemes import learn
+from linsep.compiled.schemes import ERRORS, MISTAKES, UPDATES, learn
 
 # How many rows ahead the memory is asked: enough to hide its latency, few enough to stay cached.
 AHEAD = 6
@@ -30,13 +30,20 @@ def walk(scheme, rule, W, bias, rows, codes, importance, order, tally):
     been learnt from that row.
     """
     rows, W = borrowed(rows), borrow(W)
+    mistakes = updates = errors = done = 0
     for t in range(order.size):
         i = U(order[t])
         ahead(rows, U(order[min(t + AHEAD, order.size - 1)]))
         weight = importance[i] if importance.size else 1.0
-        if not learn(scheme, rule, W, bias, rows, i, codes[i], weight, tally):
-            return t
-    return order.size
+        counts = learn(scheme, rule, W, bias, rows, i, codes[i], weight)
+        if counts[MISTAKES] < 0:
+            break
+        mistakes, updates = mistakes + counts[MISTAKES], updates + counts[UPDATES]
+        errors, done = errors + counts[ERRORS], t + 1
+    tally[MISTAKES] += mistakes
+    tally[UPDATES] += updates
+    tally[ERRORS] += errors
+    return done
 
 
 @compiled

@@ -18,12 +18,10 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     if y.dtype.kind in "biuf":
         classes = np.unique(y[:PEEK])
-        if classes.size <= 256:
-            codes = np.searchsorted(classes, y).astype(np.int32)
-            codes[codes == classes.size] = 0
-            if np.array_equal(classes[codes], y):
-                check_classification_targets(classes)
-                return classes, codes
+        codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
+        if codes is not None:
+            check_classification_targets(classes)
+            return classes, codes
     check_classification_targets(y)
     classes, inverse = np.unique(y, return_inverse=True)
     return classes, inverse.astype(np.int32)
@@ -31,6 +29,9 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     """The int32 codes of ``y`` among sorted ``classes``; None if it holds another label."""
+    if classes.size == 2:  # by far the commonest case, and then a search costs like a pass
+        larger = y == classes[1]
+        return larger.astype(np.int32) if (larger | (y == classes[0])).all() else None
     codes = np.searchsorted(classes, y).astype(np.int32)
     codes[codes == classes.size] = 0
     return codes if np.array_equal(classes[codes], y) else None

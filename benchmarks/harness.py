@@ -1,0 +1,88 @@
+"""How a race is run and what it leaves: times of both sides in turn, medians, their ratio."""
+
+import gc
+import json
+import platform
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+RESULTS = Path(__file__).parent / "results"
+
+
+class Side(NamedTuple):
+    """One contestant: its name, and what is timed."""
+
+    name: str
+    run: Callable[[], Any]
+
+
+class Race(NamedTuple):
+    """What a benchmark row shows."""
+
+    work: str
+    ours: Side
+    theirs: Side
+    at_least: float
+    repeats: int
+    #: accuracies of both sides, measured once after the last run
+    accuracies: Callable[[], tuple[float | None, float | None]]
+
+
+def run(race: Race) -> dict[str, Any]:
+    """Run both sides in turn, one warm-up each, and return the row of the table."""
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for turn in range(race.repeats + 1):
+        for key, side in (("ours", race.ours), ("theirs", race.theirs)):
+            gc.collect()
+            started = perf_counter()
+            side.run()
+            if turn:
+                times[key].append(perf_counter() - started)
+    accuracies = race.accuracies()
+    ours, theirs = median(times["ours"]), median(times["theirs"])
+    return {
+        "work": race.work,
+        "against": race.theirs.name,
+        "ours_seconds": ours,
+        "theirs_seconds": theirs,
+        "ratio": theirs / ours,
+        "at_least": race.at_least,
+        "ours_accuracy": accuracies[0],
+        "theirs_accuracy": accuracies[1],
+        "times": times,
+    }
+
+
+def print_table(rows: list[dict[str, Any]]) -> None:
+    """The rows as an aligned table."""
+    print(
+        f"{'work':56s} {'against':28s} {'ours':>9s} {'theirs':>9s} {'ratio':>7s} {'goal':>6s}  "
+        "accuracy, both"
+    )
+    for row in rows:
+        pair = [row["ours_accuracy"], row["theirs_accuracy"]]
+        accuracy = " / ".join("-" if share is None else f"{share:.4f}" for share in pair)
+        mark = " " if row["ratio"] >= row["at_least"] else "*"
+        print(
+            f"{row['work']:56s} {row['against']:28s} {row['ours_seconds']:8.4f}s "
+            f"{row['theirs_seconds']:8.4f}s {row['ratio']:6.1f}x {row['at_least']:5.1f}x{mark} "
+            + accuracy
+        )
+    if any(row["ratio"] < row["at_least"] for row in rows):
+        print("* below its goal")
+
+
+def write_json(rows: list[dict[str, Any]]) -> Path:
+    """Keep the rows, with the machine they were measured on."""
+    RESULTS.mkdir(exist_ok=True)
+    now = datetime.now(UTC)
+    path = RESULTS / f"{now:%Y%m%dT%H%M%S}.json"
+    machine = {"processor": platform.processor(), "python": platform.python_version()}
+    path.write_text(
+        json.dumps({"when": now.isoformat(), "machine": machine, "rows": rows}, indent=1)
+    )
+    return path
