@@ -1,0 +1,40 @@
+"""Rows to put into a spool, and ways to put them there, for the tests of spools."""
+
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numba import config
+
+from linsep.sources.base import Batch
+from linsep.sources.spool_writer import SpoolWriter
+
+KEY = {"files": [["rows.svm", 10, 20]], "options": {"zero_based": True}}
+# How much less to do where every loop runs in plain Python.
+SLOW = 4 if config.DISABLE_JIT else 1
+
+
+def sparse_rows(rng, rows, width, dtype=np.float64, index=np.int32):
+    """Rows of random bits (NaN and infinity too); some are empty, some full."""
+    kept = rng.random((rows, width)) < rng.choice([0, 0.3, 1], (rows, 1))
+    bits = rng.bytes(np.dtype(dtype).itemsize * int(kept.sum()))
+    indptr = np.append(0, np.cumsum(kept.sum(axis=1))).astype(index)
+    columns = np.nonzero(kept)[1].astype(index)
+    X = sp.csr_matrix((rows, width), dtype=dtype)
+    X.data, X.indices, X.indptr = np.frombuffer(bits, dtype).copy(), columns, indptr
+    return X
+
+
+def some_rows(rows=150, width=5, kind="csr", seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse_rows(rng, rows, width)
+    X.data[:] = rng.normal(size=X.nnz)
+    X = X if kind == "csr" else X.toarray()
+    return X, rng.choice(np.array(["no", "yes"]), rows)
+
+
+def write(path, X, y, cuts=(), key=KEY, **about):
+    with SpoolWriter(path, key) as writer:
+        for lo, hi in pairwise([0, *cuts, X.shape[0]]):
+            writer.write(Batch(X[lo:hi], y[lo:hi], lo))
+        return writer.commit(**about)

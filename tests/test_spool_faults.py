@@ -1,0 +1,254 @@
+"""What happens to a spool when the disk, another process or another thread interferes."""
+
+import errno
+import os
+import threading
+import time
+import tracemalloc
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from numba import config
+
+from linsep.compiled.checksum import checksum
+from linsep.sources import spool as reading
+from linsep.sources import spool_writer as writing
+from linsep.sources.base import Batch
+from linsep.sources.spool import Spool, SpoolDamaged, SpoolError
+from linsep.sources.spool_writer import SpoolWriter
+from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
+
+
+def attempt(path, data):
+    """All rows of a spool with these bytes; None when it is refused."""
+    path.write_bytes(data)
+    spool = Spool.open(path, KEY)
+    with suppress(SpoolDamaged):
+        return spool and spool.read_blocks(np.arange(spool.n_blocks))
+    return None
+
+
+@pytest.mark.parametrize("kind", ["csr", "dense"])
+def test_every_changed_byte_and_every_cut_is_noticed(tmp_path, kind):
+    path = tmp_path / "a"
+    X, y = some_rows(70, 2, kind)
+    write(path, X.astype(np.float32), y).close()
+    data = path.read_bytes()
+    assert attempt(path, data) is not None
+    step = 7 if config.DISABLE_JIT else 1
+    for at in range(0, len(data), step):
+        changed = bytearray(data)
+        changed[at] ^= 1 << at % 8
+        assert attempt(path, bytes(changed)) is None, at
+        assert attempt(path, data[:at]) is None, at
+    assert attempt(path, data + b"\0" * 8) is None
+
+
+def test_records_of_other_blocks_and_other_files_are_noticed(tmp_path):
+    path = tmp_path / "a"
+    X, y = np.arange(256.0).reshape(128, 2), np.ones(128)
+    write(path, X, y).close()
+    data = path.read_bytes()
+    size = 16 + 64 * (4 + 16)
+    first, second, rest = (
+        data[24 : 24 + size],
+        data[24 + size : 24 + 2 * size],
+        data[24 + 2 * size :],
+    )
+    assert attempt(path, data[:24] + first + second + rest) is not None
+    assert attempt(path, data[:24] + second + first + rest) is None
+    write(path, X, y).close()  # the same rows again, in a file of its own
+    later = path.read_bytes()
+    assert attempt(path, later[:24] + first + later[24 + size :]) is None
+
+
+def test_a_file_cut_or_changed_while_open_is_noticed(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    spool = write(path, *some_rows())
+    spool.read_blocks([0, 1, 2])
+    with open(path, "r+b") as file:
+        file.seek(60)
+        file.write(b"\xff")
+    with pytest.raises(SpoolDamaged, match="rows 0 to 63 are not what was written"):
+        spool.read_blocks([2, 0])
+    os.truncate(path, 100)
+    with pytest.raises(SpoolDamaged, match="cut short"):
+        spool.read_blocks([2])
+
+    def broken(*arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(reading, "_pread", broken)
+    with pytest.raises(SpoolDamaged, match="error"):
+        spool.read_blocks([2])
+
+
+def test_checksum_notices_single_bits_and_exchanged_words():
+    rng = np.random.default_rng(0)
+    seed = np.uint64(5)
+    words = rng.integers(0, 2**64, 150, dtype=np.uint64)
+    words[::2] = np.float64(1).view(np.uint64)
+    words[1::4] = np.float64(-1).view(np.uint64)  # differ in their top bit only
+    seen = {int(checksum(words, seed)), int(checksum(words, np.uint64(6)))}
+    tried = 2
+    step = 13 if config.DISABLE_JIT else 1
+    for at in range(0, len(words), step):
+        for bit in range(0, 64, step):
+            words[at] ^= np.uint64(1 << bit)
+            seen.add(int(checksum(words, seed)))
+            words[at] ^= np.uint64(1 << bit)
+            tried += 1
+        for other in range(0, at, step):
+            if words[at] != words[other]:
+                words[[at, other]] = words[[other, at]]
+                seen.add(int(checksum(words, seed)))
+                words[[at, other]] = words[[other, at]]
+                tried += 1
+    assert len(seen) == tried
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("after", range(4))
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, call, after):
+    path = tmp_path / "a"
+    write(path, *some_rows(3)).close()
+    old = path.read_bytes()
+    real, calls = getattr(os, call), []
+
+    def full(*arguments):
+        calls.append(call)
+        if len(calls) > (after if call == "write" else 0):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*arguments)
+
+    monkeypatch.setattr(writing.os, call, full)
+    with pytest.raises(SpoolError, match=r"cannot be written in .*No space left.*: make room"):
+        write(path, *some_rows(), cuts=(10, 74, 120))
+    assert os.listdir(tmp_path) == ["a"]
+    assert path.read_bytes() == old
+
+
+def test_a_real_limit_on_file_size(tmp_path):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writer = SpoolWriter(tmp_path / "a", KEY)
+    X, y = some_rows(20_000 // SLOW, 9, "dense")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(SpoolError, match="make room"):
+            writer.write(Batch(X, y, 0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not os.listdir(tmp_path)
+    with pytest.raises(SpoolError, match="given up"):
+        writer.commit()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SpoolError, match="set LINSEP_CACHE_DIR"):
+        SpoolWriter(tmp_path / "file" / "a", KEY)
+
+
+def test_giving_up_leaves_nothing(tmp_path):
+    def interrupted():
+        with SpoolWriter(tmp_path / "a", KEY) as writer:
+            writer.write(Batch(*some_rows(), 0))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    writer = SpoolWriter(tmp_path / "a", KEY)
+    assert len(os.listdir(tmp_path)) == 1
+    writer.abort()
+    writer.abort()
+    with pytest.raises(SpoolError, match="start a new writer"):
+        writer.write(Batch(*some_rows(), 0))
+    for n_features, rows in ((4, 3), (None, 0)):
+        with pytest.raises(SpoolError, match="go on without"):
+            write(tmp_path / "a", *some_rows(rows), n_features=n_features)
+    assert not os.listdir(tmp_path)
+
+
+def test_two_writers_of_one_file(tmp_path):
+    path = tmp_path / "a"
+    one, two = SpoolWriter(path, KEY), SpoolWriter(path, KEY)
+    one.write(Batch(np.zeros((100, 2)), np.zeros(100), 0))
+    two.write(Batch(np.ones((100, 2)), np.ones(100), 0))
+    first, second = one.commit(), two.commit()
+    assert first.read_blocks([1])[0].sum() == 0  # still its own file, though it has no name now
+    assert second.read_blocks([1])[0].sum() == 72
+    assert Spool.open(path, KEY).labels == [1.0]
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_replaced_between_commit_and_open(tmp_path, monkeypatch):
+    real = os.replace
+    other = SpoolWriter(tmp_path / "b", {**KEY, "options": {}})
+    other.write(Batch(*some_rows(), 0))
+    other.commit().close()
+
+    def overtaken(start, end):
+        real(start, end)
+        real(tmp_path / "b", end)
+
+    monkeypatch.setattr(writing.os, "replace", overtaken)
+    with pytest.raises(SpoolError, match="replaced by another process"):
+        write(tmp_path / "a", *some_rows())
+
+
+def test_remains_of_killed_writers_are_swept(tmp_path):
+    old, young, foreign = tmp_path / "a.1.tmp", tmp_path / "a.2.tmp", tmp_path / "b.1.tmp"
+    for path in (old, young, foreign):
+        path.write_text("")
+    for path in (old, foreign):
+        os.utime(path, (0, time.time() - 2 * writing.ABANDONED_SECONDS))
+    write(tmp_path / "a", *some_rows()).close()
+    assert sorted(os.listdir(tmp_path)) == ["a", "a.2.tmp", "b.1.tmp"]
+
+
+@pytest.mark.parametrize("pread", [True, False])
+def test_several_threads_read_at_once(tmp_path, monkeypatch, pread):
+    if not pread:
+        monkeypatch.delattr(os, "preadv", raising=False)
+    X = np.repeat(np.arange(6400.0 // SLOW), 3).reshape(-1, 3)
+    spool = write(tmp_path / "a", X, X[:, 0] % 2)
+    wrong = []
+
+    def read(seed):
+        rng = np.random.default_rng(seed)
+        with suppress(SpoolError):
+            for _ in range(40 // SLOW):
+                blocks = rng.integers(0, spool.n_blocks, 20)
+                rows = np.concatenate([np.arange(len(X))[64 * b : 64 * b + 64] for b in blocks])
+                wrong.append(not np.array_equal(spool.read_blocks(blocks)[0], X[rows]))
+
+    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [False] * (40 // SLOW * 8)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="takes a file much larger than the buffers")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    X = sparse_rows(np.random.default_rng(0), 2000, 60)
+    y = np.arange(2000) % 7
+    write(tmp_path / "a", X, y).close()
+    tracemalloc.start()
+    try:
+        with SpoolWriter(tmp_path / "a", KEY) as writer:
+            for i in range(80):
+                writer.write(Batch(X, y, 2000 * i))
+            spool = writer.commit()
+        wrote = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        assert sum(len(codes) for _, codes in spool.iterate(1 << 20)) == 160_000
+        read = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "a").stat().st_size > 40e6
+    assert wrote < 3e6
+    assert read < 5e6
