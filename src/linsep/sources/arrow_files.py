@@ -1,0 +1,259 @@
+"""Opening table files: what every format shares, and the two binary formats, Parquet and Arrow IPC.
+
+A table file yields the columns asked for as Arrow record batches, from the first row to the last,
+holding only a bounded part of the file at a time, and turns what Arrow says about a damaged file
+into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv_files`` and
+``json_files``.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from linsep.errors import DataError
+from linsep.sources.chunks import opened
+
+#: what each column is read as: "number", "bool" or "text"
+Kinds = Mapping[str, str]
+
+#: rows shown to whoever guesses what the columns mean
+SAMPLE_ROWS = 10_000
+
+_CELLS = 1 << 20
+#: above this many bytes per Arrow record batch a file is mapped instead of read
+_MAP_ABOVE = 64 << 20
+_OLD_FEATHER = b"FEA1"
+
+
+class TableFile(ABC):
+    """One file with named columns.
+
+    Parameters
+    ----------
+    path : Path
+        Must be a readable file with at least one byte; anything else raises DataError.
+    """
+
+    #: the column types are written in the file, not guessed from its first rows
+    typed = True
+    #: a row may leave a column out, so a column the first rows lack may still be there
+    sparse = False
+
+    def __init__(self, path: Path):
+        self.path = path
+        with opened(path):
+            self.size = path.stat().st_size
+        if self.size == 0:
+            raise DataError(f"{path} is empty: give a file with rows.")
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far by the running call of :meth:`chunks`, roughly."""
+        return 0
+
+    @abstractmethod
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the column names in file order, with their type where the file states it."""
+
+    @abstractmethod
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows (at most SAMPLE_ROWS, none in a file without rows)."""
+
+    @abstractmethod
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named by `kinds`, in that order; formats without types use the kinds.
+
+        `others_allowed` says whether a column that first turns up in a later row is left out
+        (True) or refused with a DataError (False); only JSON lines can have one.
+        """
+
+    def where(self, row: int) -> str:
+        """Return where the 0-based `row` of this file stands; may read the file to find out."""
+        return f"{self.path} row {row + 1}"
+
+
+class ParquetFile(TableFile):
+    """A Parquet file, read page by page within its row groups."""
+
+    _done = 0.0
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far, taken as the share of rows read."""
+        return int(self.size * self._done)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return names and types from the file's footer."""
+        with self._open() as file:
+            return typed_columns(self.path, file.schema_arrow)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows of all columns."""
+        with self._open() as file:
+            rows = max(100, _CELLS // max(1, len(file.schema_arrow)))
+            for batch in file.iter_batches(min(SAMPLE_ROWS, rows)):
+                return batch
+            return _no_rows(file.schema_arrow)
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns in batches of about a million values."""
+        rows = max(64, min(65_536, _CELLS // max(1, len(kinds))))
+        self._done, read = 0.0, 0
+        with self._open() as file:
+            total = max(1, file.metadata.num_rows)
+            for batch in file.iter_batches(rows, columns=list(kinds)):
+                read += batch.num_rows
+                self._done = read / total
+                yield batch.select(list(kinds))
+
+    @contextmanager
+    def _open(self) -> Iterator[pq.ParquetFile]:
+        check_ends(self.path, b"PAR1", "a Parquet file")
+        # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
+        with (
+            reading(self.path, "a Parquet file"),
+            pq.ParquetFile(self.path, pre_buffer=False, buffer_size=1 << 20) as file,
+        ):
+            yield file
+
+
+class IpcFile(TableFile):
+    """An Arrow IPC file (also called Feather version 2) or an Arrow stream."""
+
+    _done = 0.0
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far, taken as the share of record batches read (streams: the offset)."""
+        return int(self.size * self._done)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return names and types from the file's schema."""
+        with self._open(None) as (schema, _):
+            return typed_columns(self.path, schema)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows of all columns."""
+        with self._open(None) as (schema, batches):
+            for batch in batches:
+                if batch.num_rows:
+                    return batch.slice(0, SAMPLE_ROWS)
+            return _no_rows(schema)
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns, one record batch of the file after the other."""
+        self._done = 0.0
+        with self._open(list(kinds)) as (_, batches):
+            for batch in batches:
+                yield batch.select(list(kinds))
+
+    @contextmanager
+    def _open(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        with reading(self.path, "an Arrow file"), self.path.open("rb") as start:
+            magic = start.read(6)
+        if magic[:4] == _OLD_FEATHER:
+            raise DataError(f"{self.path} is in the old Feather format: write it again as Arrow.")
+        if magic != b"ARROW1":
+            with reading(self.path, "an Arrow file"), pa.OSFile(str(self.path)) as raw:
+                stream = pa.ipc.open_stream(raw)
+                yield stream.schema, self._stream(stream, raw)
+            return
+        check_ends(self.path, b"ARROW1", "an Arrow file")
+        with reading(self.path, "an Arrow file"), self._raw() as raw:
+            file = pa.ipc.open_file(raw)
+            schema = file.schema
+            if names is not None:
+                chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
+                options = pa.ipc.IpcReadOptions(included_fields=chosen)
+                file = pa.ipc.open_file(raw, options=options)
+            yield schema, self._file(file)
+
+    @contextmanager
+    def _raw(self) -> Iterator[pa.NativeFile]:
+        with pa.OSFile(str(self.path)) as raw:
+            batches = max(1, pa.ipc.open_file(raw).num_record_batches)
+            if self.size // batches <= _MAP_ABOVE:
+                yield raw
+                return
+        # A record batch is read whole: a huge one only fits in memory as a map of the file.
+        with pa.memory_map(str(self.path)) as raw:
+            yield raw
+
+    def _file(self, file: pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+        for number in range(file.num_record_batches):
+            batch = file.get_batch(number)
+            self._done = (number + 1) / file.num_record_batches
+            yield batch
+
+    def _stream(
+        self, stream: pa.ipc.RecordBatchStreamReader, raw: pa.OSFile
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in stream:
+            self._done = raw.tell() / self.size
+            yield batch
+
+
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turn the errors of opening and reading `path` into a DataError of one sentence.
+
+    Parameters
+    ----------
+    path : Path
+        The file the message names.
+    what : str
+        What the file should be, such as "an Arrow file".
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        said = first_line(error)
+        if "runcated compressed stream" in said:
+            message = f"{path} is cut short in its compressed data: copy it again from the whole."
+        else:
+            message = f"{path} is damaged or not {what} ({said}): write it again or rename it."
+        raise DataError(message) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what `error` says, without its full stop."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].strip().rstrip(".")[:200]
+
+
+def check_ends(path: Path, magic: bytes, what: str) -> None:
+    """Raise DataError unless the file starts and ends with `magic`, as whole files do."""
+    with reading(path, what), path.open("rb") as file:
+        start = file.read(len(magic))
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - len(magic)))
+        end = file.read()
+    if start != magic:
+        raise DataError(f"{path} is not {what}: rename it to what it holds.")
+    if end != magic:
+        raise DataError(f"{path} is {what} cut short: copy it again from where it is whole.")
+
+
+def typed_columns(path: Path, schema: pa.Schema) -> dict[str, pa.DataType | None]:
+    """Return the columns of `schema` by name; two columns of one name raise DataError."""
+    check_names(path, schema.names)
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def check_names(path: Path, names: list[str]) -> None:
+    """Raise DataError when two columns have the same name."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DataError(f"{path} has {times} columns named '{name}': rename all but one.")
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)

@@ -1,0 +1,155 @@
+"""CSV and TSV files."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from linsep.errors import DataError
+from linsep.sources import text_files
+from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names
+from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit
+
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
+
+
+class CsvFile(TextFile):
+    """Comma or tab separated values with a header row.
+
+    Quoted fields may hold the delimiter and line breaks. Empty lines are skipped.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+        "," or a tab.
+    """
+
+    def __init__(self, path: Path, delimiter: str):
+        super().__init__(path)
+        self._delimiter = delimiter
+        records = [fields for _, fields in islice(self._records(), 2)]
+        if not records:
+            raise DataError(f"{path} has no header row: give a file with column names and rows.")
+        header = records[0]
+        try:
+            "".join(header).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(f"{path} line 1 is not UTF-8 text: save the file as UTF-8.") from error
+        if all(_NUMBER.fullmatch(name.strip()) for name in header):
+            raise DataError(
+                f"{path} line 1 holds numbers where the header row should be: add column names."
+            )
+        check_names(path, header)
+        self._header = header
+        self._has_rows = len(records) == 2
+        longest = max(sum(map(len, fields)) + len(fields) for fields in records)
+        self._block = max(text_files.BLOCK_BYTES, 4 * longest)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the names in the header row; the types are unknown."""
+        return dict.fromkeys(self._header)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the rows of the first block with the types Arrow guesses."""
+        if not self._has_rows:
+            return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
+        for batch in self._read({}, None):
+            return batch.slice(0, SAMPLE_ROWS)
+        raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns block by block; an empty cell is null in every column."""
+        if not self._has_rows:
+            return
+        texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
+        for batch in self._read(kinds, list(kinds)):
+            if texts:
+                arrays = batch.columns
+                for number in texts:
+                    empty = pc.equal(arrays[number], "")
+                    arrays[number] = pc.if_else(empty, pa.scalar(None, pa.string()), arrays[number])
+                batch = pa.record_batch(arrays, names=list(kinds))  # noqa: PLW2901
+            yield batch
+
+    def where(self, row: int) -> str:
+        """Return the line on which the 0-based `row` starts."""
+        try:
+            # Row 0 comes after the header.
+            for line, _ in islice(self._records(), row + 1, None):
+                return f"{self.path} line {line}"
+        except DataError:
+            pass
+        return super().where(row)
+
+    def _read(self, kinds: Kinds, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+        convert = pa.csv.ConvertOptions(
+            column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
+            include_columns=names,
+        )
+        return self._checked(
+            lambda stream: pa.csv.open_csv(
+                stream,
+                read_options=pa.csv.ReadOptions(block_size=self._block),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=self._delimiter, newlines_in_values=True
+                ),
+                convert_options=convert,
+            ),
+            lambda error, done: self._explain(error, done, kinds),
+        )
+
+    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> str | None:
+        """Find the first row after `done` rows that does not fit; None when all seem to fit."""
+        found = _INVALID.search(str(error))
+        bad = found[1].strip() if found else None
+        for line, fields in islice(self._records(), done + 1, None):
+            place = f"{self.path} line {line}"
+            if len(fields) != len(self._header):
+                quote = " or close an open quote" if any("\n" in field for field in fields) else ""
+                return (
+                    f"{place} has {_count(len(fields), 'field')} where the header has "
+                    f"{len(self._header)}: correct the line{quote}."
+                )
+            for name, field in zip(self._header, fields, strict=True):
+                kind = kinds.get(name)
+                if kind not in {None, "text"} and field.strip() == bad:
+                    return f"{place}, {misfit(name, repr(field), kinds[name])}"
+                if kind == "text" and not field.isascii() and not _is_utf8(field):
+                    return f"{place}, column '{name}' is not UTF-8 text: save the file as UTF-8."
+        return None
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield each record with the number of the line it starts on, the header first."""
+        with self.open() as stream, io.BufferedReader(stream) as buffer:
+            text = io.TextIOWrapper(buffer, "utf-8-sig", errors="surrogateescape", newline="")
+            reader = csv.reader(text, delimiter=self._delimiter)
+            line = 1
+            try:
+                for fields in reader:
+                    if fields:
+                        yield line, fields
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                raise DataError(
+                    f"{self.path} line {line} cannot be read ({error}): correct the line."
+                ) from error
+
+
+def _is_utf8(field: str) -> bool:
+    try:
+        field.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

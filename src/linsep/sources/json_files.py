@@ -1,0 +1,116 @@
+"""JSON lines files."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.json
+
+from linsep.errors import DataError
+from linsep.sources import text_files
+from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds
+from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit
+
+
+class JsonFile(TextFile):
+    """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
+
+    sparse = True
+
+    def __init__(self, path: Path):
+        super().__init__(path)
+        longest = max((len(line) for _, line in islice(self._lines(), 2)), default=0)
+        self._block = max(text_files.BLOCK_BYTES, 4 * longest)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the fields of the objects in the first block."""
+        return dict.fromkeys(self.head().schema.names)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the rows of the first block with the types Arrow guesses."""
+        options = pa.json.ParseOptions(unexpected_field_behavior="infer")
+        for batch in self._read(options, {}, True):
+            if batch.num_rows:
+                return batch.slice(0, SAMPLE_ROWS)
+        return pa.record_batch([], names=[])
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns block by block; a field that is not there is null."""
+        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
+        options = pa.json.ParseOptions(
+            explicit_schema=schema,
+            unexpected_field_behavior="ignore" if others_allowed else "error",
+        )
+        for batch in self._read(options, kinds, others_allowed):
+            yield batch.select(list(kinds))
+
+    def where(self, row: int) -> str:
+        """Return the line of the 0-based `row`."""
+        try:
+            for line, _ in islice(self._lines(), row, None):
+                return f"{self.path} line {line}"
+        except DataError:
+            pass
+        return super().where(row)
+
+    def _read(
+        self, options: pa.json.ParseOptions, kinds: Kinds, others_allowed: bool
+    ) -> Iterator[pa.RecordBatch]:
+        if next(self._lines(), None) is None:
+            return iter(())
+        return self._checked(
+            lambda stream: pa.json.open_json(
+                stream,
+                read_options=pa.json.ReadOptions(block_size=self._block),
+                parse_options=options,
+            ),
+            lambda error, done: self._explain(done, kinds, others_allowed),
+        )
+
+    def _explain(self, done: int, kinds: Kinds, others_allowed: bool) -> str | None:
+        """Find the first line after `done` rows that does not fit; None when all seem to fit."""
+        known = dict(kinds)
+        for line, raw in islice(self._lines(), done, None):
+            place = f"{self.path} line {line}"
+            try:
+                fields = json.loads(raw)
+            except (ValueError, RecursionError):
+                fields = None
+            if not isinstance(fields, dict):
+                return f"{place} is not one JSON object: write one object per line."
+            for name, value in fields.items():
+                if not kinds and value is not None:  # still guessing: the first value says the kind
+                    known.setdefault(name, _kind_of(value))
+                kind = known.get(name)
+                if kind is None and not others_allowed:
+                    return (
+                        f"{place} has a field '{name}' that the first lines lack: add it to the "
+                        f"first line (null will do) or leave it out with --exclude."
+                    )
+                if kind is not None and value is not None and _kind_of(value) != kind:
+                    return f"{place}, {misfit(name, json.dumps(value), kind)}"
+        return None
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each line that is not blank with its number."""
+        with self.open() as stream, io.BufferedReader(stream) as buffer:
+            for number, line in enumerate(buffer, 1):
+                kept = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if not kept.isspace():
+                    yield number, kept
+
+
+def _kind_of(value: object) -> str:
+    """Return the kind of a JSON value; "other" for lists, objects and numbers out of range."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "text"
+    # A number beyond floating point comes as infinity or as a very long whole number.
+    if isinstance(value, int | float) and -sys.float_info.max <= value <= sys.float_info.max:
+        return "number"
+    return "other"

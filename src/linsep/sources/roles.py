@@ -1,0 +1,234 @@
+"""What each column of a table is: guessed from the first rows, or taken from a recipe."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from linsep.errors import DataError
+from linsep.sources.arrow_files import TableFile
+from linsep.sources.encode import Columns
+
+MISSING = ("error", "zero", "drop", "mean")
+#: from so many rows on, a text column without a repeated value is taken for an id
+_MANY_ROWS = 100
+# A leading zero is left to codes such as 02134, which are no numbers.
+_NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
+
+
+def guess_columns(
+    files: list[TableFile], target: str | None, exclude: list[str], require_target: bool
+) -> Columns:
+    """Return what the columns are, judged by the first file with rows.
+
+    Parameters
+    ----------
+    files : list of TableFile
+    target : str or None
+        Label column; must be in the file if `require_target`.
+    exclude : list of str
+        Columns left out; must be in the file.
+
+    Raises DataError when there are no rows, no features, or columns that cannot be features.
+    """
+    file, head = _first_rows(files)
+    names = head.schema.names
+    if require_target or (target is not None and target in exclude):
+        check_target(file.path, names, target, exclude)
+    for name in exclude:
+        if name not in names:
+            raise DataError(
+                f"{file.path} has no column '{name}' to leave out{_closest(name, names)}."
+            )
+    columns = Columns(numeric={}, text={}, target=target, target_kind=None, exclude=exclude)
+    for name, kind in zip(names, head.schema.types, strict=True):
+        if name == target:
+            columns.target_kind = _label_kind(file, name, kind)
+        elif name not in exclude:
+            family = family_of(kind)
+            if family is None:
+                raise DataError(f"{file.path}, column '{name}' {_unusable(file, kind)}")
+            if family == "text":
+                columns.text[name] = {}
+            else:
+                columns.numeric[name] = family
+    if not columns.numeric and not columns.text:
+        raise DataError(
+            f"{file.path} has no column to learn from (its columns: {_listed(names)}): give a file "
+            f"with features."
+        )
+    columns.dtype = _dtype(files, columns)
+    return columns
+
+
+def check_text_columns(files: list[TableFile], columns: Columns) -> None:
+    """Raise DataError for text columns whose first values are numbers, or never repeat.
+
+    With hashing, values may be as many as they like.
+    """
+    file, head = _first_rows(files)
+    for name in columns.text:
+        values = [value for value in head.column(name).cast(pa.string()).to_pylist() if value]
+        different = set(values)
+        if values and all(map(_NUMBER.fullmatch, different)):
+            raise DataError(
+                f"{file.path}, column '{name}' looks like numbers stored as text (such as "
+                f"'{values[0]}'): convert it to numbers or leave it out with --exclude."
+            )
+        if len(different) == len(values) >= _MANY_ROWS and columns.hash_bits is None:
+            raise DataError(
+                f"{file.path}, column '{name}' has another text in each of its first "
+                f"{len(values):,} rows, as an id has: leave it out with --exclude or use "
+                f"--hash-bits."
+            )
+
+
+def check_target(path: Path, names: Iterable[str], target: str | None, exclude: list[str]) -> None:
+    """Raise DataError unless `target` is one of `names` and not excluded."""
+    names = list(names)
+    if target is None:
+        raise DataError(
+            f"{path} needs a label column: name one with --target (its columns: {_listed(names)})."
+        )
+    if target in exclude:
+        raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
+    if target not in names:
+        raise DataError(
+            f"{path} has no column '{target}' to learn{_closest(target, names)} (its columns: "
+            f"{_listed(names)})."
+        )
+
+
+def family_of(kind: pa.DataType) -> str | None:
+    """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return family_of(kind.value_type)
+    if types.is_boolean(kind):
+        return "bool"
+    if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
+        return "text"
+    # A column without any value yet counts as numbers.
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return "number" if any(check(kind) for check in numbers) else None
+
+
+def to_recipe(columns: Columns) -> dict[str, Any]:
+    """Return the columns as plain JSON."""
+    return {
+        "format": "table",
+        "target": columns.target,
+        "target_kind": columns.target_kind,
+        "numeric": list(columns.numeric),
+        "bool": [name for name, kind in columns.numeric.items() if kind == "bool"],
+        "text": {name: dict(values) for name, values in columns.text.items()},
+        "hash_bits": columns.hash_bits,
+        "missing": columns.missing,
+        "means": dict(columns.means),
+        "exclude": list(columns.exclude),
+        "dtype": columns.dtype,
+    }
+
+
+def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
+    """Return the columns a recipe describes; `target`, when given, replaces the recipe's.
+
+    Raises DataError when the recipe is not one that :func:`to_recipe` could have made.
+    """
+    try:
+        bools = set(recipe["bool"])
+        columns = Columns(
+            numeric={name: "bool" if name in bools else "number" for name in recipe["numeric"]},
+            text={name: dict(values) for name, values in recipe["text"].items()},
+            target=recipe["target"] if target is None else target,
+            target_kind=recipe["target_kind"],
+            missing=recipe["missing"],
+            hash_bits=recipe["hash_bits"],
+            exclude=list(recipe["exclude"]),
+            dtype=recipe["dtype"],
+            means={name: float(mean) for name, mean in recipe["means"].items()},
+        )
+        check_options(columns.missing, columns.hash_bits)
+        places = sorted(place for values in columns.text.values() for place in values.values())
+        first = len(columns.numeric)
+        whole = (
+            recipe["format"] == "table"
+            and places == list(range(first, first + len(places)))
+            and columns.dtype in {"float32", "float64"}
+            and columns.target_kind in {None, "int", "float", "bool", "text"}
+            and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
+        )
+    except (KeyError, TypeError, AttributeError, ValueError):
+        whole = False
+    if not whole:
+        raise DataError("The recipe for reading tables is damaged: learn the model again.")
+    return columns
+
+
+def check_options(missing: str, hash_bits: int | None) -> None:
+    """Raise DataError for values that the options do not have."""
+    if missing not in MISSING:
+        raise DataError(f"--missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
+    if hash_bits is not None and not 1 <= hash_bits <= 30:
+        raise DataError(f"--hash-bits is {hash_bits}: choose a number from 1 to 30.")
+
+
+def _first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
+    for file in files:
+        head = file.head()
+        if head.num_rows:
+            return file, head
+    more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
+    raise DataError(f"{files[0].path}{more} has no rows: give a file with rows.")
+
+
+def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _label_kind(file, name, kind.value_type)
+    family = family_of(kind)
+    if family == "number":
+        whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
+        return "int" if whole else "float"
+    if family is not None:
+        return family
+    guessed = pa.types.is_temporal(kind) and not file.typed
+    if guessed:  # text that looks like a date to Arrow is a name as good as any other
+        return "text"
+    raise DataError(f"{file.path}, label column '{name}' {_unusable(file, kind)}")
+
+
+def _unusable(file: TableFile, kind: pa.DataType) -> str:
+    if pa.types.is_temporal(kind):
+        return f"holds dates or times ({kind}): leave it out with --exclude or make it a number."
+    if pa.types.is_nested(kind):
+        return f"holds lists or objects ({kind}): leave it out with --exclude or flatten it."
+    if pa.types.is_binary(kind) and not file.typed:
+        return "is not UTF-8 text: save the file as UTF-8 or leave the column out with --exclude."
+    return f"holds values of type {kind}: leave it out with --exclude or make it a number or text."
+
+
+def _dtype(files: list[TableFile], columns: Columns) -> str:
+    """Return "float32" when no file holds a number wider than that, and one holds floats."""
+    floats = 0
+    for file in files:
+        types = file.columns()
+        for name, family in columns.numeric.items():
+            kind = types.get(name)
+            if kind in {pa.float32(), pa.float16()}:
+                floats += 1
+            elif family != "bool" or not file.typed:
+                return "float64"
+    return "float32" if floats else "float64"
+
+
+def _closest(name: str, names: Iterable[str]) -> str:
+    near = get_close_matches(name, list(names), 1)
+    return f": did you mean '{near[0]}'?" if near else ""
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:20])
+    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
