@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, as_rows
-from linsep.engine.order import hold_out, shuffled
+from linsep.engine.order import Mixing, hold_out, shuffled
 
 NO_IMPORTANCE = np.empty(0)
 
@@ -89,6 +89,7 @@ class ArrayFeed:
         )
         self._all = self._given.size == codes.size
         self._learnable = counted & ~held
+        self._hands = 0
 
     def _visit(self, order: np.ndarray) -> Iterator[Visit]:
         yield Visit(self.rows, self.codes, self.importance, order, self.n_features, 0)
@@ -97,7 +98,9 @@ class ArrayFeed:
         """One visit: all learnable rows, shuffled after the first pass if asked to."""
         if not (self.shuffle and pass_number):
             return self._visit(self._given)
-        order = shuffled(self.codes.size, self.seed, pass_number)
+        if not self._hands:
+            self._hands = Mixing().see(self.codes).hands
+        order = shuffled(self.codes.size, self.seed, pass_number, self._hands)
         return self._visit(order if self._all else order[self._learnable[order]])
 
     def held_out(self) -> Iterator[Visit]:

@@ -6,8 +6,9 @@ depends on nothing but the seed, the pass and the number of rows, so rows in mem
 file are visited alike.
 
 Up to ``SMALL`` rows any order is possible. Beyond, blocks of 64 neighbouring rows are drawn at
-random and dealt four at a time, one row from each in turn: memory (or disk) is still read in
-stretches, while neighbours, which often share a class, are kept apart.
+random and dealt a few at a time, one row from each in turn, so that memory (or disk) is still
+read in stretches. Two at a time are as good as a full shuffle where neighbours are unlike each
+other; where they share a class (a file sorted by label), 64 are needed.
 """
 
 from collections.abc import Iterator
@@ -16,36 +17,74 @@ import numpy as np
 
 SMALL = 16_384
 BLOCK = 64
-HANDS = 4
+FEW, MANY = 2, 64
 
 
 def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
-    """Random order of the blocks of ``n_rows`` rows; a last, shorter block stays last.
+    """Random order of the blocks of ``n_rows`` rows."""
+    return np.random.default_rng([seed, pass_number]).permutation(-(-n_rows // BLOCK))
 
-    It stays there so that every deal but the last has full blocks, whatever the batch size.
+
+class Mixing:
+    """How well neighbouring rows are mixed, counted as they pass by."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._changes, self._last = 0, -1
+
+    def see(self, codes: np.ndarray) -> "Mixing":
+        """Count the class codes of the next rows."""
+        if codes.size:
+            fresh = np.bincount(codes, minlength=self._counts.size)
+            fresh[: self._counts.size] += self._counts
+            self._counts = fresh
+            self._changes += np.count_nonzero(codes[1:] != codes[:-1])
+            self._changes += self._last not in (-1, codes[0])
+            self._last = int(codes[-1])
+        return self
+
+    @property
+    def hands(self) -> int:
+        """How many blocks to deal at a time: many if neighbours share a class too often.
+
+        That is, if the class changes less than half as often as in a random order.
+        """
+        shares = self._counts / max(1, self._counts.sum())
+        expected = (1.0 - (shares**2).sum()) * self._counts.sum()
+        return MANY if self._changes < expected / 2 else FEW
+
+
+def deal(starts: np.ndarray, sizes: np.ndarray, hands: int) -> np.ndarray:
+    """Row numbers in visiting order: ``hands`` blocks at a time, one row from each in turn.
+
+    Parameters
+    ----------
+    starts, sizes : first row and number of rows of each block, in the order of the blocks
+    hands : blocks dealt at a time; fewer in the first deal where they do not come out even, so
+        that a pass never ends with a badly mixed one
     """
-    whole = n_rows // BLOCK
-    order = np.random.default_rng([seed, pass_number]).permutation(whole)
-    return order if n_rows % BLOCK == 0 else np.append(order, whole)
+    odd = starts.size % hands
+    turn = np.arange(BLOCK).reshape(1, -1, 1)
+    dealt = []
+    for part, at_once in ((slice(0, odd), max(1, odd)), (slice(odd, None), hands)):
+        first = starts[part].reshape(-1, 1, at_once)
+        rows = (first + turn).ravel()
+        there = (turn < sizes[part].reshape(first.shape)).ravel()
+        dealt.append(rows if there.all() else rows[there])
+    return np.concatenate(dealt)
 
 
-def deal(n_rows: int, blocks: np.ndarray) -> np.ndarray:
-    """Row numbers in visiting order for some blocks, a multiple of four unless they are the last.
-
-    With ``blocks=np.arange(n)`` the result tells how to visit blocks that lie one after another.
-    """
-    hands = len(blocks) // HANDS * HANDS
-    dealt = blocks[:hands].reshape(-1, 1, HANDS) * BLOCK + np.arange(BLOCK).reshape(1, -1, 1)
-    rest = blocks[hands:, None] * BLOCK + np.arange(BLOCK)
-    order = np.concatenate([dealt.ravel(), rest.ravel()])
-    return order[order < n_rows]
+def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
+    """Rows in each block: 64, but for the last of all."""
+    return np.minimum(BLOCK, n_rows - blocks * BLOCK)
 
 
-def shuffled(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
-    """Row numbers 0..n_rows-1 in the shuffled order of one pass."""
+def shuffled(n_rows: int, seed: int, pass_number: int, hands: int = FEW) -> np.ndarray:
+    """Row numbers 0..n_rows-1 in the shuffled order of one pass; ``hands`` as in :func:`deal`."""
     if n_rows <= SMALL:
         return np.random.default_rng([seed, pass_number]).permutation(n_rows)
-    return deal(n_rows, shuffled_blocks(n_rows, seed, pass_number))
+    blocks = shuffled_blocks(n_rows, seed, pass_number)
+    return deal(blocks * BLOCK, block_sizes(n_rows, blocks), hands)
 
 
 def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:

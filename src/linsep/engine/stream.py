@@ -15,7 +15,7 @@ import numpy as np
 from linsep.compiled.rows import as_rows
 from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit
 from linsep.engine.label_book import LabelBook
-from linsep.engine.order import HANDS, SMALL, deal, shuffled, shuffled_blocks
+from linsep.engine.order import SMALL, Mixing, block_sizes, deal, shuffled, shuffled_blocks
 from linsep.engine.store import Keeper
 from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
@@ -201,6 +201,7 @@ class SourceFeed:
             self._class_importance = self._importance(self.classes, counts)
         self._hold = None if self._fraction is None else HoldOut(self._fraction, k, self.seed)
         self._held = []
+        self._mixing = Mixing()
         if self._memory is not None:
             X, numbers = self._memory
             codes = self.book.codes[numbers]
@@ -256,6 +257,8 @@ class SourceFeed:
                     pass
                 raise StartAgain("a class was seen late")
             codes = self.book.codes[numbers]
+            if draw:
+                self._mixing.see(codes)
             free = np.arange(codes.size)
             if self._hold is not None:
                 free = free[~self._mask(codes, seen, draw)]
@@ -282,6 +285,8 @@ class SourceFeed:
         first = 0
         for X, numbers in self._verified(self.spool.iterate(BATCH_BYTES)):
             codes = self.book.codes[numbers]
+            if draw:
+                self._mixing.see(codes)
             order = np.arange(codes.size)
             if self._hold is not None:
                 mask = self._mask(codes, first, draw)
@@ -317,16 +322,20 @@ class SourceFeed:
         assert self.spool is not None
         n = self.spool.n_rows
         per_block = max(1, self.spool.path.stat().st_size // self.spool.n_blocks)
-        at_once = max(HANDS, BATCH_BYTES // per_block // HANDS * HANDS)
+        hands = self._mixing.hands
+        at_once = max(hands, BATCH_BYTES // per_block // hands * hands)
         if n <= SMALL:
             yield from self._permuted_batches(shuffled(n, self.seed, pass_number), 64 * at_once)
             return
         blocks = shuffled_blocks(n, self.seed, pass_number)
-        for start in range(0, blocks.size, at_once):
-            chosen = blocks[start : start + at_once]
+        odd = blocks.size % at_once
+        for start in range(odd - at_once if odd else 0, blocks.size, at_once):
+            chosen = blocks[max(0, start) : start + at_once]
             X, numbers = self.spool.read_blocks(chosen)
+            sizes = block_sizes(n, chosen)
+            order = deal(np.cumsum(sizes) - sizes, sizes, hands)
             rows = (chosen[:, None] * 64 + np.arange(64)).ravel()
-            yield rows[rows < n], X, numbers, deal(numbers.size, np.arange(chosen.size))
+            yield rows[rows < n], X, numbers, order
 
     def _permuted_batches(
         self, order: np.ndarray, at_once: int
