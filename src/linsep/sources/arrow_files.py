@@ -98,6 +98,7 @@ class ParquetFile(TableFile):
         with self._open() as file:
             rows = max(100, _CELLS // max(1, len(file.schema_arrow)))
             for batch in file.iter_batches(min(SAMPLE_ROWS, rows)):
+                _check_codes(batch)
                 return batch
             return _no_rows(file.schema_arrow)
 
@@ -108,6 +109,7 @@ class ParquetFile(TableFile):
         with self._open() as file:
             total = max(1, file.metadata.num_rows)
             for batch in file.iter_batches(rows, columns=list(kinds)):
+                _check_codes(batch)
                 read += batch.num_rows
                 self._done = read / total
                 yield batch.select(list(kinds))
@@ -189,7 +191,9 @@ class IpcFile(TableFile):
 
     def _file(self, file: pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
         for number in range(file.num_record_batches):
+            # Arrow trusts what it reads; one wrong text offset would end the process.
             batch = file.get_batch(number)
+            batch.validate(full=True)
             self._done = (number + 1) / file.num_record_batches
             yield batch
 
@@ -197,6 +201,7 @@ class IpcFile(TableFile):
         self, stream: pa.ipc.RecordBatchStreamReader, raw: pa.OSFile
     ) -> Iterator[pa.RecordBatch]:
         for batch in stream:
+            batch.validate(full=True)
             self._done = raw.tell() / self.size
             yield batch
 
@@ -253,6 +258,13 @@ def check_names(path: Path, names: list[str]) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise DataError(f"{path} has {times} columns named '{name}': rename all but one.")
+
+
+def _check_codes(batch: pa.RecordBatch) -> None:
+    """Raise ArrowInvalid where a damaged dictionary column has codes beyond its values."""
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            column.validate(full=True)
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

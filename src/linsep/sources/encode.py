@@ -182,7 +182,7 @@ class Encoder:
             return None
         kind = self.columns.target_kind
         if kind == "text":
-            codes, values = _coded(label, self.columns.target, place)
+            codes, values = coded(label, self.columns.target, place)
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
         if y.dtype.kind in "biu" and kind != "float":
@@ -209,17 +209,17 @@ class Encoder:
     def _with_indicators(
         self, X: np.ndarray, texts: dict[str, pa.ChunkedArray], place: Place
     ) -> sp.csr_matrix:
-        coded = {name: _coded(column, name, place) for name, column in texts.items()}
+        found = {name: coded(column, name, place) for name, column in texts.items()}
         if self._learn and self.columns.hash_bits is None:
-            self._learn_values(coded)
+            self._learn_values(found)
         rows, first = X.shape
         columns = np.empty((rows, first + len(texts)), np.int32)
         values = np.ones(columns.shape, X.dtype)
         columns[:, :first] = np.arange(first)
         values[:, :first] = X
-        for number, (name, (codes, found)) in enumerate(coded.items(), first):
+        for number, (name, (codes, distinct)) in enumerate(found.items(), first):
             # The last entry is what code -1, missing, picks.
-            places = np.array([*(self._place(name, value) for value in found), -1], np.int32)
+            places = np.array([*(self._place(name, value) for value in distinct), -1], np.int32)
             columns[:, number] = places[codes]
             unknown = places[codes] < 0
             values[unknown, number] = 0
@@ -239,9 +239,9 @@ class Encoder:
             return self.columns.text[name].get(value, -1)
         return len(self.columns.numeric) + (crc32(f"{name}={value}".encode()) & ((1 << bits) - 1))
 
-    def _learn_values(self, coded: dict[str, tuple[np.ndarray, list[str]]]) -> None:
+    def _learn_values(self, found: dict[str, tuple[np.ndarray, list[str]]]) -> None:
         fresh = []
-        for order, (name, (codes, values)) in enumerate(coded.items()):
+        for order, (name, (codes, values)) in enumerate(found.items()):
             known = self.columns.text[name]
             new = [code for code, value in enumerate(values) if value not in known]
             if not new:
@@ -272,16 +272,22 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return plain(column).cast(pa.string())
 
 
-def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
-    """Return which rows are null or NaN; None when none is."""
-    if column.null_count or pa.types.is_floating(column.type):
-        gaps = column.is_null(nan_is_null=True).to_numpy()
-        return gaps if gaps.any() else None
-    return None
+def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.ndarray, list[str]]:
+    """Return each row's text as a number and the different texts, by first appearance.
 
+    Parameters
+    ----------
+    column : pa.ChunkedArray of shape (rows,)
+    name : what the column is called in errors
+    place : function from a row to where it stands, for errors
 
-def _coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.ndarray, list[str]]:
-    """Return each row's value as a place in the list of different values; -1 for none."""
+    Returns
+    -------
+    codes : int32 array of shape (rows,), -1 where the column is null
+    values : list of str; ``values[code]`` is the text
+
+    Raises DataError where text is not UTF-8.
+    """
     found = as_text(column).combine_chunks().dictionary_encode()
     codes = found.indices.fill_null(-1).to_numpy()
     try:
@@ -292,6 +298,14 @@ def _coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.
             f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text: correct it "
             f"or leave the column out with --exclude."
         ) from error
+
+
+def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
+    """Return which rows are null or NaN; None when none is."""
+    if column.null_count or pa.types.is_floating(column.type):
+        gaps = column.is_null(nan_is_null=True).to_numpy()
+        return gaps if gaps.any() else None
+    return None
 
 
 def _is_utf8(value: pa.StringScalar) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.json
 
 from linsep.errors import DataError
 from linsep.sources import text_files
-from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds
+from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names, reading
 from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit
 
 
@@ -35,6 +35,8 @@ class JsonFile(TextFile):
         options = pa.json.ParseOptions(unexpected_field_behavior="infer")
         for batch in self._read(options, {}, True):
             if batch.num_rows:
+                with reading(self.path, "UTF-8 text"):
+                    check_names(self.path, batch.schema.names)
                 return batch.slice(0, SAMPLE_ROWS)
         return pa.record_batch([], names=[])
 

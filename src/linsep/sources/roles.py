@@ -6,11 +6,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError
 from linsep.sources.arrow_files import TableFile
-from linsep.sources.encode import Columns
+from linsep.sources.encode import Columns, coded
 
 MISSING = ("error", "zero", "drop", "mean")
 #: from so many rows on, a text column without a repeated value is taken for an id
@@ -35,14 +36,13 @@ def guess_columns(
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
     file, head = _first_rows(files)
-    names = head.schema.names
+    names = list(file.columns())
     if require_target or (target is not None and target in exclude):
         check_target(file.path, names, target, exclude)
     for name in exclude:
         if name not in names:
-            raise DataError(
-                f"{file.path} has no column '{name}' to leave out{_closest(name, names)}."
-            )
+            advice = _closest(name, names) or "check its name."
+            raise DataError(f"{file.path} has no column '{name}' to leave out: {advice}")
     columns = Columns(numeric={}, text={}, target=target, target_kind=None, exclude=exclude)
     for name, kind in zip(names, head.schema.types, strict=True):
         if name == target:
@@ -71,18 +71,17 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
     """
     file, head = _first_rows(files)
     for name in columns.text:
-        values = [value for value in head.column(name).cast(pa.string()).to_pylist() if value]
-        different = set(values)
-        if values and all(map(_NUMBER.fullmatch, different)):
+        codes, values = coded(pa.chunked_array([head.column(name)]), name, file.where)
+        filled = int(np.count_nonzero(codes >= 0))
+        if values and all(map(_NUMBER.fullmatch, values)):
             raise DataError(
                 f"{file.path}, column '{name}' looks like numbers stored as text (such as "
                 f"'{values[0]}'): convert it to numbers or leave it out with --exclude."
             )
-        if len(different) == len(values) >= _MANY_ROWS and columns.hash_bits is None:
+        if len(values) == filled >= _MANY_ROWS and columns.hash_bits is None:
             raise DataError(
                 f"{file.path}, column '{name}' has another text in each of its first "
-                f"{len(values):,} rows, as an id has: leave it out with --exclude or use "
-                f"--hash-bits."
+                f"{filled:,} rows, as an id has: leave it out with --exclude or use --hash-bits."
             )
 
 
@@ -96,9 +95,9 @@ def check_target(path: Path, names: Iterable[str], target: str | None, exclude: 
     if target in exclude:
         raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
     if target not in names:
+        advice = _closest(target, names) or "choose one of these with --target."
         raise DataError(
-            f"{path} has no column '{target}' to learn{_closest(target, names)} (its columns: "
-            f"{_listed(names)})."
+            f"{path} has no column '{target}' to learn, only {_listed(names)}: {advice}"
         )
 
 
@@ -226,7 +225,7 @@ def _dtype(files: list[TableFile], columns: Columns) -> str:
 
 def _closest(name: str, names: Iterable[str]) -> str:
     near = get_close_matches(name, list(names), 1)
-    return f": did you mean '{near[0]}'?" if near else ""
+    return f"did you mean '{near[0]}'?" if near else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -133,7 +133,7 @@ class TableSource(Source):
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise DataError(
-                f"{self.name} has a missing value in every row: --missing drop leaves none, so "
+                f"{self.name} has a missing value in every row, so --missing drop leaves none: "
                 f"choose zero or mean."
             )
 
