@@ -27,7 +27,7 @@ SAMPLE_ROWS = 10_000
 
 _CELLS = 1 << 20
 #: above this many bytes per Arrow record batch a file is mapped instead of read
-_MAP_ABOVE = 64 << 20
+MAP_ABOVE = 64 << 20
 _OLD_FEATHER = b"FEA1"
 
 
@@ -172,7 +172,8 @@ class IpcFile(TableFile):
         with reading(self.path, "an Arrow file"), self._raw() as raw:
             file = pa.ipc.open_file(raw)
             schema = file.schema
-            if names is not None:
+            # Choosing columns of a mapped file would copy them into memory.
+            if names is not None and not isinstance(raw, pa.MemoryMappedFile):
                 chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
                 options = pa.ipc.IpcReadOptions(included_fields=chosen)
                 file = pa.ipc.open_file(raw, options=options)
@@ -182,7 +183,7 @@ class IpcFile(TableFile):
     def _raw(self) -> Iterator[pa.NativeFile]:
         with pa.OSFile(str(self.path)) as raw:
             batches = max(1, pa.ipc.open_file(raw).num_record_batches)
-            if self.size // batches <= _MAP_ABOVE:
+            if self.size // batches <= MAP_ABOVE:
                 yield raw
                 return
         # A record batch is read whole: a huge one only fits in memory as a map of the file.

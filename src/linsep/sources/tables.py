@@ -227,9 +227,8 @@ class TableSource(Source):
         model = "the model was learnt from" if not self._learns else f"{self.paths[0]} has"
         absent = [f"'{name}'" for name in kinds if name not in found]
         if absent and not file.sparse:
-            raise DataError(
-                f"{file.path} has no column {', '.join(absent[:20])}, which {model}: add it."
-            )
+            names, them = ", ".join(absent[:20]), "it" if len(absent) == 1 else "them"
+            raise DataError(f"{file.path} has no column {names}, which {model}: add {them}.")
         if self._learns:
             known = {*kinds, *columns.exclude, columns.target}
             for name in found:
