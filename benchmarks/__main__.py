@@ -2,12 +2,12 @@
 
 import sys
 
-from benchmarks import harness, in_memory
+from benchmarks import files, harness, in_memory
 
 
 def main() -> None:
     """Run the named races, all of them without names."""
-    races = in_memory.races()
+    races = in_memory.races() | files.races()
     names = sys.argv[1:] or list(races)
     if unknown := [name for name in names if name not in races]:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races)}")

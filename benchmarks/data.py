@@ -33,6 +33,8 @@ def sparse(
     step = np.arange(VALUES)
     columns = np.maximum.accumulate(columns - step, axis=1) + step
     columns = np.minimum(columns, FEATURES - VALUES + step).astype(np.int32)
+    # Frequent columns stand anywhere, as words of a dictionary do.
+    columns = np.sort(np.random.default_rng(98).permutation(FEATURES).astype(np.int32)[columns])
     starts = np.arange(0, n_rows * VALUES + 1, VALUES, dtype=np.int32)
     values = rng.random(n_rows * VALUES)
     X = sp.csr_matrix((values, columns.ravel(), starts), shape=(n_rows, FEATURES))

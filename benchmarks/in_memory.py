@@ -53,5 +53,5 @@ def races() -> dict[str, Callable[[], Race]]:
             3,
             multiclass="ovr",
             **ten,
-        ),  # fmt: skip
+        ),
     }

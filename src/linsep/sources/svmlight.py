@@ -88,7 +88,7 @@ class SvmlightSource(Source):
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
         self._base = index_base
         self._chunk_bytes = chunk_bytes
-        self._threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
+        self.threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
         self._dtype = np.dtype(dtype).type
         self._width = 0
         self._reader: LineReader | None = None
@@ -167,12 +167,12 @@ class SvmlightSource(Source):
         """Read on one thread, scan on others, a few chunks ahead; yield in file order."""
         chunks = reader.chunks()
         reading = ThreadPoolExecutor(1, "linsep-read")
-        scanning = ThreadPoolExecutor(self._threads, "linsep-scan")
+        scanning = ThreadPoolExecutor(self.threads, "linsep-scan")
         pending: deque[Future[Scanned | None]] = deque()
         try:
             while True:
                 # Before the index base is known, a second chunk could not be scanned.
-                ahead = 1 if self._base is None else self._threads + 1
+                ahead = 1 if self._base is None else self.threads + 1
                 while len(pending) < ahead:
                     chunk = reading.submit(next, chunks, None)
                     pending.append(scanning.submit(self._scan, reader, chunk))
@@ -282,15 +282,18 @@ def load_svmlight(
     X = sp.csr_matrix((rows, batches[-1].X.shape[1]), dtype=batches[0].X.dtype)
     X.data, X.indices = np.empty(size, X.dtype), np.empty(size, index)
     X.indptr, y = np.zeros(rows + 1, index), np.empty(rows)
-    batches.reverse()
-    done = 0
-    while batches:
-        # Each batch is let go once copied, so that the rows are in memory about once.
-        part, labels, first = batches.pop()
-        end = done + part.nnz
-        X.data[done:end], X.indices[done:end] = part.data, part.indices
-        np.add(part.indptr, done, out=X.indptr[first : first + len(labels) + 1], dtype=index)
-        y[first : first + len(labels)] = labels
-        done = end
+    starts = np.cumsum([0] + [batch.X.nnz for batch in batches]).tolist()
+
+    def place(k: int) -> None:
+        part, labels, first = batches[k]
+        begin, end, last = starts[k], starts[k + 1], first + len(labels)
+        X.data[begin:end], X.indices[begin:end] = part.data, part.indices
+        np.add(part.indptr[1:], begin, out=X.indptr[first + 1 : last + 1], dtype=index)
+        y[first:last] = labels
+        batches[k] = None  # let go once copied, so that the rows are in memory about once
+
+    # Fresh memory is slow to touch for the first time, so every core takes its share.
+    with ThreadPoolExecutor(source.threads) as pool:
+        list(pool.map(place, range(len(batches))))
     X.has_sorted_indices = X.has_canonical_format = True
     return X, y
