@@ -78,7 +78,7 @@ def programs(
 ) -> Race:
     """Text to saved model, linsep against another program."""
     ours = Program(LINSEP, svmlight_text(MEGABYTES), "linsep", inside)
-    other = Program(source, svmlight_text(MEGABYTES, for_vw), theirs.split()[0], inside)
+    other = Program(source, svmlight_text(MEGABYTES, for_vw), theirs.split(maxsplit=1)[0], inside)
     return Race(
         work, Side("linsep", ours), Side(theirs, other), goal, repeats,
         lambda: (ours.accuracy, other.accuracy),

@@ -79,13 +79,18 @@ CacheImpl._locator_classes.insert(0, _WholePackageLocator)
 
 
 def compiled(function: Callable) -> Any:
-    """Compile a loop: no GIL, cached on disk, sums free to use SIMD."""
+    """Compile a loop: no GIL, kept on disk; multiplications and additions may be fused."""
     return njit(cache=CACHE is not None, **OPTIONS)(function)
 
 
 def exact(function: Callable, **options: Any) -> Any:
     """Compile a loop as :func:`compiled` does, but with every float operation as it is written."""
     return njit(cache=CACHE is not None, **EXACT, **options)(function)
+
+
+def inlined(function: Callable) -> Any:
+    """Compile a piece of a loop into its callers."""
+    return njit(**INLINED)(function)
 
 
 def generic(argument: int) -> Callable[[Callable], Any]:

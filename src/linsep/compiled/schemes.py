@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import compiled, generic
+from linsep.compiled.jit import compiled, generic, inlined
 from linsep.compiled.rows import U, dot, dots, dots_at
 from linsep.compiled.steps import step
 from linsep.compiled.weights import Column, Pair, Vector
@@ -51,6 +51,20 @@ class Native(NamedTuple):
 
     classes: int
     scores: np.ndarray
+
+
+@inlined
+def best_class(rows, i, W, bias, classes, scores):
+    """Score row i for every class: the best, ties the lowest, or -1 where one is not finite."""
+    dots(rows, i, W, scores)
+    best, last = 0, W.shape[0] - 1
+    for k in range(classes):
+        scores[k] += W[last, k] * bias
+        if not np.isfinite(scores[k]):
+            return -1
+        if scores[k] > scores[best]:
+            best = k
+    return best
 
 
 @compiled
@@ -96,15 +110,11 @@ def _binary(scheme, rule, W, bias, rows, i, code, importance):
 
 @learn.when(OneVsRest)
 def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance):
-    scores, last = scheme.scores, W.shape[0] - 1
-    dots(rows, i, W, scores)
-    best = mistakes = updates = 0
-    for k in range(scheme.classes):
-        scores[k] += W[last, k] * bias
-        if not np.isfinite(scores[k]):
-            return NO_SCORE
-        if scores[k] > scores[best]:
-            best = k
+    best = best_class(rows, i, W, bias, scheme.classes, scheme.scores)
+    if best < 0:
+        return NO_SCORE
+    scores = scheme.scores
+    mistakes = updates = 0
     for k in range(scheme.classes):
         y = 1.0 if k == code else -1.0
         wrong = y * scores[k] <= 0.0
@@ -137,15 +147,11 @@ def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance):
 
 @learn.when(Native)
 def _native(scheme, rule, W, bias, rows, i, code, importance):
-    scores, last = scheme.scores, W.shape[0] - 1
-    dots(rows, i, W, scores)
-    best, rival = 0, -1
+    best = best_class(rows, i, W, bias, scheme.classes, scheme.scores)
+    if best < 0:
+        return NO_SCORE
+    scores, rival = scheme.scores, -1
     for k in range(scheme.classes):
-        scores[k] += W[last, k] * bias
-        if not np.isfinite(scores[k]):
-            return NO_SCORE
-        if scores[k] > scores[best]:
-            best = k
         if k != code and (rival < 0 or scores[k] > scores[rival]):
             rival = k
     wrong = best != code

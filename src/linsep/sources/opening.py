@@ -54,7 +54,8 @@ def open_source(
     source: Source
     if recipe is not None and recipe["format"] != kind:
         raise DataError(
-            f"{paths[0]} is {_WORDS[kind]}, but the model was learnt from {_WORDS[recipe['format']]}."
+            f"{paths[0]} is {_WORDS[kind]}, but the model was learnt from "
+            f"{_WORDS[recipe['format']]}: give it files of that kind."
         )
     if kind == "table":
         if index_base is not None:
