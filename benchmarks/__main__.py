@@ -2,21 +2,26 @@
 
 import sys
 
-from benchmarks import files, harness, in_memory
+from benchmarks import accuracy, files, harness, in_memory
 
 
 def main() -> None:
     """Run the named races, all of them without names."""
     races = in_memory.races() | files.races()
-    names = sys.argv[1:] or list(races)
+    names = sys.argv[1:] or [*races, "accuracy"]
+    with_accuracy = "accuracy" in names
+    names = [name for name in names if name != "accuracy"]
     if unknown := [name for name in names if name not in races]:
-        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races)}")
+        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races)} accuracy")
     rows = []
     for name in names:
         print(f"running {name} ...", file=sys.stderr)
         rows.append({"name": name} | harness.run(races[name]()))
-    harness.print_table(rows)
-    print(f"written to {harness.write_json(rows)}")
+    if rows:
+        harness.print_table(rows)
+        print(f"written to {harness.write_json(rows)}")
+    if with_accuracy:
+        accuracy.main()
 
 
 if __name__ == "__main__":

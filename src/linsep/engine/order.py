@@ -8,7 +8,7 @@ file are visited alike.
 Up to ``SMALL`` rows any order is possible. Beyond, blocks of 64 neighbouring rows are drawn at
 random and dealt a few at a time, one row from each in turn, so that memory (or disk) is still
 read in stretches. Two at a time are as good as a full shuffle where neighbours are unlike each
-other; where they share a class (a file sorted by label), 64 are needed.
+other; where they share a class (a file sorted by label), 256 are needed.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ import numpy as np
 
 SMALL = 16_384
 BLOCK = 64
-FEW, MANY = 2, 64
+FEW, MANY = 2, 256
 
 
 def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
@@ -38,7 +38,7 @@ class Mixing:
             fresh = np.bincount(codes, minlength=self._counts.size)
             fresh[: self._counts.size] += self._counts
             self._counts = fresh
-            self._changes += np.count_nonzero(codes[1:] != codes[:-1])
+            self._changes += int(np.count_nonzero(codes[1:] != codes[:-1]))
             self._changes += self._last not in (-1, codes[0])
             self._last = int(codes[-1])
         return self

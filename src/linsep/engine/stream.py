@@ -16,7 +16,7 @@ from linsep.compiled.rows import as_rows
 from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit
 from linsep.engine.label_book import LabelBook
 from linsep.engine.order import SMALL, Mixing, block_sizes, deal, shuffled, shuffled_blocks
-from linsep.engine.store import Keeper
+from linsep.engine.store import Keeper, join
 from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
 from linsep.sources.spool import Spool, SpoolDamaged, SpoolError, source_key, spool_path
@@ -340,15 +340,21 @@ class SourceFeed:
     def _permuted_batches(
         self, order: np.ndarray, at_once: int
     ) -> Iterator[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]:
-        """A few very wide rows: each batch reads the blocks that hold its rows."""
+        """Few but very wide rows: each batch picks its rows from the blocks that hold them."""
         assert self.spool is not None
         for start in range(0, order.size, at_once):
             wanted = order[start : start + at_once]
-            blocks = np.unique(wanted // 64)
-            X, numbers = self.spool.read_blocks(blocks)
-            rows = (blocks[:, None] * 64 + np.arange(64)).ravel()
-            rows = rows[rows < order.size]
-            yield rows, X, numbers, np.searchsorted(rows, wanted)
+            rows = np.sort(wanted)
+            blocks = np.unique(rows // 64)
+            parts, numbers = [], []
+            for piece in np.array_split(blocks, -(-64 * blocks.size // at_once)):
+                X, found = self.spool.read_blocks(piece)
+                here = (piece[:, None] * 64 + np.arange(64)).ravel()
+                asked = np.isin(here[here < order.size], rows)
+                parts.append(X[asked])
+                numbers.append(found[asked])
+            joined = join(parts, self.n_features), np.concatenate(numbers)
+            yield rows, *joined, np.searchsorted(rows, wanted)
 
 
 def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
