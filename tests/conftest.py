@@ -1,0 +1,20 @@
+"""What all tests share: where the shared data are, and hypothesis without a clock."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The first example of a test may have to compile what it tests.
+settings.register_profile("linsep", deadline=None)
+settings.load_profile("linsep")
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real data sets beside the checkout; tests that need it are skipped without."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("skipped: no shared data")
+    return SHARED_DATA

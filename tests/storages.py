@@ -1,0 +1,70 @@
+"""The same rows in every storage that learning takes, and the twin that fits a scheme."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from linsep import textbook
+from linsep.engine.order import shuffled
+
+SCHEMES = ("binary", "native", "ovr", "ovo")
+STORAGES = ("dense32", "dense64", "csr32", "csr64", "messy32", "messy64")
+
+
+def store(X, storage):
+    """``X`` as float32 or float64 array, or as CSR with int32 or int64 indices.
+
+    The messy ones hold every row backwards, its first value in two equal halves and a stored zero.
+    """
+    X = np.asarray(X, dtype=float)
+    if storage.startswith("dense"):
+        return np.ascontiguousarray(X, dtype=f"f{int(storage[-2:]) // 8}")
+    kind = np.dtype(f"i{int(storage[-2:]) // 8}")
+    values, columns, starts = [], [], [0]
+    for x in X:
+        stored = [(j, v) for j, v in enumerate(x) if v]
+        if storage.startswith("messy") and stored:
+            (j, v), *rest = stored
+            stored = [*reversed(rest), (j, v / 2), (0, 0.0), (j, v / 2)]
+        columns += [j for j, _ in stored]
+        values += [v for _, v in stored]
+        starts.append(len(values))
+    return csr(np.array(values), np.array(columns, kind), np.array(starts, kind), X.shape)
+
+
+def csr(values, columns, starts, shape):
+    """A CSR array that holds these very arrays, whatever index type scipy would choose."""
+    made = sp.csr_array(shape, dtype=values.dtype)
+    made.data, made.indices, made.indptr = values, columns, starts
+    return made
+
+
+def twin_steps(scheme, X, y, n_classes, **how):
+    """The steps of the twin on rows of plain numbers and class codes."""
+    if scheme == "binary":
+        return list(textbook.binary_perceptron(X, [2 * c - 1 for c in y], **how))
+    learn = getattr(textbook, f"{scheme}_perceptron")
+    return list(learn(X, y, n_classes, **how))
+
+
+def twin_predict(scheme, scores, n_classes, tie="negative"):
+    """Class code by the twin's scores of one row."""
+    if scheme == "binary":
+        return (textbook.predict_binary(scores, tie) + 1) // 2
+    if scheme == "ovo":
+        return textbook.predict_ovo(scores, n_classes, tie)
+    return getattr(textbook, f"predict_{scheme}")(scores, tie)
+
+
+def replayed(n_rows, random_state):
+    """The visiting orders of a shuffled fit with this seed."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return lambda number: shuffled(n_rows, seed, number) if number else range(n_rows)
+
+
+def per_pass(steps):
+    """Mistakes of each pass."""
+    counts = [0] * (steps[-1].pass_number + 1)
+    for step in steps:
+        counts[step.pass_number] += step.mistakes
+    return counts
