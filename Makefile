@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench format clean
+.PHONY: help demo test test-lowest lint bench format clean
 
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
 	@echo "make test    lint and run every test, compiled and with the compiler switched off"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make lint    ruff and mypy"
+	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +27,11 @@ demo: $(VENV)/installed
 test: lint
 	$(RUN) -m pytest
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -m "not slow" -p no:cacheprovider
+
+test-lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
+	$(VENV)-lowest/bin/python -m pytest
 
 lint: $(VENV)/installed
 	$(VENV)/bin/ruff check .

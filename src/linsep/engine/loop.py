@@ -114,7 +114,10 @@ def accuracy(state: State, visits: Iterator[Visit], tie: str) -> float:
     progress, scheme = Progress(), state.scheme(tie, count_errors=True)
     for visit in visits:
         walk_visit(state, Watch(0.0), scheme, visit, progress)
-    return 1.0 - progress.tally[ERRORS] / max(1, progress.rows)
+    if progress.rows == 0:
+        raise DataError("No row is held out to look at; there are too few, or raise "
+                        "validation_fraction.")
+    return 1.0 - progress.tally[ERRORS] / progress.rows
 
 
 def timed(visits: Iterator[Visit], progress: Progress) -> Iterator[Visit]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import linsep
 from linsep.compiled.rows import as_rows
 from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit
 from linsep.engine.label_book import LabelBook
@@ -112,15 +113,19 @@ class SourceFeed:
         """Stop reading, remove what was only temporary."""
         if self._reading is not None:
             self._reading.close()  # type: ignore[attr-defined]
+        self.source.kept = None
         if self.spool is not None:
             self.spool.close()
+            self.source.kept = None if self._temporary else self.spool.path
         if self._temporary is not None:
             self._temporary.cleanup()
 
     # Reading the source once, keeping what comes by.
 
     def _open_cache(self) -> None:
-        self._key = source_key(self.source.paths, self.source.options())
+        # Another version of linsep may parse differently.
+        options = self.source.options() | {"version": linsep.__version__}
+        self._key = source_key(self.source.paths, options)
         if self.source.cache is not None and self.source.paths:
             self.spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
         if self.spool is not None:

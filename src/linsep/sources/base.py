@@ -45,6 +45,9 @@ class Source(ABC):
     #: rows of up to so many bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
+    #: where the last run left its parsed rows for the next, None where it left none
+    kept: Path | None = None
+
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last; raises DataError where they are unusable."""

@@ -57,6 +57,9 @@ def open_source(
             f"{paths[0]} is {_WORDS[kind]}, but the model was learnt from "
             f"{_WORDS[recipe['format']]}: give it files of that kind."
         )
+    if recipe is not None and not labelled and recipe.get("missing") == "drop":
+        # Predictions come one a row: a row that learning would drop has to be an error here.
+        recipe = recipe | {"missing": "error"}
     if kind == "table":
         if index_base is not None:
             raise DataError(f"{paths[0]} is a table; --index-base is for svmlight text.")
