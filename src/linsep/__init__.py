@@ -1,11 +1,9 @@
 """linsep learns linear separators at memory speed and proves what it says about them."""
 
-from importlib import import_module
-from typing import Any
+from linsep.lazy import loader
 
 __version__ = "0.1.0"
 
-# Loaded on first use: `import linsep` alone costs nothing, the compiler is only paid by learners.
 _HOMES = {
     "Perceptron": "linsep.estimators.perceptron",
     "load": "linsep.model_file",
@@ -15,13 +13,7 @@ _HOMES = {
     "textbook": "linsep.textbook",
 }
 __all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'linsep' has no attribute {name!r}")
-    module = import_module(_HOMES[name])
-    return module if _HOMES[name].endswith("." + name) else getattr(module, name)
+__getattr__ = loader(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -81,7 +81,7 @@ def open_source(
     return source
 
 
-_WORDS = {"table": "a table", "svmlight": "svmlight text"}
+_WORDS = {"table": "a table", "svmlight": "svmlight text", "arrays": "arrays in memory"}
 
 
 def find_files(data: list[Any]) -> list[Path]:

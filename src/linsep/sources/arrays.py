@@ -1,0 +1,61 @@
+"""Rows of arrays as a source, for code that takes sources only."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+from linsep.sources.base import Batch, Source
+
+
+class ArraySource(Source):
+    """Batches of rows in memory.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, features)
+        Not copied where it is C-contiguous or CSR, float32 or float64.
+    y : array of shape (rows,) or None
+    batch_rows : rows in a batch
+
+    Raises DataError when X and y differ in length or there are no rows.
+    """
+
+    name = "arrays"
+
+    def __init__(self, X: Any, y: Any = None, *, batch_rows: int = 1 << 16):
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
+        self.paths = []
+        self._X = sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)
+        if self._X.dtype not in (np.float32, np.float64):
+            self._X = self._X.astype(np.float64)
+        self._y = None if y is None else np.asarray(y)
+        self._batch_rows = batch_rows
+        if self._X.ndim != 2 or self._X.shape[0] == 0:
+            raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
+        if self._y is not None and self._y.shape != (self._X.shape[0],):
+            raise DataError(
+                f"X has {self._X.shape[0]} rows, but y has shape {self._y.shape}: give one label "
+                "a row."
+            )
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows from the first to the last."""
+        for first in range(0, self._X.shape[0], self._batch_rows):
+            span = slice(first, first + self._batch_rows)
+            yield Batch(self._X[span], None if self._y is None else self._y[span], first)
+
+    def where(self, row: int) -> str:
+        """``row 17``, counted from 0 as arrays are."""
+        return f"row {row}"
+
+    def options(self) -> dict[str, Any]:
+        """Nothing: rows in memory are never cached on disk."""
+        return {}
+
+    def recipe(self) -> dict[str, Any]:
+        """That these were arrays: a model learnt from them cannot read files by itself."""
+        return {"format": "arrays"}
