@@ -170,6 +170,7 @@ class SourceFeed:
         except SpoolError:
             if self.shuffle or self._fraction is not None:
                 raise
+            self.keep = False
             return None
         return keeper
 

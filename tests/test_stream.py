@@ -1,0 +1,258 @@
+"""Learning from files: the weights of memory, to the bit, whatever has to be read how often."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import linsep.engine.order
+import linsep.engine.stream
+from linsep import Perceptron, open_source
+from linsep.compiled.jit import COMPILING
+from linsep.errors import DataError, LinsepError
+from linsep.sources import load_svmlight
+from linsep.sources.spool import SpoolError
+
+# Uncompiled loops take a hundred times as long.
+ROWS, FEATURES = (700 if COMPILING else 200), 12
+
+
+def lines(X, y):
+    for row, label in zip(X, y, strict=True):
+        yield f"{label:g} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row) if v) + "\n"
+
+
+def rows(n_classes, order="mixed", seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (ROWS, FEATURES)) * (rng.random((ROWS, FEATURES)) < 0.5)
+    y = (X @ rng.standard_normal((FEATURES, n_classes))).argmax(axis=1)
+    if order == "sorted":
+        by_class = np.argsort(y, kind="stable")
+        X, y = X[by_class], y[by_class]
+    return X, y
+
+
+@pytest.fixture
+def text(tmp_path):
+    def write(n_classes, order="mixed"):
+        path = tmp_path / "rows.svm"
+        path.write_text("".join(lines(*rows(n_classes, order))))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Orders and batches as of a large file: several batches of several blocks."""
+    monkeypatch.setattr(linsep.engine.order, "SMALL", 100)
+    monkeypatch.setattr(linsep.engine.stream, "SMALL", 100)
+    monkeypatch.setattr(linsep.engine.order, "MANY", 4)
+    monkeypatch.setattr(linsep.engine.stream, "BATCH_BYTES", 8000)
+
+
+def source_of(path, memory_bytes, cache=None, chunk_bytes=700):
+    source = open_source(path, cache=cache)
+    source.memory_bytes = memory_bytes
+    source._chunk_bytes = chunk_bytes
+    return source
+
+
+def same(a, b):
+    return np.array_equal(a.coef_, b.coef_) and np.array_equal(a.intercept_, b.intercept_)
+
+
+@pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["spool", "memory"])
+@pytest.mark.parametrize("order", ["mixed", "sorted"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"shuffle": False},
+        {"max_iter": 1},
+        {"early_stopping": True, "n_iter_no_change": 2},
+        {"class_weight": "balanced"},
+        {"class_weight": {0: 0.0, 1: 2.0, 2: 1.0}, "early_stopping": True},
+        {"fit_intercept": False, "random_state": 7},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("multiclass", ["binary", "native", "ovr", "ovo"])
+def test_files_give_the_weights_of_memory(
+    text, small_blocks, tmp_path, memory_bytes, order, options, multiclass
+):
+    n_classes = 2 if multiclass == "binary" else 3
+    if n_classes == 2 and isinstance(options.get("class_weight"), dict):
+        options = options | {"class_weight": {0: 3.0, 1: 2.0}}
+    path = text(n_classes, order)
+    kind = "native" if n_classes == 2 else multiclass
+    settings = {"max_iter": 4, "multiclass": kind} | options
+    X, y = load_svmlight(path)
+    expected = Perceptron(**settings).fit(X, y)
+    for _ in range(2):  # the second time from the cache of the first
+        learnt = Perceptron(**settings).fit(source_of(path, memory_bytes, tmp_path / "cache"))
+        assert same(learnt, expected)
+        assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
+        assert learnt.stop_reason_ == expected.stop_reason_
+        assert learnt.progressive_accuracy_ == expected.progressive_accuracy_
+        assert np.array_equal(learnt.classes_, expected.classes_)
+        assert learnt.n_features_in_ == FEATURES
+    if (
+        settings["max_iter"] > 1
+        and "early_stopping" not in options
+        and "class_weight" not in options
+    ):
+        assert learnt.training_accuracy_ == pytest.approx(learnt.score(X, y), abs=1e-12)
+
+
+def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch):
+    monkeypatch.setattr(linsep.engine.stream, "BATCH_BYTES", 3000)
+    path = text(2)
+    expected = Perceptron(max_iter=5).fit(*load_svmlight(path))
+    assert same(Perceptron(max_iter=5).fit(source_of(path, 0)), expected)
+
+
+def test_small_and_large_batches_are_alike(text):
+    path = text(3)
+    models = [
+        Perceptron(max_iter=3).fit(source_of(path, memory, chunk_bytes=size))
+        for memory in (0, 1 << 30)
+        for size in (64, 1 << 20)
+    ]
+    assert all(same(model, models[0]) for model in models)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_a_class_seen_late_makes_the_pass_start_again(tmp_path, max_iter):
+    X, y = rows(3)
+    y[:] = np.where(np.arange(ROWS) < ROWS // 2, y % 2, y)
+    y[:50] = 0  # and the first batch holds one class only
+    path = tmp_path / "late.svm"
+    path.write_text("".join(lines(X, y)))
+    learnt = Perceptron(max_iter=max_iter).fit(source_of(path, 0))
+    assert same(learnt, Perceptron(max_iter=max_iter).fit(*load_svmlight(path)))
+    assert learnt.classes_.tolist() == [0, 1, 2]
+
+
+def test_several_files_are_one_stream(tmp_path):
+    X, y = rows(2)
+    for k, part in enumerate(np.array_split(np.arange(ROWS), 3)):
+        (tmp_path / f"part{k}.svm").write_text("".join(lines(X[part], y[part])))
+    expected = Perceptron(max_iter=4).fit(sp.csr_matrix(X.astype(float)), y)
+    for data in (tmp_path, str(tmp_path / "part*.svm"), sorted(tmp_path.iterdir())):
+        assert same(Perceptron(max_iter=4).fit(open_source(data)), expected)
+
+
+def test_a_damaged_cache_is_rebuilt(text, tmp_path):
+    path, cache = text(2), tmp_path / "cache"
+    expected = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
+    (spool,) = cache.iterdir()
+    content = bytearray(spool.read_bytes())
+    content[len(content) // 3] ^= 1
+    spool.write_bytes(content)
+    assert same(Perceptron(max_iter=3).fit(source_of(path, 0, cache)), expected)
+    assert spool.read_bytes() != content
+
+
+def test_a_changed_file_is_read_again(text, tmp_path):
+    path, cache = text(2), tmp_path / "cache"
+    Perceptron(max_iter=3).fit(source_of(path, 0, cache))
+    with open(path, "a") as file:
+        file.write("1 1:5 12:-4\n")
+    learnt = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
+    assert same(learnt, Perceptron(max_iter=3).fit(*load_svmlight(path)))
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    path = text(2)
+    kept, temporary = source_of(path, 0, tmp_path / "cache"), source_of(path, 0)
+    Perceptron(max_iter=2).fit(kept)
+    Perceptron(max_iter=2).fit(temporary)
+    assert kept.kept.parent == tmp_path / "cache"
+    assert kept.kept.is_file()
+    assert temporary.kept is None
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_without_room_for_a_cache_only_unshuffled_passes_go_on(text, monkeypatch):
+    def full(*arguments):
+        raise SpoolError("The cache cannot be written: no space left.")
+
+    path = text(2)
+    expected = Perceptron(max_iter=3, shuffle=False).fit(*load_svmlight(path))
+    monkeypatch.setattr(linsep.engine.stream, "SpoolWriter", full)
+    learnt = Perceptron(max_iter=3, shuffle=False).fit(source_of(path, 0))
+    assert same(learnt, expected)
+    with pytest.raises(LinsepError, match="no space left"):
+        Perceptron(max_iter=3).fit(source_of(path, 0))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("1 1:1\n1 2:1\n", "Only one class"),
+        ("", "row"),
+        ("1 1:1\n-1 1:nan\n", "line 2"),
+        ("0.25 1:1\n0.5 1:2\n0.75 1:3\n1.25 1:1\n", "continuous"),
+        ("1 1:1e308 2:1e308\n-1 1:1e308 2:1e308\n", "floating point"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_unusable_files_are_refused_and_nothing_goes_on_behind(tmp_path, content, said):
+    path = tmp_path / "bad.svm"
+    path.write_text(content)
+    before = threading.active_count()
+    model = Perceptron(max_iter=3)
+    with pytest.raises(ValueError, match=said):
+        model.fit(source_of(path, 0))
+    assert not hasattr(model, "coef_")
+    assert threading.active_count() == before
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_overflow_names_the_line(tmp_path):
+    path = tmp_path / "bad.svm"
+    path.write_text("1 1:1e308\n-1 1:1e308\n")
+    with pytest.raises(DataError, match=r"bad.svm line 2: the score is beyond"):
+        Perceptron().fit(open_source(path))
+
+
+def test_a_source_brings_its_own_labels(text):
+    with pytest.raises(ValueError, match="own labels"):
+        Perceptron().fit(open_source(text(2)), np.zeros(ROWS))
+
+
+def test_initial_weights_and_warm_start_work_with_files(text):
+    path = text(2)
+    X, y = load_svmlight(path)
+    start = {"coef_init": np.ones((1, FEATURES)), "intercept_init": [2.0]}
+    learnt = Perceptron(max_iter=1).fit(open_source(path), **start)
+    assert same(learnt, Perceptron(max_iter=1).fit(X, y, **start))
+    warm, expected = (Perceptron(max_iter=2, warm_start=True) for _ in range(2))
+    for _ in range(2):
+        warm.fit(open_source(path))
+        expected.fit(X, y)
+    assert same(warm, expected)
+
+
+def test_an_interrupted_run_keeps_what_was_learnt(text, monkeypatch):
+    path = text(2)
+    visits = linsep.engine.stream.SourceFeed.visits
+
+    def interrupted(feed, pass_number):
+        yield from visits(feed, pass_number)
+        if pass_number == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(linsep.engine.stream.SourceFeed, "visits", interrupted)
+    model = Perceptron(max_iter=9)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(source_of(path, 0))
+    monkeypatch.undo()
+    assert model.stop_reason_ == "interrupted"
+    assert model.recipe_ == {"format": "svmlight", "index_base": 1}
+    assert same(model, Perceptron(max_iter=2).fit(*load_svmlight(path)))
