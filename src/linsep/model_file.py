@@ -90,14 +90,14 @@ def load(path: str | Path) -> Any:
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    if path.is_dir():
+        raise ModelFileError(f"{path} is a directory, not a model file.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise ModelFileError(f"There is no model file {path}.") from None
-    except IsADirectoryError:
-        raise ModelFileError(f"{path} is a directory, not a model file.") from None
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     except SafetensorError:

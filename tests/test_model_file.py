@@ -1,0 +1,173 @@
+"""Models on disk come back whole, to the bit, or not at all."""
+
+import json
+import os
+import pickle
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import linsep
+from linsep import Perceptron, model_file
+from linsep.errors import ModelFileError
+
+X = np.random.default_rng(0).integers(-4, 5, (60, 5)).astype(float)
+CODES = (X @ np.random.default_rng(1).standard_normal((5, 3))).argmax(axis=1)
+LABELS = {
+    "text": np.array(["a", "beta", "ü"])[CODES],
+    "object": np.array(["a", "beta", "c"], dtype=object)[CODES],
+    "int": np.array([-7, 2, 2**60])[CODES],
+    "float": np.array([-0.0, 1.0, 3.0])[CODES],
+    "bool": CODES > 0,
+}
+
+
+def back(model, path):
+    linsep.save(model, path)
+    return linsep.load(path)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+def test_a_model_comes_back_to_the_bit(tmp_path, labels, multiclass):
+    y = LABELS[labels]
+    model = Perceptron(multiclass=multiclass, max_iter=5, tie="positive").fit(X, y)
+    copy = back(model, tmp_path / "m.linsep")
+    assert np.array_equal(copy.decision_function(X), model.decision_function(X))
+    assert np.array_equal(copy.predict(X), model.predict(X))
+    assert copy.classes_.dtype == model.classes_.dtype
+    assert copy.get_params() == model.get_params()
+    assert (copy.n_updates_, copy.n_iter_, copy.stop_reason_, copy.progressive_accuracy_) == (
+        model.n_updates_, model.n_iter_, model.stop_reason_, model.progressive_accuracy_,
+    )  # fmt: skip
+    assert copy.mistakes_.tolist() == model.mistakes_.tolist()
+    assert copy.stop_reason_.sentence == model.stop_reason_.sentence
+
+
+def test_learning_goes_on_after_loading(tmp_path):
+    y = LABELS["text"]
+    whole, part = (Perceptron().partial_fit(X[:30], y[:30], classes=np.unique(y)) for _ in "ab")
+    part = back(part, tmp_path / "m.linsep")
+    assert part.stop_reason_ is None
+    for model in (whole, part):
+        model.partial_fit(X[30:], y[30:])
+    assert np.array_equal(whole.coef_, part.coef_)
+    assert whole.mistakes_.tolist() == part.mistakes_.tolist()
+
+
+def test_names_weights_and_numpy_numbers_are_kept(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("vwxyz"))
+    model = Perceptron(
+        max_iter=np.int64(3),
+        learning_rate=np.float32(0.5),
+        class_weight={"a": 2, "beta": 1, "ü": 1},
+    ).fit(frame, LABELS["text"])
+    copy = back(model, tmp_path / "m.linsep")
+    assert copy.feature_names_in_.tolist() == list("vwxyz")
+    assert copy.class_weight == model.class_weight
+    assert copy.predict(frame).tolist() == model.predict(frame).tolist()
+    seeded = Perceptron(random_state=np.random.RandomState(0)).fit(X, CODES)
+    assert back(seeded, tmp_path / "s.linsep").random_state is None
+
+
+def test_estimators_pickle_too():
+    model = Perceptron().fit(X, CODES)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.decision_function(X), model.decision_function(X))
+    copy.partial_fit(X, CODES)
+
+
+def test_every_flipped_byte_and_every_cut_is_noticed(tmp_path):
+    path = tmp_path / "m.linsep"
+    model = Perceptron(max_iter=2).fit(X[:, :2], CODES > 0)
+    linsep.save(model, path)
+    content = path.read_bytes()
+    for at in range(0, len(content), 3):
+        damaged = bytearray(content)
+        damaged[at] ^= 0x11
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError) as refusal:
+            linsep.load(path)
+        assert str(path) in str(refusal.value)
+    for size in range(0, len(content), 7):
+        path.write_bytes(content[:size])
+        with pytest.raises(ModelFileError):
+            linsep.load(path)
+
+
+def foreign_files(folder):
+    linsep.save(Perceptron().fit(X, CODES), folder / "newer")
+    raw = (folder / "newer").read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8 : 8 + size])
+    about = json.loads(header["__metadata__"]["linsep"]) | {"format": 99}
+    header["__metadata__"]["linsep"] = json.dumps(about)
+    text = json.dumps(header).encode()
+    (folder / "newer").write_bytes(struct.pack("<Q", len(text)) + text + raw[8 + size :])
+    save_file({"w": np.zeros(3)}, folder / "tensors")
+    (folder / "pickle").write_bytes(pickle.dumps({"a": 1}))
+    (folder / "empty").write_bytes(b"")
+    (folder / "folder").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("newer", "model format 99"),
+        ("tensors", "not of linsep"),
+        ("pickle", "not a model file"),
+        ("empty", "not a model file"),
+        ("folder", "directory"),
+        ("missing", "no model file"),
+    ],
+)
+def test_other_files_are_refused_in_one_sentence(tmp_path, name, said):
+    foreign_files(tmp_path)
+    with pytest.raises(ModelFileError, match=said):
+        linsep.load(tmp_path / name)
+
+
+def test_an_existing_file_is_only_replaced_on_demand(tmp_path):
+    path = tmp_path / "m.linsep"
+    path.write_text("precious")
+    model = Perceptron().fit(X, CODES)
+    with pytest.raises(ModelFileError, match="--force"):
+        linsep.save(model, path)
+    assert path.read_text() == "precious"
+    linsep.save(model, path, force=True)
+    assert np.array_equal(linsep.load(path).coef_, model.coef_)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, monkeypatch, call):
+    path = tmp_path / "m.linsep"
+    old = Perceptron(max_iter=1).fit(X, CODES)
+    linsep.save(old, path)
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(ModelFileError, match="No space left on device; nothing was changed"):
+        linsep.save(Perceptron(max_iter=9).fit(X, CODES), path, force=True)
+    monkeypatch.undo()
+    assert [p.name for p in tmp_path.iterdir()] == ["m.linsep"]
+    assert np.array_equal(linsep.load(path).coef_, old.coef_)
+
+
+def test_labels_that_json_does_not_know_are_refused(tmp_path):
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]")[CODES]
+    model = Perceptron().fit(X, CODES)
+    model.classes_ = np.unique(days)
+    with pytest.raises(ModelFileError, match="convert the labels"):
+        linsep.save(model, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_in_a_model_file_can_be_executed():
+    source = Path(model_file.__file__).read_text(encoding="utf-8")
+    assert not any(word in source for word in ("pickle", "eval(", "exec(", "import_module"))
