@@ -1,4 +1,4 @@
-"""The same rows in every storage that learning takes, and the twin that fits a scheme."""
+"""Rows to learn from in every storage that learning takes, and the twin that fits a scheme."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +37,22 @@ def csr(values, columns, starts, shape):
     made = sp.csr_array(shape, dtype=values.dtype)
     made.data, made.indices, made.indptr = values, columns, starts
     return made
+
+
+def blobs(n=90, d=6, k=3, spread=1.0, seed=0):
+    """Float rows of k classes around k centres; a spread of 0.1 makes them separable."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    centres = 3 * rng.standard_normal((k, d))
+    return centres[y] + spread * rng.standard_normal((n, d)), y
+
+
+def classes_of(scheme):
+    return (2, "native") if scheme == "binary" else (3, scheme)
+
+
+def weights(model):
+    return model.coef_.tobytes() + model.intercept_.tobytes()
 
 
 def twin_steps(scheme, X, y, n_classes, **how):

@@ -16,10 +16,13 @@ from linsep.compiled.weights import Column, Pair, Vector
 
 MISTAKES, UPDATES, ERRORS = 0, 1, 2
 NO_SCORE = (-1, 0, 0)
+# Which of equal scores is predicted: the lowest class, the highest, or by a draw (for errors, the
+# lowest).
+LOWEST, HIGHEST, RANDOM = 0, 1, 2
 
 
 class Binary(NamedTuple):
-    """Two classes, one weight vector; a zero score is a mistake, predicted as class ``tie``."""
+    """Two classes, one weight vector; a zero score is a mistake, predicted by ``tie``."""
 
     tie: int
 
@@ -28,6 +31,7 @@ class OneVsRest(NamedTuple):
     """One machine a class, each against all others; ``scores`` is room for their scores."""
 
     classes: int
+    tie: int
     scores: np.ndarray
 
 
@@ -39,6 +43,7 @@ class OneVsOne(NamedTuple):
     """
 
     classes: int
+    tie: int
     machines: np.ndarray
     sides: np.ndarray
     whole: bool
@@ -47,29 +52,33 @@ class OneVsOne(NamedTuple):
 
 
 class Native(NamedTuple):
-    """One weight column a class, predicted by the highest score, ties by the lowest class."""
+    """One weight column a class, predicted by the highest score; ``tie`` decides between equals.
+
+    With ``tie`` RANDOM it is a mistake if any other class scores as high as the true one.
+    """
 
     classes: int
+    tie: int
     scores: np.ndarray
 
 
 @inlined
-def best_class(rows, i, W, bias, classes, scores):
-    """Score row i for every class: the best, ties the lowest, or -1 where one is not finite."""
+def best_class(rows, i, W, bias, classes, tie, scores):
+    """Score row i for every class: the best, equals by ``tie``, or -1 where one is not finite."""
     dots(rows, i, W, scores)
     best, last = 0, W.shape[0] - 1
     for k in range(classes):
         scores[k] += W[last, k] * bias
         if not np.isfinite(scores[k]):
             return -1
-        if scores[k] > scores[best]:
+        if scores[k] > scores[best] or (tie == HIGHEST and scores[k] == scores[best]):
             best = k
     return best
 
 
 @compiled
-def most_wins(classes, scores, votes):
-    """The class that wins most of its matches, ties by summed score, then by lowest class.
+def most_wins(classes, tie, scores, votes):
+    """The class that wins most of its matches, of equals that of highest summed score, then by tie.
 
     ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second.
     ``votes`` is room of shape (2, classes) and holds wins and summed scores afterwards.
@@ -85,8 +94,8 @@ def most_wins(classes, scores, votes):
             machine += 1
     best = 0
     for k in range(1, classes):
-        more = votes[0, k] > votes[0, best]
-        if more or (votes[0, k] == votes[0, best] and votes[1, k] > votes[1, best]):
+        ahead, score = votes[0, k] - votes[0, best], votes[1, k] - votes[1, best]
+        if ahead > 0 or (ahead == 0 and (score > 0 or (score == 0 and tie == HIGHEST))):
             best = k
     return best
 
@@ -103,14 +112,14 @@ def _binary(scheme, rule, W, bias, rows, i, code, importance):
         return NO_SCORE
     y = 1.0 if code == 1 else -1.0
     wrong = y * score <= 0.0
-    error = wrong and (score != 0.0 or code != scheme.tie)
+    error = wrong and (score != 0.0 or (code == 1) != (scheme.tie == HIGHEST))
     updated = step(rule, Vector(W, bias), rows, i, y, score, wrong, importance)
     return int(wrong), int(updated), int(error)
 
 
 @learn.when(OneVsRest)
 def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance):
-    best = best_class(rows, i, W, bias, scheme.classes, scheme.scores)
+    best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
     scores = scheme.scores
@@ -131,30 +140,33 @@ def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance):
         dots(rows, i, W, scores)
         for k in range(scores.size):
             scores[k] += W[last, k] * bias
-        errors += most_wins(scheme.classes, scores, scheme.votes) != code
+        errors += most_wins(scheme.classes, scheme.tie, scores, scheme.votes) != code
     machines = scheme.machines[code]
     dots_at(rows, i, W, machines, scores)
     for q in range(machines.size):
-        k, y = machines[q], scheme.sides[code, q]
-        score = scores[q] + W[last, k] * bias
-        if not np.isfinite(score):
+        scores[q] += W[last, machines[q]] * bias
+        if not np.isfinite(scores[q]):
             return NO_SCORE
-        wrong = y * score <= 0.0
+    for q in range(machines.size):
+        k, y = machines[q], scheme.sides[code, q]
+        wrong = y * scores[q] <= 0.0
         mistakes += wrong
-        updates += step(rule, Column(W, k, bias), rows, i, y, score, wrong, importance)
+        updates += step(rule, Column(W, k, bias), rows, i, y, scores[q], wrong, importance)
     return mistakes, updates, errors
 
 
 @learn.when(Native)
 def _native(scheme, rule, W, bias, rows, i, code, importance):
-    best = best_class(rows, i, W, bias, scheme.classes, scheme.scores)
+    best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
-    scores, rival = scheme.scores, -1
-    for k in range(scheme.classes):
-        if k != code and (rival < 0 or scores[k] > scores[rival]):
-            rival = k
-    wrong = best != code
+    scores, rival = scheme.scores, best
+    if best == code:
+        rival = int(code == 0)
+        for k in range(scheme.classes):
+            if k != code and scores[k] > scores[rival]:
+                rival = k
     gap = scores[code] - scores[rival]
+    wrong = best != code or (scheme.tie == RANDOM and gap == 0.0)
     updated = step(rule, Pair(W, U(code), U(rival), bias), rows, i, 1.0, gap, wrong, importance)
-    return int(wrong), int(updated), int(wrong)
+    return int(wrong), int(updated), int(best != code)

@@ -14,7 +14,7 @@ from linsep.engine.feed import Feed, Visit
 from linsep.engine.order import slices
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
-from linsep.errors import LinsepError
+from linsep.errors import DataError, LinsepError
 
 # About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
 VALUES_PER_SLICE = 1 << 24
@@ -115,8 +115,9 @@ def accuracy(state: State, visits: Iterator[Visit], tie: str) -> float:
     for visit in visits:
         walk_visit(state, Watch(0.0), scheme, visit, progress)
     if progress.rows == 0:
-        raise DataError("No row is held out to look at; there are too few, or raise "
-                        "validation_fraction.")
+        raise DataError(
+            "No row is held out for early stopping; raise validation_fraction or bring more rows."
+        )
     return 1.0 - progress.tally[ERRORS] / progress.rows
 
 
@@ -137,38 +138,52 @@ def passes(
 
     The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
     (stop reason ``interrupted``) before KeyboardInterrupt goes on its way. With ``patience``, the
-    weights of the best held-out score are put back at the end.
+    weights of the best held-out score are put back when the passes end, for whatever reason.
     """
-    best_score, best_weights, since_best = -1.0, state.W, 0
+    best_score, best_weights, since_best = -1.0, None, 0
 
     def report(score: float | None, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors = (int(n) for n in progress.tally)
         return PassReport(number, progress.rows, mistakes, updates, errors, score, reason)
 
-    for number in range(plan.max_iter):
-        progress.begin(number, feed.n_rows)
-        scheme = state.scheme(plan.tie, count_errors=number == 0)
-        try:
-            for visit in timed(feed.visits(number), progress):
-                walk_visit(state, rule, scheme, visit, progress)
-            score = None if plan.patience is None else accuracy(state, feed.held_out(), plan.tie)
-        except KeyboardInterrupt:
+    try:
+        for number in range(plan.max_iter):
+            try:
+                score = one_pass(state, rule, feed, plan, progress, number)
+            except KeyboardInterrupt:
+                state.n_updates += progress.updates
+                yield report(None, StopReason.INTERRUPTED)
+                raise
             state.n_updates += progress.updates
-            yield report(None, StopReason.INTERRUPTED)
-            raise
-        state.n_updates += progress.updates
-        since_best += 1
-        if score is not None and score > best_score:
-            best_score, best_weights, since_best = score, state.W.copy(), 0
-        reason = None
-        if progress.mistakes == 0:
-            reason = StopReason.CONVERGED
-        elif plan.patience is not None and since_best >= plan.patience:
-            reason = StopReason.EARLY_STOP
-        elif number + 1 == plan.max_iter:
-            reason = StopReason.MAX_ITER
-        if reason is not None and plan.patience is not None:
+            since_best += 1
+            if score is not None and score > best_score:
+                best_score, best_weights, since_best = score, state.W.copy(), 0
+            reason = None
+            if progress.mistakes == 0:
+                reason = StopReason.CONVERGED
+            elif plan.patience is not None and since_best >= plan.patience:
+                reason = StopReason.EARLY_STOP
+            elif number + 1 == plan.max_iter:
+                reason = StopReason.MAX_ITER
+            yield report(score, reason)
+            if reason is not None:
+                return
+    finally:
+        if best_weights is not None:
             state.W = best_weights
-        yield report(score, reason)
-        if reason is not None:
-            return
+
+
+def one_pass(
+    state: State, rule: Any, feed: Feed, plan: Plan, progress: Progress, number: int
+) -> float | None:
+    """Learn from every row once; returns the accuracy on the held-out rows, if they matter."""
+    progress.begin(number, feed.n_rows)
+    scheme = state.scheme(plan.tie, count_errors=number == 0)
+    for visit in timed(feed.visits(number), progress):
+        walk_visit(state, rule, scheme, visit, progress)
+    if progress.rows == 0:
+        raise DataError(
+            "No row is left to learn from: all have weight 0 or are held out; lower "
+            "validation_fraction or check the weights."
+        )
+    return None if plan.patience is None else accuracy(state, feed.held_out(), plan.tie)

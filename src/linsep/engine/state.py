@@ -3,7 +3,15 @@
 import numpy as np
 
 from linsep.compiled.rows import Csr, Dense
-from linsep.compiled.schemes import Binary, Native, OneVsOne, OneVsRest
+from linsep.compiled.schemes import (
+    HIGHEST,
+    LOWEST,
+    RANDOM,
+    Binary,
+    Native,
+    OneVsOne,
+    OneVsRest,
+)
 from linsep.compiled.walk import score_matrix, score_vector
 
 LANES = 8
@@ -77,17 +85,18 @@ class State:
         not need; the other schemes count errors for nothing.
         """
         k, scores = self.n_classes, np.zeros(self.W.shape[-1])
+        equals = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}[tie]
         if k == 2:
-            return Binary(int(tie == "positive"))
+            return Binary(equals)
         if self.multiclass == "ovr":
-            return OneVsRest(k, scores)
+            return OneVsRest(k, equals, scores)
         if self.multiclass == "native":
-            return Native(k, scores)
+            return Native(k, equals, scores)
         matches = pairs(k)
         mine = [[m for m, match in enumerate(matches) if c in match] for c in range(k)]
         machines = np.array(mine, dtype=np.int64)
         sides = np.array([[1.0 if matches[m][1] == c else -1.0 for m in mine[c]] for c in range(k)])
-        return OneVsOne(k, machines, sides, count_errors, scores, np.zeros((2, k)))
+        return OneVsOne(k, equals, machines, sides, count_errors, scores, np.zeros((2, k)))
 
     def scores(self, rows: Dense | Csr, n_rows: int) -> np.ndarray:
         """Scores as learning sees them: shape (rows,) for two classes, else (rows, columns)."""

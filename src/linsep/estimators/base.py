@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from linsep.engine.feed import ArrayFeed, HoldOut
 from linsep.engine.loop import NotFinite, PassReport, Plan, Progress, passes, walk_visit
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
+from linsep.errors import LinsepError
 from linsep.estimators import labels
 from linsep.estimators.decide import decision, predicted
 from linsep.estimators.facts import Parameter, check_parameters
@@ -124,7 +126,6 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 X, y, metadata,
             )  # fmt: skip
         except NotFinite as problem:
-            del self._state
             assert_all_finite(X, input_name="X")
             raise ValueError(
                 f"The score of row {problem.row} is beyond floating point; scale the features."
@@ -171,6 +172,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         counted = labels.importance(self.class_weight, known, codes, weights)
         if first:
             self._start(known, X.shape[1], None, None)
+        self._check_same_machines("partial_fit")
         self._learn_once(ArrayFeed(X, codes, counted, seed=0, shuffle=False))
         return self
 
@@ -194,6 +196,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores = self._state.scores(as_rows(X), X.shape[0])
         if not np.isfinite(scores).all():
             assert_all_finite(X, input_name="X")
+            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+            raise ValueError(
+                f"The score of row {row} is beyond floating point; scale the features."
+            )
         return decision(self._state, scores)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -239,19 +245,30 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.warm_start and hasattr(self, "_state"):
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._state.grow(n_features)
-            n_features = self._state.n_features
+            self._check_same_machines("warm_start")
+            state = self._state
+            state.grow(n_features)
         else:
-            self._state = State(self.multiclass, classes.size, n_features, bool(self.fit_intercept))
-        self.classes_ = classes
+            state = State(self.multiclass, classes.size, n_features, bool(self.fit_intercept))
+        coef = _initial(coef, (state.n_columns, state.n_features), "coef_init")
+        intercept = _initial(intercept, (state.n_columns,), "intercept_init")
+        if intercept is not None and intercept.any() and not self.fit_intercept:
+            raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
+        state.set_weights(coef, intercept)
+        self._state, self.classes_ = state, classes
         self._passes: list[PassReport] = []
         self._open_mistakes: int | None = None
         self.stop_reason_ = None
-        columns = self._state.n_columns
-        self._state.set_weights(
-            _initial(coef, (columns, n_features), "coef_init"),
-            _initial(intercept, (columns,), "intercept_init"),
-        )
+
+    def _check_same_machines(self, who: str) -> None:
+        """Raise ValueError if the machines learnt so far are not those of the parameters."""
+        state = self._state
+        joint = state.n_classes == 2 or state.multiclass == self.multiclass
+        if not joint or state.bias != float(self.fit_intercept):
+            raise ValueError(
+                f"{who} needs the multiclass and fit_intercept of the last fit; call fit with "
+                "warm_start=False to start again."
+            )
 
     def _learn_once(self, feed: ArrayFeed) -> None:
         """One pass that is never closed: the next call of partial_fit goes on with it."""
@@ -275,21 +292,24 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each."""
         self.progress_ = Progress()
         patience = self.n_iter_no_change if self.early_stopping else None
-        run = start(Plan(self.max_iter, patience, self.tie))
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        root = self._init_callback_context(max_subtasks=self.max_iter)
-        root.call_on_fit_task_begin(**known)
         try:
-            while self.stop_reason_ is None:
-                task = root.subcontext(task_name="pass")
-                task.call_on_fit_task_begin(**known)
-                self._note(next(run))
-                if self.stop_reason_ == StopReason.INTERRUPTED:
-                    next(run)  # raises the KeyboardInterrupt that ended the pass
-                if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
-                    self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+            with closing(start(Plan(self.max_iter, patience, self.tie))) as run:  # type: ignore[type-var]
+                root = self._init_callback_context(max_subtasks=self.max_iter)
+                root.call_on_fit_task_begin(**known)
+                while self.stop_reason_ is None:
+                    task = root.subcontext(task_name="pass")
+                    task.call_on_fit_task_begin(**known)
+                    self._note(next(run))
+                    if self.stop_reason_ == StopReason.INTERRUPTED:
+                        next(run)  # raises the KeyboardInterrupt that ended the pass
+                    if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                        self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
         except KeyboardInterrupt:
             self.stop_reason_ = StopReason.INTERRUPTED
+            raise
+        except LinsepError:  # about the data: nothing that was learnt from them can be trusted
+            del self._state
             raise
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 
@@ -339,10 +359,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
 
 def _initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
-    """Initial weights as float64 of ``shape``; a single vector may come without its first axis."""
+    """Initial weights as float64 of ``shape``; those of one machine may lack the first axis."""
     if given is None:
         return None
-    array = check_array(given, dtype=np.float64, ensure_2d=False, input_name=name)
-    if array.shape != shape and array.shape != shape[1:]:
+    given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
+    array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if shape not in (array.shape, (1, *array.shape)):
         raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
-    return array.reshape(shape) if array.size == np.prod(shape) else array
+    return array.reshape(shape)

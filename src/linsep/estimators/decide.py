@@ -12,7 +12,8 @@ def decision(state: State, scores: np.ndarray) -> np.ndarray:
     """What decision_function returns: scores as they are, or matches won for one-vs-one.
 
     One-vs-one counts the matches a class wins and adds its summed scores squeezed into
-    (-1/3, 1/3), so that they decide nothing but ties.
+    (-1/3, 1/3), so that they decide nothing but ties. Sums too large to differ when squeezed still
+    decide: the class with the highest is kept above the others by the last bit.
     """
     if state.n_classes == 2 or state.multiclass != "ovo":
         return scores
@@ -24,7 +25,11 @@ def decision(state: State, scores: np.ndarray) -> np.ndarray:
         wins[:, a] += score <= 0
         sums[:, b] += score
         sums[:, a] -= score
-    return wins + sums / (3 * (np.abs(sums) + 1))
+    values = wins + sums / (3 * (np.abs(sums) + 1))
+    most = wins == wins.max(axis=1, keepdims=True)
+    winner = most & (sums == np.where(most, sums, -np.inf).max(axis=1, keepdims=True))
+    top = np.where(winner, values, -np.inf).max(axis=1, keepdims=True)
+    return np.where(winner, values, np.minimum(values, np.nextafter(top, -np.inf)))
 
 
 def predicted(scores: np.ndarray, tie: str, random_state: Any) -> np.ndarray:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.class_weight import compute_class_weight
 
 from linsep.compiled.rows import as_rows
 from linsep.engine.loop import NotFinite, PassReport, Plan, accuracy, passes
@@ -14,7 +13,7 @@ from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
 from linsep.estimators.decide import decision
-from linsep.estimators.labels import check_two_classes
+from linsep.estimators.labels import check_two_classes, weigh_classes
 from linsep.sources.base import Batch, Source
 
 
@@ -24,7 +23,7 @@ def class_importance(class_weight: Any) -> Callable[[np.ndarray, np.ndarray | No
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
         if counts is not None:
             return counts.sum() / (classes.size * counts)
-        return compute_class_weight(class_weight, classes=classes, y=classes).astype(np.float64)
+        return weigh_classes(class_weight, classes, classes)
 
     return weights
 
@@ -65,7 +64,6 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
         try:
             estimator._run(run, None, None, None)
         except NotFinite as problem:
-            del estimator._state
             where = source.name if problem.row is None else source.where(problem.row)
             raise DataError(
                 f"{where}: the score is beyond floating point; scale the features."

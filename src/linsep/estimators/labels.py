@@ -78,6 +78,16 @@ def importance(
     """What each row counts: class weight times sample weight, empty where all count 1."""
     if class_weight is None:
         return weights
-    per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes])
-    per_row = per_class.astype(np.float64)[codes]
+    per_row = weigh_classes(class_weight, classes, classes[codes])[codes]
     return per_row * weights if weights.size else per_row
+
+
+def weigh_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """What a row of each class counts, float64; ValueError if unusable."""
+    weights = compute_class_weight(class_weight, classes=classes, y=y).astype(np.float64)
+    for label, weight in zip(classes.tolist(), weights.tolist(), strict=True):
+        if not (np.isfinite(weight) and weight >= 0):
+            raise ValueError(
+                f"class_weight of {label!r} is {weight}; weights must be finite and at least 0."
+            )
+    return weights

@@ -43,7 +43,9 @@ class Perceptron(LinearClassifier):
     verbose : int, default=0
         1 prints a line a pass.
     tie : {"negative", "positive", "random"}, default="negative"
-        The class of a row whose score is exactly zero: the smaller, the larger, or a draw.
+        The class of a row whose score is exactly zero, or the same for several classes: the
+        smaller, the larger, or a draw. Native learning counts a tie that might be drawn as a
+        mistake; a match of one-vs-one at zero always goes to the smaller class.
 
     Attributes
     ----------

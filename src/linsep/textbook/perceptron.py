@@ -109,17 +109,20 @@ def native_perceptron(
     max_iter: int = 1000,
     row_weights: Sequence[Number] | None = None,
     orders: Orders | None = None,
+    tie: str = "negative",
 ) -> Iterator[Step]:
-    """Several classes jointly: the highest score is predicted, of equals the lowest class.
+    """Several classes jointly: the class of the highest score is predicted, of equals by ``tie``.
 
     On a mistake the true class gains the example, the predicted one loses it, the others stay.
+    ``tie`` is "negative" (the lowest class), "positive" (the highest) or "random": a draw might
+    choose any, so that a tie with the true class is a mistake.
     """
     W, b, t = *machines(n_classes, X, weights, intercept), 0
     for pass_number in range(max_iter):
         clean = True
         for row in visited(len(X), pass_number, row_weights, orders):
             s = scores(X[row], W, b)
-            predicted = predict_native(s)
+            predicted = worst_draw(s, y[row]) if tie == "random" else predict_native(s, tie)
             mistake = predicted != y[row]
             if mistake:
                 amount = learning_rate * weight_of(row, row_weights)
@@ -214,6 +217,12 @@ def predict_native(scores: Sequence[Number], tie: str = "negative") -> int:
     """The class of the highest score; of equals the smallest, or with "positive" the largest."""
     best = [k for k, s in enumerate(scores) if s == max(scores)]
     return best[-1] if tie == "positive" else best[0]
+
+
+def worst_draw(scores: Sequence[Number], truth: int) -> int:
+    """The lowest class of the highest score that is not the true one, which must win alone."""
+    wrong = [k for k, s in enumerate(scores) if s == max(scores) and k != truth]
+    return wrong[0] if wrong else truth
 
 
 def predict_ovr(scores: Sequence[Number], tie: str = "negative") -> int:

@@ -1,0 +1,326 @@
+"""What the estimator refuses, and in which words: what is wrong, where, what to do."""
+
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from linsep import Perceptron
+from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
+
+STORED = ("dense32", "dense64", "csr32", "csr64")
+
+
+@contextmanager
+def refused(*words):
+    """What happens inside raises a ValueError whose message has all these words."""
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=re.escape(words[0])) as caught,
+    ):
+        yield
+    for word in words:
+        assert word in str(caught.value)
+
+
+# Values that are no numbers.
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("storage", STORED)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_values_that_are_not_finite(scheme, storage, bad):
+    k, multiclass = classes_of(scheme)
+    values, y = blobs(20, 3, k)
+    good = store(values, storage)
+    for row, column in ((0, 0), (19, 2)):
+        spoilt = values.copy()
+        spoilt[row, column] = bad
+        X = store(spoilt, storage)
+        word = "NaN" if np.isnan(bad) else "infinity"
+        model = Perceptron(multiclass=multiclass, max_iter=2)
+        with refused("Input X contains", word):
+            model.fit(X, y)
+        assert not hasattr(model, "coef_")
+        model.fit(good, y)
+        before = weights(model)
+        with refused("Input X contains", word):
+            model.partial_fit(X, y)
+        assert weights(model) == before
+        with refused("Input X contains", word):
+            model.predict(X)
+        with refused("Input X contains", word):
+            model.decision_function(X)
+
+
+def test_values_that_are_not_finite_are_seen_among_the_held_out_rows():
+    X, y = blobs(40, 3, 2)
+    for row in range(40):
+        spoilt = X.copy()
+        spoilt[row, 1] = np.nan
+        model = Perceptron(early_stopping=True, validation_fraction=0.5, max_iter=1)
+        with refused("NaN"):
+            model.fit(spoilt, y)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_scores_beyond_floating_point(scheme, storage):
+    k, multiclass = classes_of(scheme)
+    X = np.full((8, 3), 1.0)
+    y = np.arange(8) % k
+    huge = store(X * 1e38, storage)
+    model = Perceptron(multiclass=multiclass, learning_rate=1e308, max_iter=3)
+    with refused("The score of row", "scale the features"):
+        model.fit(huge, y)
+    assert not hasattr(model, "coef_")
+    with refused("The score of row", "scale the features", "rows before it were learnt"):
+        model.partial_fit(huge, y, classes=range(k))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_row_that_cannot_be_scored_is_named_and_leaves_no_trace(scheme):
+    k, multiclass = classes_of(scheme)
+    X, y = np.ones((6, 2)), np.arange(6) % k
+    X[4] = 1.5e308
+    model = Perceptron(multiclass=multiclass).partial_fit(X[:4], y[:4], classes=range(k))
+    # The scores of all machines but the last stay finite; one of them would ask for an update.
+    model._state.coef[:] = 0.0
+    model._state.coef[-1] = 1000.0
+    before, updates = weights(model), model.n_updates_
+    with refused("score of row 0", "scale the features"):
+        model.partial_fit(X[4:], y[4:])
+    assert weights(model) == before
+    assert model.n_updates_ == updates
+    with refused("score of row 4", "scale the features"):
+        Perceptron(multiclass=multiclass, shuffle=False).fit(X, y, coef_init=model.coef_)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_predictions_beyond_floating_point_are_no_predictions(scheme):
+    k, multiclass = classes_of(scheme)
+    X, y = blobs(20, 3, k)
+    model = Perceptron(multiclass=multiclass).fit(X, y)
+    model._state.coef[:] = 1000.0
+    X[7] = 1e308
+    for call in (model.predict, model.decision_function):
+        with refused("score of row 7", "scale the features"):
+            call(X)
+
+
+# Labels.
+
+
+@pytest.mark.parametrize("y", [[1, 1, 1], ["a"] * 3, [True] * 3])
+def test_one_class_only(y):
+    X = np.eye(3)
+    with refused("Only one class", repr(y[0]), "at least two classes"):
+        Perceptron().fit(X, y)
+    with refused("Only one class"):
+        Perceptron().partial_fit(X, y, classes=y[:1])
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], ["a", "b", "c"]])
+def test_labels_that_are_not_in_classes(classes):
+    X = np.eye(3)
+    model = Perceptron().partial_fit(X, ["a", "b", "a"], classes=classes)
+    before = weights(model)
+    words = ("not in classes", "'new'", "list every label in the first call")
+    with refused(*words):
+        model.partial_fit(X, ["a", "new", "b"])
+    with refused("classes differ"):
+        model.partial_fit(X, ["a", "a", "b"], classes=["a", "z"])
+    with refused("not in classes", "0, 1"):
+        model.partial_fit(X, [0, 1, 1])
+    assert weights(model) == before
+    with refused("classes must be passed"):
+        Perceptron().partial_fit(X, ["a", "b", "a"])
+    with refused("not in classes"):
+        Perceptron().partial_fit(X, [5, 6, 7], classes=["a", "b", "c"])
+
+
+def test_labels_that_are_missing_or_no_labels():
+    X = np.eye(3)
+    with refused("requires y", "None"):
+        Perceptron().fit(X, None)
+    with refused("requires y", "None"):
+        Perceptron().fit(X)
+    with refused("requires y", "None"):
+        Perceptron().partial_fit(X, None, classes=[0, 1])
+    with refused("Unknown label type", "continuous"):
+        Perceptron().fit(X, [0.5, 1.7, 2.2])
+    with refused("Input y contains NaN"):
+        Perceptron().fit(X, [0.0, np.nan, 1.0])
+    with refused("1d array"):
+        Perceptron().fit(X, np.eye(3))
+    with refused("X has 3 rows, y has 2"):
+        Perceptron().fit(X, [0, 1])
+    with refused("X has 3 rows, y has 2"):
+        Perceptron().partial_fit(X, [0, 1], classes=[0, 1])
+
+
+# The shape of things.
+
+
+@pytest.mark.parametrize("storage", STORED)
+def test_a_feature_count_that_changes(storage):
+    X, y = blobs(12, 3)
+    model = Perceptron().fit(store(X, storage), y)
+    for width in (2, 4):
+        other = store(np.ones((2, width)), storage)
+        words = (f"X has {width} features", "expecting 3 features")
+        with refused(*words):
+            model.predict(other)
+        with refused(*words):
+            model.partial_fit(other, y[:2])
+
+
+def test_rows_that_are_no_table_of_numbers():
+    with refused("Expected 2D array", "reshape"):
+        Perceptron().fit(np.ones(3), [0, 1, 0])
+    with refused("dim 3"):
+        Perceptron().fit(np.ones((2, 2, 2)), [0, 1])
+    with refused("0 sample(s)", "minimum of 1"):
+        Perceptron().fit(np.ones((0, 2)), [])
+    with refused("0 feature(s)", "minimum of 1"):
+        Perceptron().fit(np.ones((2, 0)), [0, 1])
+    words = np.array([["1", "x"], ["2", "y"]], dtype=object)
+    with refused("could not convert string to float", "'x'"):
+        Perceptron().fit(words, [0, 1])
+    with refused("Complex data not supported"):
+        Perceptron().fit(np.ones((2, 2)) * 1j, [0, 1])
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+def test_initial_weights_of_the_wrong_shape(multiclass):
+    X, y = blobs(40, 5, 4)
+    machines = 6 if multiclass == "ovo" else 4
+    for coef in (np.ones((3, 5)), np.ones((machines, 4)), np.ones(5), np.ones((1, 5)), 1.0):
+        words = ("coef_init has shape", str(np.shape(np.atleast_1d(coef))), f"({machines}, 5)")
+        model = Perceptron(multiclass=multiclass)
+        with refused(*words):
+            model.fit(X, y, coef_init=coef)
+        assert not hasattr(model, "coef_")
+    for intercept in (np.ones(3), np.ones((1, machines)), 1.0):
+        words = ("intercept_init has shape", f"({machines},)")
+        with refused(*words):
+            Perceptron(multiclass=multiclass).fit(X, y, intercept_init=intercept)
+    bad = np.full((machines, 5), np.nan)
+    with refused("coef_init", "NaN"):
+        Perceptron(multiclass=multiclass).fit(X, y, coef_init=bad)
+
+
+def test_a_refused_start_leaves_the_last_fit():
+    X, y = blobs(40, 5, 4)
+    model = Perceptron().fit(X, y)
+    before = weights(model)
+    with refused("coef_init"):
+        model.fit(X, y, coef_init=np.ones(3))
+    assert weights(model) == before
+
+
+# Parameters, from the table of facts.
+
+
+def wrong_values(parameter):
+    """Values just outside what a parameter takes, and of another type."""
+    yield from (None, [1], "high")
+    if parameter.kind is not bool:
+        yield True
+    if parameter.kind in (int, float):
+        for bound, outside, excluded in (
+            (parameter.low, -1, parameter.open_low),
+            (parameter.high, 1, parameter.open_high),
+        ):
+            if np.isfinite(bound):
+                yield parameter.kind(bound + outside)
+                if excluded:
+                    yield bound
+        yield from (np.nan, np.inf)
+        if parameter.kind is int:
+            yield parameter.low + 0.5
+    if parameter.kind is bool:
+        yield 2
+
+
+@pytest.mark.parametrize("parameter", Perceptron._parameters, ids=lambda p: p.name)
+def test_parameters_out_of_range(parameter):
+    X, y = blobs(12, 3)
+    for value in wrong_values(parameter):
+        model = Perceptron(**{parameter.name: value})
+        words = (f"{parameter.name} of Perceptron must be", repr(value))
+        with refused(*words, *parameter.choices):
+            model.fit(X, y)
+        with refused(*words):
+            model.partial_fit(X, y, classes=[0, 1, 2])
+        assert not hasattr(model, "coef_")
+
+
+def test_every_parameter_is_in_the_table_or_checked_elsewhere():
+    named = {parameter.name for parameter in Perceptron._parameters}
+    assert set(Perceptron().get_params()) - named == {"random_state", "class_weight"}
+
+
+def test_parameters_of_numpy_types_are_taken():
+    X, y = blobs(12, 3)
+    model = Perceptron(
+        max_iter=np.int64(3), shuffle=np.bool_(False), learning_rate=np.float32(0.5), verbose=0
+    )
+    assert model.fit(X, y).n_iter_ <= 3
+
+
+def test_a_learner_changed_between_calls():
+    X, y = blobs(12, 3)
+    model = Perceptron(multiclass="ovr").fit(X, y)
+    words = ("multiclass and fit_intercept of the last fit",)
+    with refused("partial_fit", *words):
+        model.set_params(multiclass="native").partial_fit(X, y)
+    model.set_params(multiclass="ovr", fit_intercept=False)
+    with refused("partial_fit", *words):
+        model.partial_fit(X, y)
+
+
+# Weights of rows and classes.
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.ones(5), ("sample_weight has shape (5,)", "12 rows")),
+        (np.ones((12, 1)), ("sample_weight has shape (12, 1)",)),
+        (np.r_[np.ones(11), -1.0], ("sample_weight of row 11 is -1.0", "at least 0")),
+        (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 1 is nan", "finite")),
+        (np.r_[np.inf, np.ones(11)], ("sample_weight of row 0 is inf", "finite")),
+        (np.zeros(12), ("All of sample_weight is zero",)),
+        (0.0, ("All of sample_weight is zero",)),
+        (["heavy"] * 12, ("could not convert string to float",)),
+    ],
+)
+def test_sample_weight(weight, words):
+    X, y = blobs(12, 3)
+    with refused(*words):
+        Perceptron().fit(X, y, sample_weight=weight)
+    with refused(*words):
+        Perceptron().partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
+
+
+def test_class_weight():
+    X, y = blobs(12, 3)
+    with refused("class_weight", "balanced"):
+        Perceptron(class_weight="heavy").fit(X, y)
+    with refused("[0, 1, 2]", "not in class_weight"):
+        Perceptron(class_weight={9: 1.0}).fit(X, y)
+    model = Perceptron(class_weight="balanced")
+    with refused("class_weight='balanced'", "dict"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+    for weight in (-1.0, np.nan, np.inf):
+        model = Perceptron(class_weight={0: weight, 1: 1.0, 2: 1.0})
+        words = ("class_weight of 0", "finite and at least 0")
+        with refused(*words):
+            model.fit(X, y)
+        with refused(*words):
+            model.partial_fit(X, y, classes=[0, 1, 2])
+    nothing = Perceptron(class_weight=dict.fromkeys(range(3), 0.0))
+    with refused("No row is left to learn from"):
+        nothing.fit(X, y)
