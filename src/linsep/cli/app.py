@@ -93,6 +93,7 @@ def fit(
         tested = score_source(estimator, open_like(estimator, model, test, labelled=True))
     summary = report.fit_summary(estimator, seconds, tested)
     summary["model"] = None if model is None else str(model)
+    summary["cache"] = None if source.kept is None else str(source.kept)
     if as_json:
         report.print_json(summary)
     else:

@@ -84,9 +84,13 @@ def print_fit(model: Any, summary: dict[str, Any]) -> None:
     mistakes = summary["mistakes"]
     pairs = []
     if test is not None:
-        pairs.append(("held out", f"{percent(test['accuracy'])} right, {test['rows']:,} test rows"))
+        pairs.append(
+            ("test", f"{percent(test['accuracy'])} right, {test['rows']:,} rows never learnt")
+        )
     if held_out is not None:
-        pairs.append(("held out", f"{percent(held_out)} right, rows never learnt (best pass)"))
+        pairs.append(
+            ("held out", f"{percent(held_out)} right, rows kept from learning (best pass)")
+        )
     if summary["progressive_accuracy"] is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
@@ -103,6 +107,8 @@ def print_fit(model: Any, summary: dict[str, Any]) -> None:
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]
+    if summary["cache"]:
+        pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
     print_pairs(pairs)
 
 
