@@ -2,26 +2,28 @@
 
 import sys
 
-from benchmarks import accuracy, files, harness, in_memory
+from benchmarks import accuracy, files, harness, in_memory, startup
+
+REPORTS = {"startup": startup.main, "accuracy": accuracy.main}
 
 
 def main() -> None:
-    """Run the named races, all of them without names."""
+    """Run the named races and reports, all of them without names."""
     races = in_memory.races() | files.races()
-    names = sys.argv[1:] or [*races, "accuracy"]
-    with_accuracy = "accuracy" in names
-    names = [name for name in names if name != "accuracy"]
-    if unknown := [name for name in names if name not in races]:
-        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races)} accuracy")
+    names = sys.argv[1:] or [*races, *REPORTS]
+    if unknown := [name for name in names if name not in races | REPORTS]:
+        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races | REPORTS)}")
     rows = []
     for name in names:
-        print(f"running {name} ...", file=sys.stderr)
-        rows.append({"name": name} | harness.run(races[name]()))
+        if name in races:
+            print(f"running {name} ...", file=sys.stderr)
+            rows.append({"name": name} | harness.run(races[name]()))
     if rows:
         harness.print_table(rows)
         print(f"written to {harness.write_json(rows)}")
-    if with_accuracy:
-        accuracy.main()
+    for name in names:
+        if name in REPORTS:
+            REPORTS[name]()
 
 
 if __name__ == "__main__":

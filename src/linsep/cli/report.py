@@ -27,6 +27,14 @@ def labels_text(labels: np.ndarray, most: int = 8) -> str:
     return shown + (", ..." if labels.size > most else "")
 
 
+def show(table: Table) -> None:
+    """Print a table without the spaces that rich leaves at the ends of lines."""
+    console = Console(highlight=False)
+    with console.capture() as shown:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in shown.get().splitlines()))
+
+
 def print_pairs(pairs: list[tuple[str, str]]) -> None:
     """Aligned ``name  text`` lines."""
     table = Table.grid(padding=(0, 2))
@@ -34,7 +42,7 @@ def print_pairs(pairs: list[tuple[str, str]]) -> None:
     table.add_column(overflow="fold")
     for name, text in pairs:
         table.add_row(name, text)
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:
@@ -44,7 +52,7 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
         table.add_column(name, justify="left" if k == 0 else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def print_json(content: dict[str, Any]) -> None:
