@@ -1,0 +1,95 @@
+"""The walls of the house: who may import whom, and how large things may be."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import linsep
+
+ROOT = Path(linsep.__file__).parent
+# Imports go down this list only. The package itself stands for its public names: only what stands
+# above the estimators may ask for them.
+ROOMS = [
+    "__main__",
+    "cli",
+    "lab",
+    "plots",
+    "model_file",
+    "linsep",
+    "estimators",
+    "engine",
+    "sources",
+    "compiled",
+    "theory",
+    "textbook",
+    "lazy",
+    "paths",
+    "errors",
+]
+FILES = sorted(ROOT.rglob("*.py"))
+MOST_LINES, MOST_LINES_OF_FUNCTION = 420, 60
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def room_of(path):
+    first = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return "linsep" if first == "__init__" else first
+
+
+def imported_names(tree):
+    """Everything of linsep that a file imports, anywhere in it, or takes from ``import linsep``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "say the whole name of what is imported"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name != "linsep")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
+def imported_rooms(path):
+    """The rooms that a file imports from; the version of the package is free to all."""
+    for name in imported_names(ast.parse(path.read_text())):
+        package, *rest = name.split(".")
+        if package == "linsep" and rest != ["__version__"]:
+            yield rest[0] if rest[0] in ROOMS else "linsep"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_go_down(path):
+    room = room_of(path)
+    for other in imported_rooms(path):
+        assert other == room or ROOMS.index(other) > ROOMS.index(room), (
+            f"{name_of(path)} is in {room} and may not import {other}"
+        )
+
+
+def test_every_room_is_on_the_list():
+    assert {room_of(path) for path in FILES} <= set(ROOMS)
+
+
+def test_proofs_and_textbook_stand_alone():
+    for room in ("theory", "textbook"):
+        below = ROOMS[ROOMS.index(room) :]
+        assert not {"engine", "compiled", "sources"} & set(below)
+
+
+def test_public_names_are_loaded_on_first_use():
+    assert set(imported_rooms(ROOT / "__init__.py")) == {"lazy"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_and_functions_stay_short(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= MOST_LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            lines = node.end_lineno - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                lines -= node.body[0].end_lineno - node.body[0].lineno + 1
+            assert lines <= MOST_LINES_OF_FUNCTION, f"{node.name} has {lines} lines"

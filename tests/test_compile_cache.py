@@ -1,0 +1,102 @@
+"""Compiled code is kept between runs, and is never older than the source."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linsep
+from linsep.compiled.jit import COMPILING
+
+pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
+
+LEARN = """
+import json
+import numpy as np
+import linsep
+from linsep.compiled.jit import CACHE
+from linsep.compiled.rows import as_rows
+from linsep.compiled.steps import PerceptronRule
+from linsep.compiled.walk import walk
+from linsep.engine.state import State
+
+state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
+walk(
+    state.scheme("negative", False), PerceptronRule(1.0), state.W, 1.0, rows,
+    np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), np.zeros(3, np.int64),
+)
+print(json.dumps({
+    "package": linsep.__file__, "folder": str(CACHE), "weights": state.W.tolist(),
+    "loaded": sum(walk.stats.cache_hits.values()), "made": sum(walk.stats.cache_misses.values()),
+}))
+"""
+
+
+class Copy:
+    """A copy of the package with a compile cache of its own."""
+
+    def __init__(self, folder):
+        self.package, self.cache = folder / "linsep", folder / "cache"
+        shutil.copytree(
+            Path(linsep.__file__).parent, self.package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+
+    def learn(self, cache=None):
+        """What one mistake on the row [3] of weight 4 does, in a new process."""
+        # Without bytecode files: Python itself does not notice an edit that keeps size and time.
+        settings = {"PYTHONPATH": str(self.package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        settings["LINSEP_CACHE_DIR"] = str(cache or self.cache)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", LEARN],
+            env=os.environ | settings, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert Path(found["package"]).parent == self.package
+        return found
+
+    def edit(self, name, old, new):
+        """Replace text of an inner file; where the size stays, so does the time."""
+        path = self.package / "compiled" / name
+        before, text = path.stat(), path.read_text()
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new))
+        if len(old) == len(new):
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+            assert path.stat().st_size == before.st_size
+            assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
+    copy = Copy(tmp_path)
+    first, second = copy.learn(), copy.learn()
+    assert (first["loaded"], first["made"]) == (0, 1)
+    assert (second["loaded"], second["made"]) == (1, 0)
+    assert first["weights"] == second["weights"] == [12.0, 4.0]
+    assert Path(first["folder"]).is_relative_to(copy.cache)
+
+    # Neither file is the one the loop stands in, whose time and size are all that numba looks at.
+    copy.edit("steps.py", "rule.rate * importance * y", "rule.rate * importance * y * 2.0")
+    edited = copy.learn()
+    assert edited["weights"] == [24.0, 8.0]
+    assert (edited["loaded"], edited["made"]) == (0, 1)
+    copy.edit("weights.py", "    weights.w[j] += amount", "    weights.w[j] -= amount")
+    assert copy.learn()["weights"] == [-24.0, -8.0]
+
+    copy.edit("weights.py", "    weights.w[j] -= amount", "    weights.w[j] += amount")
+    copy.edit("steps.py", "rule.rate * importance * y * 2.0", "rule.rate * importance * y")
+    again = copy.learn()
+    assert (again["weights"], again["loaded"]) == ([12.0, 4.0], 1)
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    copy = Copy(tmp_path)
+    (tmp_path / "file").write_text("no folder can be made below a file")
+    found = copy.learn(cache=tmp_path / "file" / "cache")
+    assert found["weights"] == [12.0, 4.0]
+    assert found["folder"] == "None"
+    assert (tmp_path / "file").is_file()
