@@ -138,7 +138,8 @@ def passes(
 
     The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
     (stop reason ``interrupted``) before KeyboardInterrupt goes on its way. With ``patience``, the
-    weights of the best held-out score are put back when the passes end, for whatever reason.
+    weights of the best held-out score are put back when the passes end, unless they converged:
+    then the last weights are what the stop reason speaks of.
     """
     best_score, best_weights, since_best = -1.0, None, 0
 
@@ -160,7 +161,7 @@ def passes(
                 best_score, best_weights, since_best = score, state.W.copy(), 0
             reason = None
             if progress.mistakes == 0:
-                reason = StopReason.CONVERGED
+                reason, best_weights = StopReason.CONVERGED, None
             elif plan.patience is not None and since_best >= plan.patience:
                 reason = StopReason.EARLY_STOP
             elif number + 1 == plan.max_iter:

@@ -31,7 +31,7 @@ class Perceptron(LinearClassifier):
         What an update is multiplied by. Starting from zero weights it changes no prediction.
     early_stopping : bool, default=False
         Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
-        passes; the weights of the best pass are kept.
+        passes; the weights of the best pass are kept, unless a clean pass ended the run.
     validation_fraction : float, default=0.1
         Share of every class to hold out, with ``early_stopping``.
     n_iter_no_change : int, default=5
