@@ -69,9 +69,10 @@ def deal(starts: np.ndarray, sizes: np.ndarray, hands: int) -> np.ndarray:
     for part, at_once in ((slice(0, odd), max(1, odd)), (slice(odd, None), hands)):
         first = starts[part].reshape(-1, 1, at_once)
         rows = (first + turn).ravel()
-        there = (turn < sizes[part].reshape(first.shape)).ravel()
-        dealt.append(rows if there.all() else rows[there])
-    return np.concatenate(dealt)
+        if (sizes[part] < BLOCK).any():
+            rows = rows[(turn < sizes[part].reshape(first.shape)).ravel()]
+        dealt.append(rows)
+    return np.concatenate(dealt) if odd else dealt[1]
 
 
 def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
