@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import linsep.engine.blocks
 import linsep.engine.order
 import linsep.engine.stream
 from linsep import Perceptron, open_source
@@ -47,7 +48,7 @@ def text(tmp_path):
 def small_blocks(monkeypatch):
     """Orders and batches as of a large file: several batches of several blocks."""
     monkeypatch.setattr(linsep.engine.order, "SMALL", 100)
-    monkeypatch.setattr(linsep.engine.stream, "SMALL", 100)
+    monkeypatch.setattr(linsep.engine.blocks, "SMALL", 100)
     monkeypatch.setattr(linsep.engine.order, "MANY", 4)
     monkeypatch.setattr(linsep.engine.stream, "BATCH_BYTES", 8000)
 

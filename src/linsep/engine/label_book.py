@@ -3,11 +3,18 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
-from linsep.errors import DataError
+from linsep.errors import LinsepError
 
 MOST_CLASSES = 100_000
+
+
+class BadLabel(LinsepError):
+    """A label that is no class. ``index`` is its place among the labels that were given."""
+
+    def __init__(self, said: str, index: int):
+        super().__init__(said)
+        self.index = index
 
 
 class LabelBook:
@@ -31,26 +38,66 @@ class LabelBook:
         self._numbers = np.argsort(self.codes).astype(np.int32)
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
-        """Number of each label, int32; labels not seen before get the next numbers."""
+        """Number of each label, int32; labels not seen before get the next numbers.
+
+        Raises BadLabel for the first label that no classifier can learn.
+        """
+        if y.dtype.kind not in "biufU":
+            y = self._plain(y)
         found = self._look_up(y)
         if found is None:
-            fresh, first = np.unique(y, return_index=True)
-            known = set(self.labels)
-            order = np.argsort(first)
-            self.labels += [label for label in fresh[order].tolist() if label not in known]
-            if len(self.labels) > MOST_CLASSES:
-                raise DataError(
-                    f"The labels have more than {MOST_CLASSES:,} different values; a classifier "
-                    "learns a few classes, so choose another target column."
-                )
-            check_classification_targets(np.array(self.labels))
-            self._sort()
+            self._add(y)
             found = self._look_up(y)
             assert found is not None
         return found
 
+    def _plain(self, y: np.ndarray) -> np.ndarray:
+        """Labels that are Python objects as an array of text or of numbers."""
+        labels = y.tolist()
+        for index, label in enumerate(labels):
+            if not isinstance(label, str | int | float):
+                raise BadLabel(
+                    f"the label {label!r} is of type {type(label).__name__}; give text, whole "
+                    "numbers or booleans",
+                    index,
+                )
+            self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
+        return np.array(labels)
+
+    def _add(self, y: np.ndarray) -> None:
+        fresh, first = np.unique(y, return_index=True)
+        known, labels = set(self.labels), fresh.tolist()
+        for k in np.argsort(first).tolist():
+            label, index = labels[k], int(first[k])
+            if label in known:
+                continue
+            if self.labels:
+                self._check_alike(label, self.labels[0], index)
+            if isinstance(label, float) and not label.is_integer():
+                raise BadLabel(
+                    f"the label {label!r} is continuous, not a whole number; a classifier learns "
+                    "classes, so choose another target or round it",
+                    index,
+                )
+            if len(self.labels) == MOST_CLASSES:
+                raise BadLabel(
+                    f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
+                    "classifier learns a few classes, so choose another target",
+                    index,
+                )
+            self.labels.append(label)
+        self._sort()
+
+    def _check_alike(self, label: Any, other: Any, index: int) -> None:
+        if isinstance(label, str) != isinstance(other, str):
+            raise BadLabel(
+                f"the label {label!r} is of type {type(label).__name__}, but one before is of "
+                f"type {type(other).__name__}; make them alike",
+                index,
+            )
+
     def _look_up(self, y: np.ndarray) -> np.ndarray | None:
-        if not self.classes.size:
+        if not self.classes.size or (self.classes.dtype.kind == "U") != (y.dtype.kind == "U"):
             return None
         ranks = np.searchsorted(self.classes, y)
         ranks[ranks == self.classes.size] = 0

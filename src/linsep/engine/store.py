@@ -1,6 +1,6 @@
 """Where a stream's rows stay after the first pass: in memory if they fit, else in a spool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,39 @@ def nbytes(X: Any) -> int:
 
 
 def join(parts: list[Any], n_features: int) -> Any:
-    """Row blocks of equal or growing width as one matrix of ``n_features`` columns."""
+    """Row blocks of equal or growing width as one matrix of ``n_features`` columns.
+
+    The list is emptied as its blocks are copied, so that the rows are in memory about once.
+    """
+    rows, dtype = sum(part.shape[0] for part in parts), parts[0].dtype
     if not sp.issparse(parts[0]):
-        return np.ascontiguousarray(np.concatenate(parts))
-    starts, offset = [np.zeros(1, dtype=np.int64)], 0
-    for part in parts:
-        starts.append(part.indptr[1:].astype(np.int64) + offset)
-        offset += int(part.indptr[-1])
-    data = np.concatenate([part.data for part in parts])
-    indices = np.concatenate([part.indices for part in parts])
-    indptr = np.concatenate(starts).astype(indices.dtype)
-    return sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, n_features))
+        whole = np.empty((rows, n_features), dtype)
+        for first, part in _taken(parts):
+            whole[first : first + part.shape[0], : part.shape[1]] = part
+            whole[first : first + part.shape[0], part.shape[1] :] = 0
+        return whole
+    size = sum(part.nnz for part in parts)
+    index = np.int64 if size >= 2**31 else parts[0].indices.dtype
+    data, indices = np.empty(size, dtype), np.empty(size, index)
+    indptr = np.zeros(rows + 1, index)
+    begin = 0
+    for first, part in _taken(parts):
+        end = begin + part.nnz
+        data[begin:end], indices[begin:end] = part.data, part.indices
+        ends = indptr[first + 1 : first + 1 + part.shape[0]]
+        np.add(part.indptr[1:], begin, out=ends, dtype=index)
+        begin = end
+    return sp.csr_matrix((data, indices, indptr), shape=(rows, n_features))
+
+
+def _taken(parts: list[Any]) -> Iterator[tuple[int, Any]]:
+    """Each block with the number of rows before it, forgotten by the list."""
+    first = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        yield first, part
+        first += part.shape[0]
 
 
 class Keeper:
@@ -62,10 +84,10 @@ class Keeper:
         """The finished spool, or all rows and labels in memory."""
         if self._spool is not None:
             return self._spool.commit(n_features, names, recipe)
-        X = join([part.X for part in self._parts], n_features)
         y = np.concatenate([np.asarray(part.y) for part in self._parts])
+        blocks = [part.X for part in self._parts]
         self._parts = []
-        return X, y
+        return join(blocks, n_features), y
 
     def abort(self) -> None:
         """Forget everything; no file is left behind."""

@@ -4,9 +4,9 @@ Visits are those of rows in memory, in the same order, so the weights are the sa
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ import numpy as np
 
 import linsep
 from linsep.compiled.rows import as_rows
+from linsep.engine.blocks import shuffled_batches
 from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit
-from linsep.engine.label_book import LabelBook
-from linsep.engine.order import SMALL, Mixing, block_sizes, deal, shuffled, shuffled_blocks
-from linsep.engine.store import Keeper, join
+from linsep.engine.label_book import BadLabel, LabelBook
+from linsep.engine.order import Mixing
+from linsep.engine.store import Keeper
 from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
 from linsep.sources.spool import Spool, SpoolDamaged, SpoolError, source_key, spool_path
@@ -33,9 +34,12 @@ class StartAgain(LinsepError):
     """
 
 
-def read_ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same items, the next one being made by another thread while one is used."""
-    with closing(batches), ThreadPoolExecutor(1) as pool:  # type: ignore[type-var]
+Visits = Generator[Visit, None, None]
+
+
+def read_ahead(batches: Visits) -> Visits:
+    """The same visits, the next one being made by another thread while one is used."""
+    with closing(batches), ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, batches, None)
         while (item := coming.result()) is not None:
             coming = pool.submit(next, batches, None)
@@ -54,6 +58,8 @@ class SourceFeed:
     importance : function of classes and their row counts (None before they are known) to the
         weight of each class, or None
     counts : whether ``importance`` needs the row counts, which costs a reading beforehand
+    expected : labels that something was said about beforehand; where the first rows do not show
+        them all, the rest is read for its labels before any row is learnt
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class SourceFeed:
         fraction: float | None = None,
         importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
         counts: bool = False,
+        expected: Iterable[Any] = (),
     ):
         self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
         self.book = LabelBook()
@@ -74,10 +81,12 @@ class SourceFeed:
         self.spool: Spool | None = None
         self.from_cache = False
         self._fraction, self._importance, self._counts = fraction, importance, counts
+        self._expected = set(expected)
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._memory: tuple[Any, np.ndarray] | None = None
         self._fed: ArrayFeed | None = None
-        self._reading: Iterator[tuple[Any, np.ndarray, int]] | None = None
+        self._reading: Generator[tuple[Any, np.ndarray, int], None, None] | None = None
+        self._visiting: Visits | None = None
         self._rows_of = np.zeros(0, dtype=np.int64)
         self._hold: HoldOut | None = None
         self._held: list[np.ndarray] = []
@@ -85,14 +94,24 @@ class SourceFeed:
     def begin(self) -> None:
         """Look at the first rows, or at all where classes or their counts are needed first."""
         self._open_cache()
+        try:
+            if self.spool is not None and self._counts:
+                for _, numbers in self.spool.iterate(BATCH_BYTES):
+                    self._rows_of = _added(self._rows_of, numbers)
+        except SpoolDamaged:
+            self._forget_cache()
         if self.spool is None:
-            self._reading = self._read()
-            first = next(self._reading)
-            self._reading = _chain(first, self._reading)
-        if self.spool is None and (self.book.classes.size < 2 or self._counts):
-            self._drain()
-        elif self._counts:
-            self._count_spool()
+            self._look()
+
+    def _look(self) -> None:
+        """Read the first rows of the source, or all where they do not tell enough."""
+        reading = self._read()
+        self._reading = _chain(next(reading), reading)
+        late = not self._expected.issubset(self.book.labels)
+        if self.classes.size < 2 or self._counts or late:
+            for _ in self._reading:
+                pass
+            self._reading = None
 
     @property
     def classes(self) -> np.ndarray:
@@ -110,9 +129,10 @@ class SourceFeed:
         return self.spool.feature_names if self.spool is not None else self.source.feature_names
 
     def close(self) -> None:
-        """Stop reading, remove what was only temporary."""
-        if self._reading is not None:
-            self._reading.close()  # type: ignore[attr-defined]
+        """Stop reading, whoever still holds an iterator; remove what was only temporary."""
+        for going_on in (self._visiting, self._reading):
+            if going_on is not None:
+                going_on.close()
         self.source.kept = None
         if self.spool is not None:
             self.spool.close()
@@ -126,72 +146,92 @@ class SourceFeed:
         # Another version of linsep may parse differently.
         options = self.source.options() | {"version": linsep.__version__}
         self._key = source_key(self.source.paths, options)
-        if self.source.cache is not None and self.source.paths:
-            self.spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
-        if self.spool is not None:
-            self.from_cache = True
-            self.book = LabelBook(self.spool.labels)
-            self.n_rows, self.n_features = self.spool.n_rows, self.spool.n_features
+        if self.source.cache is None or not self.source.paths:
+            return
+        spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
+        if spool is not None:
+            self._adopt(spool)
+            self.from_cache, self.book = True, LabelBook(spool.labels)
+            self.n_rows, self.n_features = spool.n_rows, spool.n_features
+
+    def _adopt(self, spool: Spool) -> None:
+        try:
+            self._spool_bytes = spool.path.stat().st_size
+        except OSError as problem:
+            raise SpoolError(
+                f"The cache {spool.path} cannot be looked at ({problem.strerror}): was it removed "
+                "by another process? Try again."
+            ) from None
+        self.spool = spool
+
+    def _forget_cache(self) -> None:
+        """Do away with a damaged cache and all that was learnt from it."""
+        assert self.spool is not None
+        with suppress(OSError):  # in a folder that cannot be written to, it is only passed by
+            self.spool.remove()
+        self.spool, self.from_cache, self.book = None, False, LabelBook()
+        self.n_rows, self.n_features = None, 0
+        self._rows_of = np.zeros(0, dtype=np.int64)
 
     def _writer(self) -> SpoolWriter:
         if self.source.cache is None or not self.source.paths:
-            self._temporary = tempfile.TemporaryDirectory(prefix="linsep-")
+            try:
+                self._temporary = tempfile.TemporaryDirectory(prefix="linsep-")
+            except OSError as problem:
+                raise SpoolError(
+                    f"Rows cannot be kept in a temporary folder ({problem.strerror}): make room "
+                    "there, or choose a cache folder."
+                ) from None
             return SpoolWriter(Path(self._temporary.name) / "rows.spool", self._key)
         return SpoolWriter(spool_path(self.source.cache, self._key), self._key)
 
-    def _read(self) -> Iterator[tuple[Any, np.ndarray, int]]:
+    def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
         """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""
         keeper = Keeper(self._writer, self.source.memory_bytes) if self.keep else None
         rows = 0
+        self._rows_of = np.zeros(0, dtype=np.int64)
         try:
             for batch in self.source.batches():
-                if batch.y is None:
-                    raise DataError(f"{self.source.name} has no labels to learn from.")
-                numbers = self.book.numbers(batch.y)
+                numbers = self._numbers(batch)
                 self._rows_of = _added(self._rows_of, numbers)
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
-                if keeper is not None:
-                    keeper = self._keep(keeper, batch)
+                if keeper is not None and not self._possible(keeper.keep, batch):
+                    keeper = None
                 yield batch.X, numbers, batch.first
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to learn from.")
             self.n_rows = rows
             if keeper is not None:
-                self._put_away(keeper)
+                self._possible(self._put_away, keeper)
         except BaseException:
             if keeper is not None:
                 keeper.abort()
             raise
 
-    def _keep(self, keeper: Keeper, batch: Batch) -> Keeper | None:
-        """Keep a batch; where the disk has no room and the order allows it, do without."""
+    def _numbers(self, batch: Batch) -> np.ndarray:
+        if batch.y is None:
+            raise DataError(f"{self.source.name} has no labels to learn from.")
         try:
-            keeper.keep(batch)
+            return self.book.numbers(batch.y)
+        except BadLabel as bad:
+            raise DataError(f"{self.source.where(batch.first + bad.index)}: {bad}.") from None
+
+    def _possible(self, keep: Callable[[Any], None], what: Any) -> bool:
+        """Keep something; False where the disk has no room and the order allows to do without."""
+        try:
+            keep(what)
         except SpoolError:
             if self.shuffle or self._fraction is not None:
                 raise
             self.keep = False
-            return None
-        return keeper
+        return self.keep
 
     def _put_away(self, keeper: Keeper) -> None:
         kept = keeper.finish(self.n_features, self.source.feature_names, self.source.recipe())
         if isinstance(kept, Spool):
-            self.spool = kept
+            self._adopt(kept)
         else:
             self._memory = kept[0], self.book.numbers(kept[1])
-
-    def _drain(self) -> None:
-        """Read what is left of the source, learning nothing but its labels."""
-        if self._reading is not None:
-            for _ in self._reading:
-                pass
-            self._reading = None
-
-    def _count_spool(self) -> None:
-        assert self.spool is not None
-        for _, numbers in self.spool.iterate(BATCH_BYTES):
-            self._rows_of = _added(self._rows_of, numbers)
 
     # Visits.
 
@@ -221,26 +261,45 @@ class SourceFeed:
             return self._fed.visits(pass_number)
         if self.spool is not None:
             if self.shuffle and pass_number:
-                return read_ahead(self._shuffled(pass_number))
-            return read_ahead(self._sequential(draw=pass_number == 0))
+                return self._spooled(self._shuffled(pass_number))
+            return self._spooled(self._sequential(draw=pass_number == 0))
         if pass_number and self.shuffle:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
                 "cache folder with room, or do not shuffle."
             )
-        return self._streamed(draw=pass_number == 0)
+        return self._watched(self._streamed(draw=pass_number == 0))
 
     def held_out(self) -> Iterator[Visit]:
         """The held-out rows in given order."""
         if self._fed is not None:
             return self._fed.held_out()
-        return read_ahead(self._sequential(held_out=True))
+        return self._spooled(self._sequential(held_out=True))
 
     def learnt(self) -> Iterator[Visit] | None:
         """The rows learnt from in given order; None when they were not kept."""
         if self._fed is not None:
             return self._fed.learnt()
-        return read_ahead(self._sequential()) if self.spool is not None else None
+        return self._spooled(self._sequential()) if self.spool is not None else None
+
+    def _spooled(self, visits: Visits) -> Visits:
+        return self._watched(self._verified(read_ahead(visits)))
+
+    def _watched(self, visits: Visits) -> Visits:
+        """The same visits, to be ended by :meth:`close` if nobody asks for the last of them."""
+        self._visiting = visits
+        return visits
+
+    def _verified(self, visits: Visits) -> Visits:
+        """The same visits; a cache of an earlier run that turns out damaged is done away with."""
+        try:
+            yield from visits
+        except SpoolDamaged:
+            if not self.from_cache:
+                raise
+            self._forget_cache()
+            self._look()
+            raise StartAgain("the cache was damaged") from None
 
     def _weights(self, codes: np.ndarray) -> np.ndarray:
         return self._class_importance[codes] if self._class_importance.size else NO_IMPORTANCE
@@ -251,25 +310,24 @@ class SourceFeed:
             order = order[weights[order] > 0]
         return Visit(as_rows(X), codes, weights, order, X.shape[1], first)
 
-    def _streamed(self, draw: bool) -> Iterator[Visit]:
+    def _streamed(self, draw: bool) -> Visits:
         """Rows as the source is read; the first time, what turns up is noted."""
-        known = self.classes.size
-        reading = self._reading if self._reading is not None else self._read()
-        self._reading = None
-        seen = 0
-        for X, numbers, first in reading:
-            if self.classes.size > known:
-                for _ in reading:
-                    pass
-                raise StartAgain("a class was seen late")
-            codes = self.book.codes[numbers]
-            if draw:
-                self._mixing.see(codes)
-            free = np.arange(codes.size)
-            if self._hold is not None:
-                free = free[~self._mask(codes, seen, draw)]
-            yield self._visit(X, codes, free, first)
-            seen += codes.size
+        known, seen = self.classes.size, 0
+        reading, self._reading = self._reading or self._read(), None
+        with closing(reading):
+            for X, numbers, first in reading:
+                if self.classes.size > known:
+                    for _ in reading:
+                        pass
+                    raise StartAgain("a class was seen late")
+                codes = self.book.codes[numbers]
+                if draw:
+                    self._mixing.see(codes)
+                free = np.arange(codes.size)
+                if self._hold is not None:
+                    free = free[~self._mask(codes, seen, draw)]
+                yield self._visit(X, codes, free, first)
+                seen += codes.size
         if self._memory is not None:
             self.start()  # rows that fit in memory are now fed like any array
 
@@ -286,10 +344,10 @@ class SourceFeed:
             self._held = [np.concatenate(self._held)]
         return self._held[0]
 
-    def _sequential(self, draw: bool = False, held_out: bool = False) -> Iterator[Visit]:
+    def _sequential(self, draw: bool = False, held_out: bool = False) -> Visits:
         assert self.spool is not None
         first = 0
-        for X, numbers in self._verified(self.spool.iterate(BATCH_BYTES)):
+        for X, numbers in self.spool.iterate(BATCH_BYTES):
             codes = self.book.codes[numbers]
             if draw:
                 self._mixing.see(codes)
@@ -300,67 +358,14 @@ class SourceFeed:
             yield self._visit(X, codes, order, first)
             first += codes.size
 
-    def _verified(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same batches; a cache of an earlier run that turns out damaged is done away with."""
-        try:
-            yield from batches
-        except SpoolDamaged:
-            if not self.from_cache:
-                raise
-            assert self.spool is not None
-            self.spool.remove()
-            self.spool, self.from_cache, self.book = None, False, LabelBook()
-            self._rows_of = np.zeros(0, dtype=np.int64)
-            self.begin()
-            raise StartAgain("the cache was damaged") from None
-
-    def _shuffled(self, pass_number: int) -> Iterator[Visit]:
-        for rows, X, numbers, order in self._shuffled_batches(pass_number):
-            free = order
+    def _shuffled(self, pass_number: int) -> Visits:
+        assert self.spool is not None
+        how = self.seed, pass_number, self._mixing.hands
+        for batch in shuffled_batches(self.spool, self._spool_bytes, BATCH_BYTES, *how):
+            order = batch.order
             if self._hold is not None:
-                free = order[~self._held_mask()[rows[order]]]
-            yield self._visit(X, self.book.codes[numbers], free, None)
-
-    def _shuffled_batches(
-        self, pass_number: int
-    ) -> Iterator[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]:
-        """(row numbers, X, label numbers, visiting order) of batch after batch of blocks."""
-        assert self.spool is not None
-        n = self.spool.n_rows
-        per_block = max(1, self.spool.path.stat().st_size // self.spool.n_blocks)
-        hands = self._mixing.hands
-        at_once = max(hands, BATCH_BYTES // per_block // hands * hands)
-        if n <= SMALL:
-            yield from self._permuted_batches(shuffled(n, self.seed, pass_number), 64 * at_once)
-            return
-        blocks = shuffled_blocks(n, self.seed, pass_number)
-        odd = blocks.size % at_once
-        for start in range(odd - at_once if odd else 0, blocks.size, at_once):
-            chosen = blocks[max(0, start) : start + at_once]
-            X, numbers = self.spool.read_blocks(chosen)
-            sizes = block_sizes(n, chosen)
-            order = deal(np.cumsum(sizes) - sizes, sizes, hands)
-            rows = (chosen[:, None] * 64 + np.arange(64)).ravel()
-            yield rows[rows < n], X, numbers, order
-
-    def _permuted_batches(
-        self, order: np.ndarray, at_once: int
-    ) -> Iterator[tuple[np.ndarray, Any, np.ndarray, np.ndarray]]:
-        """Few but very wide rows: each batch picks its rows from the blocks that hold them."""
-        assert self.spool is not None
-        for start in range(0, order.size, at_once):
-            wanted = order[start : start + at_once]
-            rows = np.sort(wanted)
-            blocks = np.unique(rows // 64)
-            parts, numbers = [], []
-            for piece in np.array_split(blocks, -(-64 * blocks.size // at_once)):
-                X, found = self.spool.read_blocks(piece)
-                here = (piece[:, None] * 64 + np.arange(64)).ravel()
-                asked = np.isin(here[here < order.size], rows)
-                parts.append(X[asked])
-                numbers.append(found[asked])
-            joined = join(parts, self.n_features), np.concatenate(numbers)
-            yield rows, *joined, np.searchsorted(rows, wanted)
+                order = order[~self._held_mask()[batch.rows[order]]]
+            yield self._visit(batch.X, self.book.codes[batch.numbers], order, None)
 
 
 def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -370,10 +375,8 @@ def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return fresh
 
 
-def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+def _chain(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
     """``first``, then ``rest``, which is closed with it."""
-    try:
+    with closing(rest):
         yield first
         yield from rest
-    finally:
-        rest.close()  # type: ignore[attr-defined]

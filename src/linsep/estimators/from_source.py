@@ -1,5 +1,6 @@
 """Learning from a source: the same run, fed batch by batch."""
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -13,64 +14,109 @@ from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
 from linsep.estimators.decide import decision
-from linsep.estimators.labels import check_two_classes, weigh_classes
+from linsep.estimators.labels import weigh_classes
 from linsep.sources.base import Batch, Source
 
 
-def class_importance(class_weight: Any) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    """What a row of each class counts, as a function of the classes and their row counts."""
+def class_importance(
+    class_weight: Any, name: str
+) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+    """What a row of each class of the source ``name`` counts, by classes and their row counts."""
 
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
         if counts is not None:
             return counts.sum() / (classes.size * counts)
+        if isinstance(class_weight, dict):
+            known = classes.tolist()
+            strangers = [label for label in class_weight if label not in known]
+            if strangers and not class_weight.keys() >= set(known):
+                raise DataError(
+                    f"class_weight is given for {_listed(strangers)}, which is no class of {name}: "
+                    f"its classes are {_listed(known)}."
+                )
         return weigh_classes(class_weight, classes, classes)
 
     return weights
 
 
+def _listed(labels: list[Any]) -> str:
+    return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
+
+
 def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
     """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
-    weighted = estimator.class_weight is not None
-    held_out = estimator.validation_fraction if estimator.early_stopping else None
-    feed = SourceFeed(
-        source,
-        seed=estimator._seed(),
-        shuffle=bool(estimator.shuffle),
-        keep=estimator.max_iter > 1 or held_out is not None,
-        fraction=held_out,
-        importance=class_importance(estimator.class_weight) if weighted else None,
-        counts=estimator.class_weight == "balanced" if weighted else False,
-    )
-    with closing(feed):
-        feed.begin()
-
-        def start() -> None:
-            check_two_classes(feed.classes)
-            feed.start()
-            width = 0 if coef_init is None else np.shape(coef_init)[-1]
-            estimator._start(feed.classes, max(feed.n_features, width), coef_init, intercept_init)
-
-        def run(plan: Plan) -> Iterator[PassReport]:
-            while True:
-                try:
-                    yield from passes(
-                        estimator._state, estimator._rule(), feed, plan, estimator.progress_
-                    )
-                    return
-                except StartAgain:
-                    start()
-
-        start()
+    run = SourceRun(estimator, source, coef_init, intercept_init)
+    with closing(run.feed):
+        run.feed.begin()
+        run.start()
         try:
-            estimator._run(run, None, None, None)
+            estimator._run(run.passes, None, None, None)
         except NotFinite as problem:
             where = source.name if problem.row is None else source.where(problem.row)
             raise DataError(
                 f"{where}: the score is beyond floating point; scale the features."
             ) from None
         finally:
-            _describe(estimator, feed)
-        estimator.training_accuracy_ = _training_accuracy(estimator, feed)
+            _describe(estimator, run.feed)
+        estimator.training_accuracy_ = _training_accuracy(estimator, run.feed)
+
+
+class SourceRun:
+    """The passes of one fit over a source, and how they start again."""
+
+    def __init__(self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any):
+        self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
+        self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
+        weight = estimator.class_weight
+        held_out = estimator.validation_fraction if estimator.early_stopping else None
+        # Classes that somebody spoke of should be known before learning.
+        expected = [] if self.before is None else estimator.classes_.tolist()
+        expected += list(weight) if isinstance(weight, dict) else []
+        self.feed = SourceFeed(
+            source,
+            seed=estimator._seed(),
+            shuffle=bool(estimator.shuffle),
+            keep=estimator.max_iter > 1 or held_out is not None,
+            fraction=held_out,
+            importance=None if weight is None else class_importance(weight, source.name),
+            counts=isinstance(weight, str) and weight == "balanced",
+            expected=expected,
+        )
+
+    def start(self) -> None:
+        """Fix the classes and make the first state."""
+        feed, estimator = self.feed, self.estimator
+        if feed.classes.size < 2:
+            raise DataError(
+                f"Only one class ({feed.classes.tolist()[0]!r}) is in {feed.source.name}; a "
+                "classifier needs rows of at least two classes."
+            )
+        feed.start()
+        if self.before is not None:  # untouched, for each new start
+            estimator._state = copy.deepcopy(self.before)
+        elif estimator.warm_start:
+            estimator.__dict__.pop("_state", None)
+        # Initial weights may be narrower than the source: how wide that is shows at its end.
+        width = feed.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
+        estimator._start(feed.classes, width, self.coef_init, self.intercept_init)
+
+    def passes(self, plan: Plan) -> Iterator[PassReport]:
+        """A report a pass, each told once even where the passes have to start again."""
+        estimator, told = self.estimator, 0
+        while True:
+            made = passes(estimator._state, estimator._rule(), self.feed, plan, estimator.progress_)
+            try:
+                with closing(made):  # type: ignore[type-var]
+                    for report in made:
+                        # After a new start, what was told already comes out the same.
+                        if report.number < told and report.stop_reason is None:
+                            estimator._passes.append(report)
+                            continue
+                        told += 1
+                        yield report
+                return
+            except StartAgain:
+                self.start()
 
 
 def _training_accuracy(estimator: Any, feed: SourceFeed) -> float | None:
@@ -78,7 +124,10 @@ def _training_accuracy(estimator: Any, feed: SourceFeed) -> float | None:
     if estimator.stop_reason_ == StopReason.CONVERGED and not estimator.early_stopping:
         return 1.0
     visits = feed.learnt()
-    return None if visits is None else accuracy(estimator._state, visits, estimator.tie)
+    try:
+        return None if visits is None else accuracy(estimator._state, visits, estimator.tie)
+    except StartAgain:  # the cache was damaged since
+        return None
 
 
 def _describe(estimator: Any, feed: SourceFeed) -> None:
