@@ -1,56 +1,19 @@
 """The command line as people and scripts meet it: real processes, real files."""
 
-import io
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import linsep
-from linsep.cli import main
-from linsep.compiled.jit import COMPILING
+from command_line import here, needs_speed, refused, run
 from linsep.compiled.rows import Dense
 from linsep.estimators.perceptron import Perceptron
-
-needs_speed = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
-
-
-def run(*arguments, cwd, **options):
-    command = [sys.executable, "-m", "linsep", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **options)
-
-
-def here(*arguments, cwd):
-    """The same as :func:`run` without a new process, which takes two seconds to start."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    argv = ["linsep", *map(str, arguments)]
-    with chdir(cwd), patch("sys.argv", argv), redirect_stdout(out), redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
-
-
-def refused(*arguments, cwd, said, code=1):
-    """The command fails with one sentence and leaves nothing behind."""
-    before = sorted(os.listdir(cwd))
-    done = here(*arguments, cwd=cwd)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    if code == 1:
-        assert done.stderr.startswith("linsep: ")
-        assert done.stderr.count("\n") == 1
-    assert re.search(said, done.stderr), done.stderr
-    assert sorted(os.listdir(cwd)) == before
 
 
 @pytest.fixture
@@ -148,10 +111,11 @@ def test_options_reach_the_learner(folder):
 
 def test_every_parameter_is_an_option_with_its_help(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    shown = run("fit", "--help", cwd=folder).stdout
+    shown = " ".join(run("fit", "--help", cwd=folder).stdout.split())
     for parameter in Perceptron._parameters:
-        assert "--" + parameter.name.replace("_", "-") in shown
-        assert parameter.help in shown
+        assert f" --{parameter.name.replace('_', '-')} " in shown
+        assert parameter.help[1:] in shown
+        assert "|".join(parameter.choices) in shown
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "score", "inspect"])
@@ -198,7 +162,13 @@ def test_wrong_use_and_wrong_places(folder):
     refused("fit", "void", cwd=folder, said="void holds no data file")
     refused("fit", "second", "--target", "kind", cwd=folder, said="t2.csv.*'?b'?")
     refused("fit", "*.nothing", cwd=folder, said="No file matches")
-    refused("fit", "t.svm", "t.csv", cwd=folder, said="cannot be learnt together")
+    refused(
+        "fit",
+        "t.svm",
+        "t.csv",
+        cwd=folder,
+        said="t.csv is a table, t.svm svmlight .*cannot be learnt together",
+    )
     refused("fit", "t.svm", "--target", "kind", cwd=folder, said="leave out")
     refused(*fit, "--model", "no/such/m", cwd=folder, said="folder no/such does not exist")
     refused(*fit, "--model", "void", cwd=folder, said="is a directory")

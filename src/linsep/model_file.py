@@ -4,7 +4,10 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from linsep.engine.loop import PassReport
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import ModelFileError
+from linsep.estimators.facts import check_parameters
 from linsep.estimators.perceptron import Perceptron
 
 FORMAT = 1
@@ -41,26 +45,81 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     """
     path = Path(path)
     check_free(path, force)
+    if LEARNERS.get(type(model).__name__) is not type(model):
+        raise ModelFileError(
+            f"A {type(model).__name__} cannot be saved in a model file, only {', '.join(LEARNERS)}."
+        )
     tensors = {
         "coef": np.ascontiguousarray(model.coef_),
         "intercept": np.ascontiguousarray(model.intercept_),
     }
     about = _describe(model)
     about["sha256"] = _digest(tensors, about)
-    _write_whole(path, to_bytes(tensors, {"linsep": json.dumps(about, default=_json)}))
+    content = to_bytes(tensors, {"linsep": json.dumps(about, default=_json)})
+    with written_whole(path) as file:
+        file.write(content)
     return path
 
 
 def check_free(path: Path, force: bool) -> None:
-    """Raise ModelFileError where :func:`save` would refuse ``path``; costs nothing beforehand."""
-    if path.is_dir():
-        raise ModelFileError(f"{path} is a directory; name a file for the model.")
-    if path.exists() and not force:
-        raise ModelFileError(f"{path} exists; choose another name or overwrite it with --force.")
-    if not path.parent.is_dir():
-        raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")
-    if not os.access(path.parent, os.W_OK):
-        raise ModelFileError(f"The folder {path.parent} cannot be written to; choose another.")
+    """Raise ModelFileError where :func:`written_whole` could not write; costs nothing beforehand.
+
+    An existing file is only free with ``force``, and only if it is a regular one.
+    """
+    try:
+        folder = Path(os.path.realpath(path)).parent
+        if path.is_dir():
+            raise ModelFileError(f"{path} is a directory; name a file.")
+        if path.exists() and not path.is_file():
+            raise ModelFileError(f"{path} is a device or a pipe; name a file.")
+        if path.exists() and not force:
+            raise ModelFileError(
+                f"{path} exists; choose another name or overwrite it with --force."
+            )
+        if not folder.exists():
+            raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")
+        if not folder.is_dir():
+            raise ModelFileError(f"{path.parent} is not a folder; choose another.")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise ModelFileError(f"The folder {folder} cannot be written to; choose another.")
+    except OSError as problem:
+        raise ModelFileError(f"{path} cannot be written: {problem.strerror}.") from None
+
+
+@contextmanager
+def written_whole(path: Path, mode: str = "wb") -> Iterator[Any]:
+    """A file to write that takes its place at ``path`` in one step at the end, or not at all.
+
+    Others see the old file or the whole new one. A symbolic link stays one: what it points at is
+    replaced. Raises ModelFileError, which says so, when the disk is full or the like.
+    """
+    path = Path(os.path.realpath(path))
+    temporary = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
+        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _permissions(path))
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as problem:
+        raise ModelFileError(
+            f"{path} cannot be written: {problem.strerror}; nothing was changed."
+        ) from None
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _permissions(path: Path) -> int:
+    """Those of the file that will be replaced, else those of any new file."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def load(path: str | Path) -> Any:
@@ -83,19 +142,23 @@ def load(path: str | Path) -> Any:
         raise ModelFileError(f"{path} was altered or damaged (its checksum is wrong); fit again.")
     try:
         return _rebuild(tensors, about)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise ModelFileError(
             f"{path} does not describe a whole model ({problem}); fit again."
         ) from None
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    if path.is_dir():
-        raise ModelFileError(f"{path} is a directory, not a model file.")
     try:
+        if path.is_dir():
+            raise ModelFileError(f"{path} is a directory, not a model file.")
+        if path.exists() and not path.is_file():
+            raise ModelFileError(f"{path} is a device or a pipe, not a model file.")
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if "linsep" not in metadata:
+                raise ModelFileError(f"{path} is a safetensors file, but not of linsep.")
+            tensors = {name: file.get_tensor(name) for name in ("coef", "intercept")}
     except FileNotFoundError:
         raise ModelFileError(f"There is no model file {path}.") from None
     except OSError as problem:
@@ -104,11 +167,9 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(
             f"{path} is not a model file, or it is cut short; `linsep fit` writes one."
         ) from None
-    if "linsep" not in metadata:
-        raise ModelFileError(f"{path} is a safetensors file, but not of linsep.")
     try:
         about = json.loads(metadata["linsep"])
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
         raise ModelFileError(f"{path} was altered or damaged (its description); fit again.")
@@ -117,8 +178,8 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def _describe(model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
-    if not isinstance(parameters["random_state"], int | None):
-        parameters["random_state"] = None
+    if not isinstance(parameters["random_state"], Integral | None):
+        parameters["random_state"] = None  # a generator has no number
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = [[_json(k), v] for k, v in parameters["class_weight"].items()]
     names = getattr(model, "feature_names_in_", None)
@@ -155,37 +216,76 @@ def _json(label: Any) -> Any:
 
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
-    parameters = dict(about["parameters"])
-    if isinstance(parameters.get("class_weight"), list):
-        parameters["class_weight"] = {label: weight for label, weight in parameters["class_weight"]}
-    model = LEARNERS[about["learner"]](**parameters)
-    classes = about["classes"]
-    model.classes_ = np.array(classes["values"], dtype=np.dtype(classes["type"]))
+    """The model that was described; raises whatever comes where the description makes no sense."""
+    model = LEARNERS[about["learner"]](**_parameters(about["parameters"]))
+    check_parameters(model, model._parameters)
+    model.classes_ = _classes(**about["classes"])
     coef, intercept = tensors["coef"], tensors["intercept"]
+    if coef.ndim != 2:
+        raise ValueError(f"weights of shape {coef.shape}")
     model._state = State(
         model.multiclass, model.classes_.size, coef.shape[1], bool(model.fit_intercept)
     )
     if coef.shape != model.coef_.shape or intercept.shape != model.intercept_.shape:
         raise ValueError(f"weights of shape {coef.shape} for {model.classes_.size} classes")
     model._state.set_weights(coef, intercept)
-    training = about["training"]
-    model._state.n_updates = training["n_updates"]
-    reason = training["stop_reason"]
-    model.stop_reason_ = None if reason is None else StopReason(reason)
-    model._passes = [_report(fields) for fields in training["passes"]]
-    model._open_mistakes = training["open_mistakes"]
-    model.training_accuracy_ = training["accuracy"]
     model.n_features_in_ = coef.shape[1]
-    if about["feature_names"] is not None:
-        model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-    if about["recipe"] is not None:
-        model.recipe_ = about["recipe"]
+    _remember_training(model, **about["training"])
+    names, recipe = about["feature_names"], about["recipe"]
+    if names is not None:
+        if len(names) != coef.shape[1] or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{len(names)} names for {coef.shape[1]} features")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    if recipe is not None:
+        if not isinstance(recipe["format"], str):
+            raise ValueError("a recipe of no format")
+        model.recipe_ = recipe
     return model
 
 
-def _report(fields: list[Any]) -> PassReport:
-    *_, reason = report = PassReport(*fields)
-    return report._replace(stop_reason=None if reason is None else StopReason(reason))
+def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
+    weights, seed = stored["class_weight"], stored["random_state"]
+    if isinstance(weights, list):
+        weights = {label: float(weight) for label, weight in weights}
+    if weights not in (None, "balanced") and not isinstance(weights, dict):
+        raise ValueError(f"class_weight {weights!r}")
+    if not isinstance(seed, int | None):
+        raise ValueError(f"random_state {seed!r}")
+    return stored | {"class_weight": weights}
+
+
+def _classes(type: str, values: list[Any]) -> np.ndarray:
+    """Sorted labels; text is as wide as its longest label, whatever the file says."""
+    kind = np.dtype(type)
+    classes = np.array(values, dtype=str if kind.kind == "U" else kind)
+    ordered = classes.ndim == 1 and classes.size > 1 and (classes[1:] > classes[:-1]).all()
+    if kind.kind not in "biufUO" or not ordered or classes.tolist() != values:
+        raise ValueError(f"classes {values!r}")
+    return classes
+
+
+def _remember_training(
+    model: Any,
+    n_updates: int,
+    stop_reason: str | None,
+    passes: list[list[Any]],
+    open_mistakes: int | None,
+    accuracy: float | None,
+) -> None:
+    reports = [PassReport(*fields) for fields in passes]
+    counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
+    shares = [accuracy, *(report.validation_score for report in reports)]
+    if not all(isinstance(n, int) and n >= 0 for n in counts):
+        raise ValueError("a count that is none")
+    if not all(isinstance(share, float | int | None) for share in shares):
+        raise ValueError("an accuracy that is none")
+    model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
+    model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
+    model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
+
+
+def _reason(stored: str | None) -> StopReason | None:
+    return None if stored is None else StopReason(stored)
 
 
 def _digest(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> str:
@@ -194,26 +294,3 @@ def _digest(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> str:
         digest.update(name.encode() + repr(tensors[name].shape).encode())
         digest.update(np.ascontiguousarray(tensors[name]).data)
     return digest.hexdigest()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path`` in one step: others see the old file or the whole new one."""
-    temporary = None
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-        temporary = None
-    except OSError as problem:
-        raise ModelFileError(
-            f"The model cannot be written to {path}: {problem.strerror}; nothing was changed."
-        ) from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)

@@ -1,5 +1,7 @@
 """The commands: fit, predict, score, inspect."""
 
+import sys
+from contextlib import nullcontext, redirect_stdout
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -8,14 +10,20 @@ import typer
 import linsep
 from linsep import model_file
 from linsep.cli import options, report
-from linsep.cli.output import open_output, print_rows
+from linsep.cli.failures import Commands
+from linsep.cli.inspection import model_summary, print_model
+from linsep.cli.output import never_overwrite, open_output, print_rows
 from linsep.cli.progress import watching
-from linsep.cli.scoring import open_like, score_source
-from linsep.estimators.from_source import decisions
+from linsep.cli.scoring import open_like, predictions, score_source
+from linsep.cli.screen import on_terminal
+from linsep.errors import LinsepError
 from linsep.paths import cache_folder
-from linsep.sources.opening import open_source
+from linsep.sources.base import Source
+from linsep.sources.opening import find_files, open_source
 
 app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +46,10 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """Learn linear separators from files of any size."""
+    """Learn linear separators from files of any size.
+
+    Example: linsep fit train.svm --model m.linsep; linsep COMMAND --help says more.
+    """
 
 
 @app.command()
@@ -62,35 +73,34 @@ def fit(
     class_weight: options.ClassWeight = None,
     **parameters: Any,
 ) -> None:
-    """Learn from DATA, say what was learnt and why it stopped, save the model.
+    """Learn from DATA and save a model.
 
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     if model is not None:
         model_file.check_free(model, force)
-    weights = options.class_weights(class_weight)
+    if test:
+        find_files(list(test))
     started = perf_counter()
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
         index_base=index_base, cache=None if no_cache else cache or cache_folder() / "rows",
     )  # fmt: skip
+    never_overwrite(model, source.paths)
+    weights = options.class_weights(class_weight, source)
     estimator = options.LEARNERS[learner](
         random_state=random_state, class_weight=weights, **parameters
     )
-    interrupted = False
-    try:
-        with watching(source, estimator):
-            estimator.fit(source)
-    except KeyboardInterrupt:
-        if not hasattr(estimator, "recipe_"):
-            raise
-        interrupted = True
+    interrupted = not _fitted(estimator, source)
     if model is not None:
         model_file.save(estimator, model, force=force)
     seconds = {"total": perf_counter() - started} | estimator.progress_.seconds
-    tested = None
+    tested, trouble = None, None
     if test and not interrupted:
-        tested = score_source(estimator, open_like(estimator, model, test, labelled=True))
+        try:
+            tested = score_source(estimator, open_like(estimator, model, test, labelled=True))
+        except LinsepError as problem:  # what was learnt is told all the same
+            trouble = problem
     summary = report.fit_summary(estimator, seconds, tested)
     summary["model"] = None if model is None else str(model)
     summary["cache"] = None if source.kept is None else str(source.kept)
@@ -98,8 +108,23 @@ def fit(
         report.print_json(summary)
     else:
         report.print_fit(estimator, summary)
+    if trouble is not None:
+        raise trouble
     if interrupted:
         raise typer.Exit(130)
+
+
+def _fitted(estimator: Any, source: Source) -> bool:
+    """Learn; False when Ctrl-C ended it with something learnt."""
+    try:
+        # --verbose prints to stdout, which is for results.
+        with watching(source, estimator), redirect_stdout(sys.stderr or sys.stdout):
+            estimator.fit(source)
+    except KeyboardInterrupt:
+        if not hasattr(estimator, "recipe_"):
+            raise
+        return False
+    return True
 
 
 @app.command()
@@ -112,20 +137,23 @@ def predict(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Predict the class of every row of DATA, one line a row.
+    """Predict the class of every row of DATA.
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
     estimator = model_file.load(model)
     source = open_like(estimator, model, data, labelled=False)
-    with open_output(output, force) as out, watching(source):
-        for _, values in decisions(estimator, source):
-            print_rows(out, estimator, values, scores, as_json)
+    never_overwrite(output, [*source.paths, model])
+    # A bar would be drawn into predictions that go to the same terminal.
+    seen = nullcontext() if output is None and on_terminal() else watching(source)
+    with open_output(output, force) as out, seen:
+        for _, values, codes in predictions(estimator, source):
+            print_rows(out, estimator.classes_, codes, values, with_scores=scores, as_json=as_json)
 
 
 @app.command()
 def score(model: options.ModelIn, data: options.Data, *, as_json: options.AsJson = False) -> None:
-    """Compare the model's predictions with the labels in DATA.
+    """Compare predictions with the labels in DATA.
 
     Example: linsep score species.linsep test.csv
     """
@@ -141,15 +169,16 @@ def score(model: options.ModelIn, data: options.Data, *, as_json: options.AsJson
 def inspect(
     model: options.ModelIn,
     *,
-    top: options.Top = 10,
+    top: options.Top = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say what a model is, how it was trained, and which features weigh most.
+    """Say how a model was trained and what weighs most.
 
     Example: linsep inspect species.linsep --top 5
     """
-    summary = report.model_summary(model_file.load(model), top)
+    estimator = model_file.load(model)
+    summary = model_summary(estimator, top)
     if as_json:
         report.print_json(summary)
     else:
-        report.print_model(summary)
+        print_model(estimator, summary)

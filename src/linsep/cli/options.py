@@ -9,6 +9,7 @@ import typer
 
 from linsep.estimators.facts import Parameter
 from linsep.estimators.perceptron import Perceptron
+from linsep.sources.base import Source
 
 LEARNERS: dict[str, type] = {"perceptron": Perceptron}
 # A file may be large, and most data are not separable: ten passes, not a thousand.
@@ -19,20 +20,23 @@ Data = Annotated[
     typer.Argument(
         help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), CSV, TSV, "
         "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst.",
+        metavar="DATA",
         show_default=False,
     ),
 ]
-ModelIn = Annotated[Path, typer.Argument(help="A model that `linsep fit --model` wrote.")]
+ModelIn = Annotated[
+    Path, typer.Argument(help="A model that `linsep fit --model` wrote.", metavar="MODEL")
+]
 Target = Annotated[
     str | None,
-    typer.Option("--target", help="Column to learn (tables only).", rich_help_panel="Data"),
+    typer.Option("--target", help="Column to learn (tables only).", metavar="COLUMN"),
 ]
 Missing = Annotated[
     Literal["error", "zero", "drop", "mean"],
     typer.Option(
         "--missing",
         help="What to do about missing values (tables only).",
-        rich_help_panel="Data",
+        metavar="error|zero|drop|mean",
     ),
 ]
 HashBits = Annotated[
@@ -42,12 +46,12 @@ HashBits = Annotated[
         min=1,
         max=30,
         help="Hash text columns into 2^BITS features instead of learning their values.",
-        rich_help_panel="Data",
+        metavar="BITS",
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", help="Column to leave out; repeatable.", rich_help_panel="Data"),
+    typer.Option("--exclude", help="Column to leave out; repeatable.", metavar="COLUMN"),
 ]
 IndexBase = Annotated[
     int | None,
@@ -56,7 +60,7 @@ IndexBase = Annotated[
         min=0,
         max=1,
         help="First feature index of svmlight text; detected if not given.",
-        rich_help_panel="Data",
+        metavar="0|1",
         show_default=False,
     ),
 ]
@@ -66,42 +70,66 @@ CacheFolder = Annotated[
         "--cache",
         help="Folder for parsed rows that do not fit in memory; the user's cache folder if not "
         "given.",
-        rich_help_panel="Data",
+        metavar="FOLDER",
         show_default=False,
     ),
 ]
-NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Keep no parsed rows afterwards.", rich_help_panel="Data")
-]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no parsed rows afterwards.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 ModelOut = Annotated[
-    Path | None, typer.Option("--model", "-m", help="Save the model here.", show_default=False)
+    Path | None,
+    typer.Option("--model", "-m", help="Save the model here.", metavar="FILE", show_default=False),
 ]
 Test = Annotated[
     list[str] | None,
-    typer.Option("--test", help="Held-out data to score at the end.", show_default=False),
+    typer.Option(
+        "--test",
+        help="Held-out data to score at the end; repeatable.",
+        metavar="DATA",
+        show_default=False,
+    ),
 ]
-Learner = Annotated[Literal["perceptron"], typer.Option("--learner", help="What learns.")]
+Learner = Annotated[
+    Literal["perceptron"],
+    typer.Option("--learner", help="What learns.", metavar="|".join(LEARNERS)),
+]
 RandomState = Annotated[
     int,
-    typer.Option("--random-state", min=0, help="Seed of all draws.", rich_help_panel="Learner"),
+    typer.Option(
+        "--random-state",
+        min=0,
+        max=2**32 - 1,
+        metavar="N",
+        help="Seed of all draws.",
+    ),
 ]
 ClassWeight = Annotated[
     list[str] | None,
     typer.Option(
         "--class-weight",
-        help="'balanced', or LABEL=WEIGHT, repeatable.",
-        rich_help_panel="Learner",
+        help="What the rows of a class count, repeatable; or 'balanced'.",
+        metavar="LABEL=WEIGHT",
         show_default=False,
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write to this file instead.", show_default=False),
+    typer.Option(
+        "--output", "-o", help="Write to this file instead.", metavar="FILE", show_default=False
+    ),
 ]
 Scores = Annotated[bool, typer.Option("--scores", help="Add the scores, tab separated.")]
-Top = Annotated[int, typer.Option("--top", min=0, help="How many weights to show.")]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        min=0,
+        metavar="N",
+        help="How many weights to show: 10, or 3 of each where there are several machines.",
+        show_default=False,
+    ),
+]
 
 
 def learner_options(command: Callable) -> Callable:
@@ -123,9 +151,13 @@ def learner_options(command: Callable) -> Callable:
 
 def _option(parameter: Parameter, default: Any) -> inspect.Parameter:
     flag = "--" + parameter.name.replace("_", "-")
-    names = (f"{flag}/--no-{flag[2:]}",) if parameter.kind is bool else (flag,)
+    name = f"{flag}/--no-{flag[2:]}" if default is True else flag
     kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
-    about = typer.Option(*names, help=parameter.help, rich_help_panel="Learner")
+    about = typer.Option(
+        name,
+        help=f"{parameter.help[0].upper()}{parameter.help[1:]}.",
+        metavar={int: "N", float: "X", str: "|".join(parameter.choices)}.get(parameter.kind),
+    )
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -134,8 +166,8 @@ def _option(parameter: Parameter, default: Any) -> inspect.Parameter:
     )
 
 
-def class_weights(given: list[str] | None) -> Any:
-    """``balanced`` or LABEL=WEIGHT pairs as the estimator's class_weight."""
+def class_weights(given: list[str] | None, source: Source) -> Any:
+    """``balanced`` or LABEL=WEIGHT pairs as class_weight, labels of the type they have there."""
     if not given:
         return None
     if given == ["balanced"]:
@@ -147,9 +179,21 @@ def class_weights(given: list[str] | None) -> Any:
             raise typer.BadParameter(
                 f"--class-weight takes 'balanced' or LABEL=WEIGHT, got {pair!r}."
             )
-        as_number = _number(label)
-        weights[label if as_number is None else as_number] = number
+        weights[_label(label, source.recipe().get("target_kind"))] = number
     return weights
+
+
+def _label(text: str, kind: str | None) -> Any:
+    """A label from the command line, ``kind`` being that of a table's labels, None of svmlight."""
+    if kind == "text":
+        return text
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)  # all of its digits count
+    except ValueError:
+        number = _number(text)
+        return text if number is None else number
 
 
 def _number(text: str) -> float | None:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from linsep.sources.base import Source
 
@@ -17,17 +18,18 @@ SECONDS = 0.1
 @contextmanager
 def watching(source: Source, model: Any = None) -> Iterator[None]:
     """Draw how far ``source`` is read, or the passes of ``model.fit``, while the block runs."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
+    whole = Column(no_wrap=True)
     bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[rows]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.description}", table_column=whole),
+        BarColumn(None, table_column=Column(ratio=1)),
+        TextColumn("{task.fields[rows]}", table_column=whole),
+        TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
         console=Console(stderr=True),
         transient=True,
+        expand=True,
     )
     done = threading.Event()
 
@@ -58,7 +60,16 @@ def _update(bar: Progress, task: Any, source: Source, model: Any) -> None:
     part = run.rows / run.total if run.total else read
     bar.update(
         task,
-        description=f"pass {run.pass_number + 1} of at most {model.max_iter}",
+        description=f"pass {run.pass_number + 1} of {model.max_iter}",
         completed=(run.pass_number + (part or 0.0)) / model.max_iter,
-        rows=f"{run.rows:,} rows, {rate:,.0f} rows/s, {run.mistakes:,} mistakes",
+        rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes",
     )
+
+
+def short(number: float) -> str:
+    """A number in three digits: 12, 345 k, 6.7 M."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if number >= 0.9995 * size:
+            scaled = number / size
+            return f"{scaled:.1f} {unit}" if scaled < 99.95 else f"{scaled:,.0f} {unit}"
+    return f"{number:.0f}"

@@ -1,15 +1,17 @@
 """Predictions of a model beside the labels in a file: accuracy, recall, precision."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from linsep.cli.progress import watching
 from linsep.errors import DataError
 from linsep.estimators.decide import predicted
 from linsep.estimators.from_source import decisions
-from linsep.sources.base import Source
+from linsep.sources.base import Batch, Source
 from linsep.sources.opening import open_source
 
 
@@ -23,6 +25,13 @@ def open_like(model: Any, path: Path | None, data: list[str], labelled: bool) ->
     return open_source(data, recipe=model.recipe_, labelled=labelled)
 
 
+def predictions(model: Any, source: Source) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+    """Each batch with its decision values and class codes, the same however it is cut."""
+    draws = check_random_state(model.random_state) if model.tie == "random" else None
+    for batch, values in decisions(model, source):
+        yield batch, values, predicted(values, model.tie, draws)
+
+
 def score_source(model: Any, source: Source) -> dict[str, Any]:
     """Accuracy over all rows and, for each class, how many there are, were right, were predicted.
 
@@ -32,8 +41,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
     rows = np.zeros(k + 1, dtype=np.int64)
     right, claimed = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
     with watching(source):
-        for batch, values in decisions(model, source):
-            codes = predicted(values, model.tie, model.random_state)
+        for batch, _, codes in predictions(model, source):
             truth = true_codes(model.classes_, batch.y, source)
             rows += np.bincount(truth, minlength=k + 1)
             right += np.bincount(codes[codes == truth], minlength=k)
@@ -44,7 +52,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
     return {
         "rows": total,
         "accuracy": right.sum() / total,
-        "most_frequent": rows.max() / total,
+        "most_frequent": rows[:k].max() / total,
         "unknown_labels": int(rows[k]),
         "classes": [
             {

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,10 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
     """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
     run = SourceRun(estimator, source, coef_init, intercept_init)
     with closing(run.feed):
+        started = perf_counter()
         run.feed.begin()
         run.start()
+        reading = perf_counter() - started
         try:
             estimator._run(run.passes, None, None, None)
         except NotFinite as problem:
@@ -57,6 +60,7 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
                 f"{where}: the score is beyond floating point; scale the features."
             ) from None
         finally:
+            estimator.progress_.reading += reading
             _describe(estimator, run.feed)
         estimator.training_accuracy_ = _training_accuracy(estimator, run.feed)
 
@@ -134,11 +138,14 @@ def _describe(estimator: Any, feed: SourceFeed) -> None:
     """Set what is known of the features once they have been read."""
     if not hasattr(estimator, "_state"):
         return
+    names = feed.feature_names or []
+    # When interrupted, rows may have been read that were not learnt, and showed more features.
+    estimator._state.grow(max(feed.n_features, len(names)))
     estimator.n_features_in_ = estimator._state.n_features
     estimator.recipe_ = feed.recipe()
     estimator.__dict__.pop("feature_names_in_", None)
-    if feed.feature_names:
-        estimator.feature_names_in_ = np.array(feed.feature_names, dtype=object)
+    if names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def decisions(estimator: Any, source: Source) -> Iterator[tuple[Batch, np.ndarray]]:

@@ -84,8 +84,18 @@ def importance(
 
 def weigh_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
     """What a row of each class counts, float64; ValueError if unusable."""
-    weights = compute_class_weight(class_weight, classes=classes, y=y).astype(np.float64)
-    for label, weight in zip(classes.tolist(), weights.tolist(), strict=True):
+    known = classes.tolist()
+    if isinstance(class_weight, dict):  # scikit-learn would take the text "1" for the number
+        missing = [label for label in known if label not in class_weight]
+        if missing and len(known) - len(missing) < len(class_weight):
+            raise ValueError(
+                f"The classes, {missing}, are not in class_weight, which has others: name classes "
+                "of y."
+            )
+        weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    else:
+        weights = compute_class_weight(class_weight, classes=classes, y=y).astype(np.float64)
+    for label, weight in zip(known, weights.tolist(), strict=True):
         if not (np.isfinite(weight) and weight >= 0):
             raise ValueError(
                 f"class_weight of {label!r} is {weight}; weights must be finite and at least 0."

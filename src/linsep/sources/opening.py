@@ -52,10 +52,11 @@ def open_source(
     paths = find_files([data] if isinstance(data, str | Path) else list(data))
     kind = format_of(paths)
     source: Source
-    if recipe is not None and recipe["format"] != kind:
+    if recipe is not None and recipe.get("format") != kind:
         raise DataError(
             f"{paths[0]} is {_WORDS[kind]}, but the model was learnt from "
-            f"{_WORDS[recipe['format']]}: give it files of that kind."
+            f"{_WORDS.get(str(recipe.get('format')), 'something unknown')}: give it files of that "
+            "kind."
         )
     if recipe is not None and not labelled and recipe.get("missing") == "drop":
         # Predictions come one a row: a row that learning would drop has to be an error here.
@@ -75,7 +76,9 @@ def open_source(
                 f"{paths[0]} is svmlight text, which has labels first and no columns: leave out "
                 "--target, --missing, --hash-bits and --exclude."
             )
-        base = index_base if recipe is None else recipe["index_base"]
+        base = index_base if recipe is None else recipe.get("index_base")
+        if recipe is not None and base not in {0, 1}:
+            raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
         source = SvmlightSource(paths, index_base=base)
     source.cache = cache
     return source
@@ -112,10 +115,13 @@ def find_files(data: list[Any]) -> list[Path]:
 
 def format_of(paths: list[Path]) -> str:
     """ "svmlight" or "table" by the names of the files; DataError if they are mixed."""
-    kinds = {"table" if _suffix(path) in TABLES else "svmlight" for path in paths}
+    kinds = {"table" if _suffix(path) in TABLES else "svmlight": path for path in paths}
     if len(kinds) > 1:
-        raise DataError("Tables and svmlight text cannot be learnt together; name one kind.")
-    return kinds.pop()
+        raise DataError(
+            f"{kinds['table']} is a table, {kinds['svmlight']} svmlight text by its name: they "
+            "cannot be learnt together, so name files of one kind."
+        )
+    return next(iter(kinds))
 
 
 def _suffix(path: Path) -> str:

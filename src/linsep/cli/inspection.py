@@ -1,0 +1,98 @@
+"""What ``inspect`` prints: how a model was trained and what its weights are."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.cli.report import fit_summary, learnt_text, passes_text, stopped_text
+from linsep.cli.screen import label_text, print_pairs, print_table
+from linsep.engine.state import pairs as pairs_of
+
+# More machines than that are no screen; --json has them all.
+MOST_MACHINES = 20
+
+
+def model_summary(model: Any, top: int | None) -> dict[str, Any]:
+    """Everything ``linsep inspect`` says, as plain JSON.
+
+    ``top`` is how many weights of each machine are listed: by default 10, of several machines 3.
+    """
+    summary = fit_summary(model, {}, None)
+    names = getattr(model, "feature_names_in_", None)
+    first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
+    top = top if top is not None else 10 if len(model.coef_) == 1 else 3
+    machines = []
+    for machine, weights, intercept in zip(
+        machine_names(model), model.coef_, model.intercept_.tolist(), strict=True
+    ):
+        order = [j for j in np.argsort(-np.abs(weights), kind="stable")[:top] if weights[j]]
+        machines.append(
+            {
+                "machine": machine,
+                "intercept": intercept,
+                "nonzero": int(np.count_nonzero(weights)),
+                "norm": float(np.linalg.norm(weights)),
+                "heaviest": [
+                    [str(j + first) if names is None else str(names[j]), float(weights[j])]
+                    for j in order
+                ],
+            }
+        )
+    summary["parameters"] = model.get_params(deep=False)
+    summary["changed"] = sorted(_changed(model))
+    summary["recipe"] = getattr(model, "recipe_", None)
+    summary["weights"] = machines
+    return summary
+
+
+def _changed(model: Any) -> list[str]:
+    """Names of the parameters that are not as they are by default."""
+    default = type(model)().get_params(deep=False)
+    return [name for name, value in model.get_params(deep=False).items() if value != default[name]]
+
+
+def machine_names(model: Any) -> list[str]:
+    """What each row of ``coef_`` decides: a class, or one class against another."""
+    labels = [label_text(label) for label in model.classes_]
+    if len(labels) == 2:
+        return [f"{labels[1]} against {labels[0]}"]
+    if model.multiclass == "ovo":
+        return [f"{labels[b]} against {labels[a]}" for a, b in pairs_of(len(labels))]
+    return labels
+
+
+def print_model(model: Any, summary: dict[str, Any]) -> None:
+    """The screen of ``linsep inspect``."""
+    given = ", ".join(f"{name}={summary['parameters'][name]!r}" for name in summary["changed"])
+    pairs = [
+        ("learnt", learnt_text(summary)),
+        ("passes", passes_text(summary)),
+        ("stopped", stopped_text(model)),
+        ("parameters", f"{given}; all others by default" if given else "all by default"),
+    ]
+    machines = summary["weights"]
+    if len(machines) == 1:
+        print_pairs([*pairs, ("weights", f"{machines[0]['machine']}: {_size(machines[0])}")])
+        if machines[0]["heaviest"]:
+            print_table(
+                ["feature", "weight"],
+                [[name, f"{weight:+.6g}"] for name, weight in machines[0]["heaviest"]],
+            )
+        return
+    print_pairs(pairs)
+    print()
+    print_pairs([(m["machine"], _size(m) + _heaviest(m)) for m in machines[:MOST_MACHINES]])
+    if len(machines) > MOST_MACHINES:
+        print(f"... and {len(machines) - MOST_MACHINES:,} more; --json has all")
+
+
+def _heaviest(machine: dict[str, Any]) -> str:
+    listed = ", ".join(f"{name} {weight:+.6g}" for name, weight in machine["heaviest"])
+    return f": {listed}" if listed else ""
+
+
+def _size(machine: dict[str, Any]) -> str:
+    return (
+        f"intercept {machine['intercept']:+.6g}, {machine['nonzero']:,} weights not zero, "
+        f"norm {machine['norm']:.4g}"
+    )

@@ -1,0 +1,82 @@
+"""Plain aligned text: on a terminal long lines are folded, elsewhere they stay whole."""
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import Any
+
+import numpy as np
+from rich.cells import cell_len
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with two decimals."""
+    return f"{100 * share:.2f} %"
+
+
+def label_text(label: Any) -> str:
+    """A label as people write it: 1 rather than 1.0."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+
+
+def labels_text(labels: list[Any], most: int = 8) -> str:
+    """A few labels, comma separated."""
+    shown = ", ".join(label_text(label) for label in labels[:most])
+    return shown + (", ..." if len(labels) > most else "")
+
+
+def on_terminal() -> bool:
+    """Whether somebody reads stdout while it is written."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def print_pairs(pairs: list[tuple[str, str]]) -> None:
+    """Aligned ``name  text`` lines; on a terminal the names are bold."""
+    pairs = [(safe(name), safe(text)) for name, text in pairs]
+    indent = max(cell_len(name) for name, _ in pairs) + 2
+    for name, text in pairs:
+        first, *more = _folded(text, indent)
+        print(_bold(padded(name, indent)) + first)
+        for line in more:
+            print(" " * indent + line)
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """A plain table: the first column to the left, numbers to the right."""
+    lines = [[safe(cell) for cell in line] for line in (header, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for number, (first, *cells) in enumerate(lines):
+        text = "  ".join(
+            [padded(first, widths[0])]
+            + [
+                " " * (width - cell_len(cell)) + cell
+                for width, cell in zip(widths[1:], cells, strict=True)
+            ]
+        )
+        print(_bold(text) if number == 0 else text)
+
+
+def padded(text: str, width: int) -> str:
+    """``text`` and spaces up to ``width`` places on the screen."""
+    return text + " " * (width - cell_len(text))
+
+
+def safe(text: str) -> str:
+    """``text`` with everything that would move the cursor or change colours written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _folded(text: str, indent: int) -> list[str]:
+    if not on_terminal():
+        return [text]
+    room = max(20, shutil.get_terminal_size().columns - indent)
+    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+
+
+def _bold(text: str) -> str:
+    plain = not on_terminal() or os.environ.get("TERM", "dumb") == "dumb"
+    return text if plain else f"\033[1m{text}\033[0m"
