@@ -9,6 +9,10 @@ def main() -> None:
     # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
     gc.disable()
     try:
+        from linsep.cli.later import import_later
+
+        import_later("pandas")
+        import_later("scipy.stats")
         from linsep.cli.app import app
 
         gc.freeze()

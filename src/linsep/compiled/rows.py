@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import generic
+from linsep.compiled.jit import generic, inlined
 from linsep.compiled.memory import borrow, prefetch
 from linsep.compiled.weights import nudge
 
@@ -64,21 +64,31 @@ def _dense_dot(rows, i, w):
     return total
 
 
+@inlined
+def _term(rows, w, at):
+    return w[U(rows.columns[at])] * rows.values[at]
+
+
 @dot.when(Csr)
 def _sparse_dot(rows, i, w):
-    # Four sums run side by side: one alone would wait for its last addition at every value.
-    values, columns = rows.values, rows.columns
+    # Eight sums run side by side: one alone would wait for its last addition at every value.
     begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
-    fours = begin + ((end - begin) & ~U(3))
-    a = b = c = d = 0.0
-    for j in range(begin, fours, U(4)):
-        a += w[U(columns[j])] * values[j]
-        b += w[U(columns[j + U(1)])] * values[j + U(1)]
-        c += w[U(columns[j + U(2)])] * values[j + U(2)]
-        d += w[U(columns[j + U(3)])] * values[j + U(3)]
-    for j in range(fours, end):
-        a += w[U(columns[j])] * values[j]
-    return (a + b) + (c + d)
+    a = b = c = d = e = f = g = h = 0.0
+    at = begin
+    while at + U(8) <= end:
+        a, b = a + _term(rows, w, at), b + _term(rows, w, at + U(1))
+        c, d = c + _term(rows, w, at + U(2)), d + _term(rows, w, at + U(3))
+        e, f = e + _term(rows, w, at + U(4)), f + _term(rows, w, at + U(5))
+        g, h = g + _term(rows, w, at + U(6)), h + _term(rows, w, at + U(7))
+        at += U(8)
+    if at + U(4) <= end:
+        a, b = a + _term(rows, w, at), b + _term(rows, w, at + U(1))
+        c, d = c + _term(rows, w, at + U(2)), d + _term(rows, w, at + U(3))
+        at += U(4)
+    while at < end:
+        a += _term(rows, w, at)
+        at += U(1)
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
 @generic(0)

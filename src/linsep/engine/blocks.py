@@ -5,14 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.engine.order import (
-    BLOCK,
-    SMALL,
-    block_sizes,
-    deal,
-    shuffled,
-    shuffled_blocks,
-)
+from linsep.compiled.dealing import deal
+from linsep.compiled.records import BLOCK
+from linsep.engine.order import SMALL, block_sizes, shuffled, shuffled_blocks
 from linsep.engine.store import join
 from linsep.sources.spool import Spool
 

@@ -14,14 +14,15 @@ NO_IMPORTANCE = np.empty(0)
 class Visit(NamedTuple):
     """Rows to walk: where they are, what they are, in which order.
 
-    ``order`` lists row numbers within ``rows``; the others are left out of this walk. ``first``
-    is the number of the first row within the whole, None where rows were drawn from all over.
+    ``order`` lists row numbers within ``rows`` (a range, or an array where some are left out or
+    shuffled). ``first`` is the number of the first row within the whole, None where rows were
+    drawn from all over.
     """
 
     rows: Dense | Csr
     codes: np.ndarray
     importance: np.ndarray
-    order: np.ndarray
+    order: np.ndarray | range
     n_features: int
     first: int | None
 
@@ -81,32 +82,31 @@ class ArrayFeed:
         self.rows, self.codes, self.importance = as_rows(X), codes, importance
         self.n_features, self.seed, self.shuffle = X.shape[1], seed, shuffle
         self.n_rows: int | None = codes.size
-        held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
-        counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
-        self._held_out, self._given = (
-            np.flatnonzero(held & counted),
-            np.flatnonzero(counted & ~held),
-        )
-        self._all = self._given.size == codes.size
-        self._learnable = counted & ~held
+        self._learnable = self._held_out = None
+        if hold_out is not None or importance.size:
+            held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
+            counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
+            self._learnable, self._held_out = counted & ~held, np.flatnonzero(counted & held)
         self._hands = 0
 
-    def _visit(self, order: np.ndarray) -> Iterator[Visit]:
+    def _visit(self, order: np.ndarray | range) -> Iterator[Visit]:
         yield Visit(self.rows, self.codes, self.importance, order, self.n_features, 0)
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """One visit: all learnable rows, shuffled after the first pass if asked to."""
         if not (self.shuffle and pass_number):
-            return self._visit(self._given)
+            return self.learnt()
         if not self._hands:
             self._hands = Mixing().see(self.codes).hands
         order = shuffled(self.codes.size, self.seed, pass_number, self._hands)
-        return self._visit(order if self._all else order[self._learnable[order]])
+        return self._visit(order if self._learnable is None else order[self._learnable[order]])
 
     def held_out(self) -> Iterator[Visit]:
         """One visit: the held-out rows in given order."""
-        return self._visit(self._held_out)
+        return self._visit(range(0) if self._held_out is None else self._held_out)
 
     def learnt(self) -> Iterator[Visit]:
         """One visit: the learnable rows in given order."""
-        return self._visit(self._given)
+        if self._learnable is None:
+            return self._visit(range(self.codes.size))
+        return self._visit(np.flatnonzero(self._learnable))

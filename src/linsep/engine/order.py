@@ -15,8 +15,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from linsep.compiled.dealing import deal
+from linsep.compiled.records import BLOCK
+
 SMALL = 16_384
-BLOCK = 64
 FEW, MANY = 2, 256
 
 
@@ -54,34 +56,13 @@ class Mixing:
         return MANY if self._changes < expected / 2 else FEW
 
 
-def deal(starts: np.ndarray, sizes: np.ndarray, hands: int) -> np.ndarray:
-    """Row numbers in visiting order: ``hands`` blocks at a time, one row from each in turn.
-
-    Parameters
-    ----------
-    starts, sizes : first row and number of rows of each block, in the order of the blocks
-    hands : blocks dealt at a time; fewer in the first deal where they do not come out even, so
-        that a pass never ends with a badly mixed one
-    """
-    odd = starts.size % hands
-    turn = np.arange(BLOCK).reshape(1, -1, 1)
-    dealt = []
-    for part, at_once in ((slice(0, odd), max(1, odd)), (slice(odd, None), hands)):
-        first = starts[part].reshape(-1, 1, at_once)
-        rows = (first + turn).ravel()
-        if (sizes[part] < BLOCK).any():
-            rows = rows[(turn < sizes[part].reshape(first.shape)).ravel()]
-        dealt.append(rows)
-    return np.concatenate(dealt) if odd else dealt[1]
-
-
 def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
     """Rows in each block: 64, but for the last of all."""
     return np.minimum(BLOCK, n_rows - blocks * BLOCK)
 
 
 def shuffled(n_rows: int, seed: int, pass_number: int, hands: int = FEW) -> np.ndarray:
-    """Row numbers 0..n_rows-1 in the shuffled order of one pass; ``hands`` as in :func:`deal`."""
+    """Row numbers 0..n_rows-1 in the shuffled order of one pass, ``hands`` blocks at a time."""
     if n_rows <= SMALL:
         return np.random.default_rng([seed, pass_number]).permutation(n_rows)
     blocks = shuffled_blocks(n_rows, seed, pass_number)
@@ -103,7 +84,8 @@ def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.nda
     return held
 
 
-def slices(order: np.ndarray, rows_per_slice: int) -> Iterator[np.ndarray]:
+def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
     """Cut an order into pieces short enough for progress and Ctrl-C."""
-    for start in range(0, order.size, rows_per_slice):
-        yield order[start : start + rows_per_slice]
+    for start in range(0, len(order), rows_per_slice):
+        piece = order[start : start + rows_per_slice]
+        yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
