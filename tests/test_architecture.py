@@ -16,6 +16,7 @@ ROOMS = [
     "lab",
     "plots",
     "model_file",
+    "model_state",
     "linsep",
     "estimators",
     "engine",

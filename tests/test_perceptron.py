@@ -60,9 +60,9 @@ def seen(monkeypatch):
     found = []
 
     def spy(as_rows):
-        def call(X):
+        def call(X, unit):
             found.append(X)
-            return as_rows(X)
+            return as_rows(X, unit)
 
         return call
 
@@ -122,7 +122,7 @@ def test_partial_fit_does_not_care_how_rows_are_cut(scheme, storage, monkeypatch
             models[name].partial_fit(X[a:b], y[a:b], classes=range(k), sample_weight=cost[a:b])
     models["fit"] = Perceptron(multiclass=multiclass, max_iter=1, shuffle=False)
     models["fit"].fit(X, y, sample_weight=cost)
-    monkeypatch.setattr(linsep.engine.loop, "VALUES_PER_SLICE", 100)
+    monkeypatch.setattr(linsep.engine.order, "VALUES_PER_SLICE", 100)
     models["slices"] = Perceptron(multiclass=multiclass, max_iter=1, shuffle=False)
     models["slices"].fit(X, y, sample_weight=cost)
     for name, model in models.items():

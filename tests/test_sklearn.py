@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import Perceptron
+from linsep.engine.decide import decision, predicted
 from linsep.engine.state import State, pairs
-from linsep.estimators.decide import decision, predicted
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
 

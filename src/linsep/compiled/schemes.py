@@ -47,6 +47,7 @@ class OneVsOne(NamedTuple):
     machines: np.ndarray
     sides: np.ndarray
     whole: bool
+    rounds: np.ndarray
     scores: np.ndarray
     votes: np.ndarray
 
@@ -101,24 +102,25 @@ def most_wins(classes, tie, scores, votes):
 
 
 @generic(0)
-def learn(scheme, rule, W, bias, rows, i, code, importance):
+def learn(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     """Learn from row i of class ``code``; returns (mistakes, updates, errors) or NO_SCORE."""
 
 
 @learn.when(Binary)
-def _binary(scheme, rule, W, bias, rows, i, code, importance):
+def _binary(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     score = dot(rows, i, W) + W[W.shape[0] - 1] * bias
     if not np.isfinite(score):
         return NO_SCORE
     y = 1.0 if code == 1 else -1.0
     wrong = y * score <= 0.0
     error = wrong and (score != 0.0 or (code == 1) != (scheme.tie == HIGHEST))
-    updated = step(rule, Vector(W, bias), rows, i, y, score, wrong, importance)
-    return int(wrong), int(updated), int(error)
+    weights = Vector(W, bias, keep, now)
+    mistake, updated = step(rule, weights, rows, i, y, score, wrong, importance)
+    return mistake, updated, int(error)
 
 
 @learn.when(OneVsRest)
-def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance):
+def _one_vs_rest(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
@@ -127,13 +129,14 @@ def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance):
     for k in range(scheme.classes):
         y = 1.0 if k == code else -1.0
         wrong = y * scores[k] <= 0.0
-        mistakes += wrong
-        updates += step(rule, Column(W, k, bias), rows, i, y, scores[k], wrong, importance)
+        weights = Column(W, k, bias, keep, now)
+        mistake, updated = step(rule, weights, rows, i, y, scores[k], wrong, importance)
+        mistakes, updates = mistakes + mistake, updates + updated
     return mistakes, updates, int(best != code)
 
 
 @learn.when(OneVsOne)
-def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance):
+def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     scores, last = scheme.scores, W.shape[0] - 1
     mistakes = updates = errors = 0
     if scheme.whole:
@@ -150,13 +153,15 @@ def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance):
     for q in range(machines.size):
         k, y = machines[q], scheme.sides[code, q]
         wrong = y * scores[q] <= 0.0
-        mistakes += wrong
-        updates += step(rule, Column(W, k, bias), rows, i, y, scores[q], wrong, importance)
+        weights = Column(W, k, bias, keep, scheme.rounds[k])
+        mistake, updated = step(rule, weights, rows, i, y, scores[q], wrong, importance)
+        mistakes, updates = mistakes + mistake, updates + updated
+        scheme.rounds[k] += 1
     return mistakes, updates, errors
 
 
 @learn.when(Native)
-def _native(scheme, rule, W, bias, rows, i, code, importance):
+def _native(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
@@ -168,5 +173,6 @@ def _native(scheme, rule, W, bias, rows, i, code, importance):
                 rival = k
     gap = scores[code] - scores[rival]
     wrong = best != code or (scheme.tie == RANDOM and gap == 0.0)
-    updated = step(rule, Pair(W, U(code), U(rival), bias), rows, i, 1.0, gap, wrong, importance)
-    return int(wrong), int(updated), int(best != code)
+    weights = Pair(W, U(code), U(rival), bias, keep, now)
+    mistake, updated = step(rule, weights, rows, i, 1.0, gap, wrong, importance)
+    return mistake, updated, int(best != code)

@@ -17,7 +17,10 @@ import numpy as np
 
 from linsep.compiled.dealing import deal
 from linsep.compiled.records import BLOCK
+from linsep.compiled.rows import Csr, Dense, Unit
 
+# About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
+VALUES_PER_SLICE = 1 << 24
 SMALL = 16_384
 FEW, MANY = 2, 256
 
@@ -89,3 +92,23 @@ def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarra
     for start in range(0, len(order), rows_per_slice):
         piece = order[start : start + rows_per_slice]
         yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
+
+
+def rows_per_slice(rows: Dense | Csr | Unit, columns: int) -> int:
+    """How many rows make a slice, from their average length."""
+    if isinstance(rows, Unit):
+        return rows_per_slice(rows.rows, columns)
+    if isinstance(rows, Dense):
+        width = rows.values.shape[1]
+    else:
+        width = rows.values.size / max(1, rows.starts.size - 1)
+    return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
+
+
+def longest_row(rows: Dense | Csr | Unit) -> int:
+    """The most values a row has."""
+    if isinstance(rows, Unit):
+        return longest_row(rows.rows)
+    if isinstance(rows, Dense):
+        return rows.values.shape[1]
+    return int(np.diff(rows.starts).max(initial=0))

@@ -60,6 +60,7 @@ class SourceFeed:
     counts : whether ``importance`` needs the row counts, which costs a reading beforehand
     expected : labels that something was said about beforehand; where the first rows do not show
         them all, the rest is read for its labels before any row is learnt
+    unit : whether rows are seen as if scaled to length 1
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class SourceFeed:
         importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
         counts: bool = False,
         expected: Iterable[Any] = (),
+        unit: bool = False,
     ):
         self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
         self.book = LabelBook()
@@ -81,7 +83,7 @@ class SourceFeed:
         self.spool: Spool | None = None
         self.from_cache = False
         self._fraction, self._importance, self._counts = fraction, importance, counts
-        self._expected = set(expected)
+        self._expected, self._unit = set(expected), unit
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._memory: tuple[Any, np.ndarray] | None = None
         self._fed: ArrayFeed | None = None
@@ -252,7 +254,7 @@ class SourceFeed:
             X, numbers = self._memory
             codes = self.book.codes[numbers]
             self._fed = ArrayFeed(
-                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold
+                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
             )
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
@@ -308,7 +310,7 @@ class SourceFeed:
         weights = self._weights(codes)
         if weights.size:
             order = order[weights[order] > 0]
-        return Visit(as_rows(X), codes, weights, order, X.shape[1], first)
+        return Visit(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
 
     def _streamed(self, draw: bool) -> Visits:
         """Rows as the source is read; the first time, what turns up is noted."""
