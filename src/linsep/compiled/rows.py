@@ -84,68 +84,73 @@ def _scaled_dot(rows, i, w):
 
 
 @generic(0)
-def dots(rows, i, W, scores):
-    """<w, x> of row i for every column of W (their number a multiple of 8), into ``scores``."""
+def span(rows, i):
+    """The first place of row i, and the one after its last."""
+
+
+@span.when(Dense)
+def _dense_span(rows, i):
+    return U(0), U(rows.values.shape[1])
+
+
+@span.when(Csr)
+def _sparse_span(rows, i):
+    return U(rows.starts[i]), U(rows.starts[i + U(1)])
+
+
+@generic(0)
+def entry(rows, i, at):
+    """The feature and the value in one place of row i."""
+
+
+@entry.when(Dense)
+def _dense_entry(rows, i, at):
+    return at, np.float64(rows.values[i, at])
+
+
+@entry.when(Csr)
+def _sparse_entry(rows, i, at):
+    return U(rows.columns[at]), np.float64(rows.values[at])
 
 
 @inlined
-def _eight(W, k, j, x):
+def _eight(rows, i, at):
+    """Eight entries."""
+    a, b = entry(rows, i, at), entry(rows, i, at + U(1))
+    c, d = entry(rows, i, at + U(2)), entry(rows, i, at + U(3))
+    e, f = entry(rows, i, at + U(4)), entry(rows, i, at + U(5))
+    return a, b, c, d, e, f, entry(rows, i, at + U(6)), entry(rows, i, at + U(7))
+
+
+@inlined
+def _part(W, k, eight):
     """Eight values times their weights in column k, summed as a tree, which waits for nothing."""
-    a, b, c, d = x[0] * W[j[0], k], x[1] * W[j[1], k], x[2] * W[j[2], k], x[3] * W[j[3], k]
-    e, f, g, h = x[4] * W[j[4], k], x[5] * W[j[5], k], x[6] * W[j[6], k], x[7] * W[j[7], k]
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+    a, b, c, d, e, f, g, h = eight
+    first = (a[1] * W[a[0], k] + b[1] * W[b[0], k]) + (c[1] * W[c[0], k] + d[1] * W[d[0], k])
+    return first + (
+        (e[1] * W[e[0], k] + f[1] * W[f[0], k]) + (g[1] * W[g[0], k] + h[1] * W[h[0], k])
+    )
 
 
-# Columns side by side are SIMD; eight values at a time, so that scores are fetched but once.
+@generic(0)
+def dots(rows, i, W, scores):
+    """<w, x> of row i for every column of W, into ``scores``."""
 
 
-@dots.when(Dense)
-def _dense_dots(rows, i, W, scores):
-    v, d, j = rows.values[i], U(rows.values.shape[1]), U(0)
-    for k in range(U(W.shape[1])):
-        scores[k] = 0.0
-    while j + U(8) <= d:
-        at = (j, j + U(1), j + U(2), j + U(3), j + U(4), j + U(5), j + U(6), j + U(7))
-        x = (v[at[0]], v[at[1]], v[at[2]], v[at[3]], v[at[4]], v[at[5]], v[at[6]], v[at[7]])
+def _dots(rows, i, W, scores):
+    # Columns side by side are SIMD; eight values at a time, so that scores are fetched but once.
+    at, end = span(rows, i)
+    scores[:] = 0.0
+    while at + U(8) <= end:
+        eight = _eight(rows, i, at)
         for k in range(U(W.shape[1])):
-            scores[k] += _eight(W, k, at, x)
-        j += U(8)
-    while j < d:
+            scores[k] += _part(W, k, eight)
+        at += U(8)
+    while at < end:
+        j, x = entry(rows, i, at)
         for k in range(U(W.shape[1])):
-            scores[k] += v[j] * W[j, k]
-        j += U(1)
-
-
-@dots.when(Csr)
-def _sparse_dots(rows, i, W, scores):
-    v, c = rows.values, rows.columns
-    n, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
-    for k in range(U(W.shape[1])):
-        scores[k] = 0.0
-    while n + U(8) <= end:
-        at = (
-            U(c[n]), U(c[n + U(1)]), U(c[n + U(2)]), U(c[n + U(3)]), U(c[n + U(4)]),
-            U(c[n + U(5)]), U(c[n + U(6)]), U(c[n + U(7)]),
-        )  # fmt: skip
-        x = (
-            v[n], v[n + U(1)], v[n + U(2)], v[n + U(3)], v[n + U(4)], v[n + U(5)], v[n + U(6)],
-            v[n + U(7)],
-        )  # fmt: skip
-        for k in range(U(W.shape[1])):
-            scores[k] += _eight(W, k, at, x)
-        n += U(8)
-    while n < end:
-        j = U(c[n])
-        for k in range(U(W.shape[1])):
-            scores[k] += v[n] * W[j, k]
-        n += U(1)
-
-
-@dots.when(Unit)
-def _scaled_dots(rows, i, W, scores):
-    dots(rows.rows, i, W, scores)
-    for k in range(W.shape[1]):
-        scores[k] *= rows.scales[i]
+            scores[k] += x * W[j, k]
+        at += U(1)
 
 
 @generic(0)
@@ -153,22 +158,31 @@ def dots_at(rows, i, W, chosen, scores):
     """<w, x> of row i for the columns of W listed in ``chosen``, into ``scores``."""
 
 
-@dots_at.when(Dense)
-def _dense_dots_at(rows, i, W, chosen, scores):
+def _dots_at(rows, i, W, chosen, scores):
+    at, end = span(rows, i)
     scores[: chosen.size] = 0.0
-    for j in range(U(rows.values.shape[1])):
-        x = rows.values[i, j]
+    while at + U(8) <= end:
+        eight = _eight(rows, i, at)
+        for q in range(U(chosen.size)):
+            scores[q] += _part(W, U(chosen[q]), eight)
+        at += U(8)
+    while at < end:
+        j, x = entry(rows, i, at)
         for q in range(U(chosen.size)):
             scores[q] += x * W[j, U(chosen[q])]
+        at += U(1)
 
 
-@dots_at.when(Csr)
-def _sparse_dots_at(rows, i, W, chosen, scores):
-    scores[: chosen.size] = 0.0
-    for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
-        x, j = rows.values[at], U(rows.columns[at])
-        for q in range(U(chosen.size)):
-            scores[q] += x * W[j, U(chosen[q])]
+for _storage in (Dense, Csr):
+    dots.when(_storage)(_dots)
+    dots_at.when(_storage)(_dots_at)
+
+
+@dots.when(Unit)
+def _scaled_dots(rows, i, W, scores):
+    dots(rows.rows, i, W, scores)
+    for k in range(W.shape[1]):
+        scores[k] *= rows.scales[i]
 
 
 @dots_at.when(Unit)
