@@ -15,7 +15,7 @@ from linsep.compiled.rows import as_rows
 from linsep.compiled.steps import Watch
 from linsep.compiled.walk import walk
 from linsep.engine.state import State
-from linsep.textbook.perceptron import scores as twin_scores
+from linsep.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
 
 EXAMPLES = 80 if COMPILING else 25

@@ -1,20 +1,39 @@
-"""The same algorithms in plain Python: to read, to trace, and to test the compiled ones against."""
+"""The same algorithms in plain Python: to read, to trace, and to test the compiled ones against.
 
+A rule (:class:`Perceptron`, :class:`MarginPerceptron`, ...) is what happens at one example, a
+scheme ("binary", "native", "ovr", "ovo") what several machines are shown, :func:`run` the loop,
+which yields every step, and :func:`kept` what to predict with afterwards.
+"""
+
+from linsep.textbook.keeping import Kept, kept
+from linsep.textbook.machine import Rule, score, scores, unit_rows
+from linsep.textbook.margin import MarginPerceptron, most_updates
+from linsep.textbook.passive_aggressive import PassiveAggressive
 from linsep.textbook.perceptron import (
-    Step,
+    BatchPerceptron,
+    Perceptron,
     binary_perceptron,
     native_perceptron,
     ovo_perceptron,
     ovr_perceptron,
-    predict_binary,
-    predict_native,
-    predict_ovo,
-    predict_ovr,
 )
+from linsep.textbook.running import Step, run
+from linsep.textbook.schemes import predict_binary, predict_native, predict_ovo, predict_ovr
+from linsep.textbook.winnow import BalancedWinnow, Winnow
 
 __all__ = [
+    "BalancedWinnow",
+    "BatchPerceptron",
+    "Kept",
+    "MarginPerceptron",
+    "PassiveAggressive",
+    "Perceptron",
+    "Rule",
     "Step",
+    "Winnow",
     "binary_perceptron",
+    "kept",
+    "most_updates",
     "native_perceptron",
     "ovo_perceptron",
     "ovr_perceptron",
@@ -22,4 +41,8 @@ __all__ = [
     "predict_native",
     "predict_ovo",
     "predict_ovr",
+    "run",
+    "score",
+    "scores",
+    "unit_rows",
 ]
