@@ -186,7 +186,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
-        for one-vs-one the number of matches won plus the summed scores squeezed below 1/3.
+        for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
+        win to each) plus the summed scores squeezed so that they decide between equals only.
         """
         check_is_fitted(self)
         X = validate_data(
@@ -200,7 +201,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"The score of row {row} is beyond floating point; scale the features."
             )
-        return decision(self._state, scores)
+        return decision(self._state, scores, self.tie)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row, by the highest score; ``tie`` decides between equals.
