@@ -21,7 +21,10 @@ VALUES_PER_SLICE = 1 << 24
 
 
 class NotFinite(LinsepError):
-    """A row's score is not a finite number. ``row`` is its number in the data, None if unknown."""
+    """A row's score is not a finite number, or a weight at the end.
+
+    ``row`` is the number of the row in the data, None if unknown or if it is a weight.
+    """
 
     def __init__(self, row: int | None):
         super().__init__("a score is not a finite number")
@@ -166,6 +169,9 @@ def passes(
                 reason = StopReason.EARLY_STOP
             elif number + 1 == plan.max_iter:
                 reason = StopReason.MAX_ITER
+            # An infinite weight of a feature that no later row has shows in no score.
+            if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
+                raise NotFinite(None)
             yield report(score, reason)
             if reason is not None:
                 return

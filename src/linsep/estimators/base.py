@@ -94,7 +94,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight; a row of weight 0 is never visited.
+            A row's update is multiplied by its weight; a row of weight 0 is never visited, but
+            must be finite as all others.
 
         Returns
         -------
@@ -115,6 +116,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.early_stopping:
             hold = HoldOut(self.validation_fraction, classes.size, seed)
         counted = labels.importance(self.class_weight, classes, codes, weights)
+        if not counted.all():  # rows that are never visited are not seen by their scores
+            assert_all_finite(X, input_name="X")
         feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold)
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
@@ -127,9 +130,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )  # fmt: skip
         except NotFinite as problem:
             assert_all_finite(X, input_name="X")
-            raise ValueError(
-                f"The score of row {problem.row} is beyond floating point; scale the features."
-            ) from None
+            what = "A weight" if problem.row is None else f"The score of row {problem.row}"
+            raise ValueError(f"{what} is beyond floating point; scale the features.") from None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:

@@ -55,9 +55,11 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
         try:
             estimator._run(run.passes, None, None, None)
         except NotFinite as problem:
-            where = source.name if problem.row is None else source.where(problem.row)
+            where, what = source.name, "a score or a weight"
+            if problem.row is not None:
+                where, what = source.where(problem.row), "the score"
             raise DataError(
-                f"{where}: the score is beyond floating point; scale the features."
+                f"{where}: {what} is beyond floating point; scale the features."
             ) from None
         finally:
             estimator.progress_.reading += reading
