@@ -163,7 +163,7 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(f"There is no model file {path}.") from None
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    except SafetensorError:
+    except (SafetensorError, TypeError, AttributeError):  # the latter: types that numpy lacks
         raise ModelFileError(
             f"{path} is not a model file, or it is cut short; `linsep fit` writes one."
         ) from None
@@ -228,6 +228,9 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     )
     if coef.shape != model.coef_.shape or intercept.shape != model.intercept_.shape:
         raise ValueError(f"weights of shape {coef.shape} for {model.classes_.size} classes")
+    for weights in coef, intercept:
+        if weights.dtype != np.float64 or not np.isfinite(weights).all():
+            raise ValueError("weights that are not finite numbers of 64 bits")
     model._state.set_weights(coef, intercept)
     model.n_features_in_ = coef.shape[1]
     _remember_training(model, **about["training"])
