@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from linsep import Perceptron
+from linsep.errors import DataError
+from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 
 STORED = ("dense32", "dense64", "csr32", "csr64")
@@ -62,6 +64,33 @@ def test_values_that_are_not_finite_are_seen_among_the_held_out_rows():
         model = Perceptron(early_stopping=True, validation_fraction=0.5, max_iter=1)
         with refused("NaN"):
             model.fit(spoilt, y)
+
+
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+def test_values_that_are_not_finite_are_seen_in_rows_of_weight_zero(storage):
+    X, y = blobs(20, 3, 2)
+    X[3, 1] = np.nan
+    weight = np.where(np.arange(20) == 3, 0.0, 1.0)
+    with refused("Input X contains NaN"):
+        Perceptron().fit(store(X, storage), y, sample_weight=weight)
+    with refused("Input X contains NaN"):
+        Perceptron(class_weight={y[3]: 0.0}).fit(store(X, storage), y)
+    with pytest.raises(DataError, match=r"^row 3, feature 1 is nan: "):
+        Perceptron(class_weight={y[3]: 0.0}).fit(ArraySource(store(X, storage), y, batch_rows=2))
+
+
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
+    k, multiclass = classes_of(scheme)
+    X = np.eye(k)
+    X[-1] *= 1e300
+    model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
+    with refused("A weight is beyond floating point; scale the features."):
+        model.fit(store(X, storage), range(k))
+    assert not hasattr(model, "coef_")
+    with refused("arrays: a score or a weight is beyond floating point; scale the features."):
+        model.fit(ArraySource(store(X, storage), range(k)))
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -79,6 +79,6 @@ def test_winners_of_matches_are_those_of_the_twin(data, k):
     matches = k * (k - 1) // 2
     score = st.integers(-2, 2) | st.sampled_from([-(2**50), 2**50, 2**50 + 1])
     scores = data.draw(st.lists(score, min_size=matches, max_size=matches))
-    for tie, equal in (("negative", 0), ("positive", 1)):
+    for tie, equal in (("negative", 0), ("positive", 1), ("random", 2)):
         found = most_wins(k, equal, np.array(scores, float), np.empty((2, k)))
         assert found == predict_ovo(scores, k, tie)

@@ -160,7 +160,7 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(f"There is no model file {path}.") from None
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    except SafetensorError:
+    except (SafetensorError, TypeError, AttributeError):  # the latter: types that numpy lacks
         raise ModelFileError(
             f"{path} is not a model file, or it is cut short; `linsep fit` writes one."
         ) from None

@@ -64,4 +64,6 @@ def _fill(state: State, array: np.ndarray, arrays: dict[str, np.ndarray], prefix
         stored = arrays[prefix + name]
         if stored.shape != own.shape or stored.dtype != np.float64:
             raise ValueError(f"{prefix}{name} of {stored.dtype} {stored.shape}")
+        if not np.isfinite(stored).all():
+            raise ValueError(f"{prefix}{name} that is not finite")
         own[:] = stored

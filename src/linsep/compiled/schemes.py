@@ -17,7 +17,7 @@ from linsep.compiled.weights import Column, Pair, Vector
 MISTAKES, UPDATES, ERRORS = 0, 1, 2
 NO_SCORE = (-1, 0, 0)
 # Which of equal scores is predicted: the lowest class, the highest, or by a draw (for errors, the
-# lowest).
+# lowest). A match of one-vs-one at zero goes the same way; drawn, it is half a win for each.
 LOWEST, HIGHEST, RANDOM = 0, 1, 2
 
 
@@ -81,7 +81,8 @@ def best_class(rows, i, W, bias, classes, tie, scores):
 def most_wins(classes, tie, scores, votes):
     """The class that wins most of its matches, of equals that of highest summed score, then by tie.
 
-    ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second.
+    ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second,
+    zero goes by tie.
     ``votes`` is room of shape (2, classes) and holds wins and summed scores afterwards.
     """
     votes[:] = 0.0
@@ -89,7 +90,11 @@ def most_wins(classes, tie, scores, votes):
     for a in range(classes):
         for b in range(a + 1, classes):
             score = scores[machine]
-            votes[0, b if score > 0.0 else a] += 1.0
+            won = 1.0 if score > 0.0 or (score == 0.0 and tie == HIGHEST) else 0.0
+            if score == 0.0 and tie == RANDOM:
+                won = 0.5
+            votes[0, b] += won
+            votes[0, a] += 1.0 - won
             votes[1, b] += score
             votes[1, a] -= score
             machine += 1

@@ -202,6 +202,9 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
             elif run.learner.went_on(state):
                 run.keeping.start_again(state)
                 best_score, put_back, since_best = -1.0, None, 0
+            # An infinite weight of a feature that no later row has shows in no score.
+            if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
+                raise Unlearnable(None, "A weight is beyond floating point; scale the features")
             yield report(scores, reason)
             if reason is not None:
                 return

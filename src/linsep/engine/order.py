@@ -79,7 +79,7 @@ def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.nda
     class) counts the rows so far and is added to. Rows in one call or many give the same sample.
     """
     held = np.zeros(codes.size, dtype=bool)
-    for code in range(seen.size):
+    for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
         members = np.flatnonzero(codes == code)
         turns = np.arange(seen[code], seen[code] + members.size + 1)
         held[members[np.diff(np.floor(start[code] + fraction * turns)) > 0]] = True

@@ -152,19 +152,8 @@ class SourceFeed:
             return
         spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
         if spool is not None:
-            self._adopt(spool)
-            self.from_cache, self.book = True, LabelBook(spool.labels)
+            self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
             self.n_rows, self.n_features = spool.n_rows, spool.n_features
-
-    def _adopt(self, spool: Spool) -> None:
-        try:
-            self._spool_bytes = spool.path.stat().st_size
-        except OSError as problem:
-            raise SpoolError(
-                f"The cache {spool.path} cannot be looked at ({problem.strerror}): was it removed "
-                "by another process? Try again."
-            ) from None
-        self.spool = spool
 
     def _forget_cache(self) -> None:
         """Do away with a damaged cache and all that was learnt from it."""
@@ -231,7 +220,7 @@ class SourceFeed:
     def _put_away(self, keeper: Keeper) -> None:
         kept = keeper.finish(self.n_features, self.source.feature_names, self.source.recipe())
         if isinstance(kept, Spool):
-            self._adopt(kept)
+            self.spool = kept
         else:
             self._memory = kept[0], self.book.numbers(kept[1])
 
@@ -363,7 +352,7 @@ class SourceFeed:
     def _shuffled(self, pass_number: int) -> Visits:
         assert self.spool is not None
         how = self.seed, pass_number, self._mixing.hands
-        for batch in shuffled_batches(self.spool, self._spool_bytes, BATCH_BYTES, *how):
+        for batch in shuffled_batches(self.spool, BATCH_BYTES, *how):
             order = batch.order
             if self._hold is not None:
                 order = order[~self._held_mask()[batch.rows[order]]]

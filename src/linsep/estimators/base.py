@@ -88,7 +88,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight; a row of weight 0 is never visited.
+            A row's update is multiplied by its weight; a row of weight 0 is never visited, but
+            must be finite as all others.
 
         Returns
         -------
@@ -110,6 +111,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         if self.early_stopping:
             hold = HoldOut(self.validation_fraction, classes.size, seed)
         counted = labels.importance(self.class_weight, classes, codes, weights)
+        if not counted.all():  # rows that are never visited are not seen by their scores
+            assert_all_finite(X, input_name="X")
         unit = bool(self.normalize)
         feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
@@ -121,7 +124,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         except Unlearnable as problem:
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
-            raise ValueError(f"Row {problem.row}: {problem}.") from None
+            row = "" if problem.row is None else f"Row {problem.row}: "
+            raise ValueError(f"{row}{problem}.") from None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -180,7 +184,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         Returns
         -------
         array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
-        for one-vs-one the number of matches won plus the summed scores squeezed below 1/3.
+        for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
+        win to each) plus the summed scores squeezed so that they decide between equals only.
         """
         check_is_fitted(self)
         X = validate_data(
@@ -195,7 +200,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             raise ValueError(
                 f"The score of row {row} is beyond floating point; scale the features."
             )
-        return decision(self._state, scores)
+        return decision(self._state, scores, self.tie)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row, by the highest score; ``tie`` decides between equals.

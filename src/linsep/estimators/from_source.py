@@ -165,7 +165,7 @@ def decisions(estimator: Any, source: Source) -> Iterator[tuple[Batch, np.ndarra
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             where = source.where(batch.first + row)
             raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-        yield batch, decision(state, scores)
+        yield batch, decision(state, scores, estimator.tie)
 
 
 def fitted_width(X: Any, n_features: int) -> Any:

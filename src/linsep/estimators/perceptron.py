@@ -62,7 +62,7 @@ class Perceptron(LinearClassifier):
     tie : {"negative", "positive", "random"}, default="negative"
         The class of a row whose score is exactly zero, or the same for several classes: the
         smaller, the larger, or a draw. Native learning counts a tie that might be drawn as a
-        mistake; a match of one-vs-one at zero always goes to the smaller class.
+        mistake; a match of one-vs-one at zero that might be drawn is half a win for each.
 
     Attributes
     ----------
