@@ -89,7 +89,7 @@ def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
     with refused("A weight is beyond floating point; scale the features."):
         model.fit(store(X, storage), range(k))
     assert not hasattr(model, "coef_")
-    with refused("arrays: a score or a weight is beyond floating point; scale the features."):
+    with refused("arrays: A weight is beyond floating point; scale the features."):
         model.fit(ArraySource(store(X, storage), range(k)))
 
 

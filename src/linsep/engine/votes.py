@@ -64,12 +64,11 @@ class KeepVote(KeepLast):
 
     def take(self, state: State) -> None:
         """Move the changes out of the room; TooManyVotes where they are more than allowed."""
-        assert self._room is not None
-        changes, versions = self._room.used.tolist()
-        self._room.used[:] = 0
-        if not versions:
-            return
         room = self._room
+        if room is None or not room.used[1]:
+            return
+        changes, versions = room.used.tolist()
+        room.used[:] = 0
         # The constant feature comes last, which is elsewhere when more features have come.
         room.features[:changes][room.features[:changes] == state.W.shape[0] - 1] = -1
         self._taken.append(
