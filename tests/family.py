@@ -44,11 +44,11 @@ COMPILED_ALIKE = {"pa2", "halving", "root", "callable"}  # or not worth another 
 
 
 def covered():
-    """Learner, scheme and keep: all of them, or so many that all pairs come, where they compile."""
+    """Learner, scheme and keep: all of them, or where they compile a Latin square with all pairs."""
     for a, learner in enumerate(LEARNERS):
         for b, scheme in enumerate(SCHEMES):
             for c, keep in enumerate(KEEPS):
-                if not COMPILING or ((a + b + c) % 2 == 0 and learner not in COMPILED_ALIKE):
+                if not COMPILING or ((a + b + c) % 4 == 0 and learner not in COMPILED_ALIKE):
                     yield learner, scheme, keep
 
 
