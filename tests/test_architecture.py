@@ -16,6 +16,7 @@ ROOMS = [
     "lab",
     "plots",
     "model_file",
+    "tracing",
     "linsep",
     "estimators",
     "engine",
