@@ -17,6 +17,7 @@ ROOMS = [
     "plots",
     "model_file",
     "model_state",
+    "tracing",
     "linsep",
     "estimators",
     "engine",

@@ -15,6 +15,7 @@ _HOMES = {
     "open_source": "linsep.sources.opening",
     "sources": "linsep.sources",
     "textbook": "linsep.textbook",
+    "trace": "linsep.tracing.tracer",
 }
 __all__ = list(_HOMES)
 __getattr__ = loader(__name__, _HOMES)

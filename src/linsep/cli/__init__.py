@@ -1,4 +1,4 @@
-"""The command line: fit, predict, score, inspect. Commands call the public library only."""
+"""The command line: fit, predict, score, inspect, trace. Commands call the public library only."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""The commands: fit, predict, score, inspect."""
+"""The commands: fit, predict, score, inspect, trace."""
 
 import sys
 from contextlib import nullcontext, redirect_stdout
@@ -168,6 +168,51 @@ def score(model: options.ModelIn, data: options.Data, *, as_json: options.AsJson
         report.print_json(result)
     else:
         report.print_score(result)
+
+
+@app.command()
+@options.learner_options
+def trace(
+    data: options.Data,
+    *,
+    target: options.Target = None,
+    learner: options.Learner = "perceptron",
+    format: options.Format = "text",
+    output: options.Output = None,
+    force: options.Force = False,
+    max_rounds: options.MaxRounds = 1000,
+    row_names: options.RowNames = None,
+    missing: options.Missing = "error",
+    hash_bits: options.HashBits = None,
+    exclude: options.Exclude = None,
+    index_base: options.IndexBase = None,
+    random_state: options.RandomState = 0,
+    class_weight: options.ClassWeight = None,
+    **parameters: Any,
+) -> None:
+    """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
+
+    Example: linsep trace students.csv --target grade --row-names name --no-shuffle
+    """
+    from linsep.cli.tracing import feature_names, read_rows, write_trace  # other commands need none
+
+    if output is not None:
+        model_file.check_free(output, force)
+    source, X, y, names = read_rows(
+        data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        index_base=index_base,
+    )  # fmt: skip
+    never_overwrite(output, source.paths)
+    weights = options.class_weights(class_weight, source)
+    estimator = options.make_learner(
+        learner, parameters, random_state=random_state, class_weight=weights
+    )
+    made = linsep.trace(
+        estimator, X, y, max_rounds=max_rounds, row_names=names,
+        feature_names=feature_names(source, X.shape[1]),
+    )  # fmt: skip
+    with open_output(output, force) as out:
+        write_trace(out, made, format, to_screen=output is None)
 
 
 @app.command()

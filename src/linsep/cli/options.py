@@ -133,6 +133,23 @@ Top = Annotated[
         show_default=False,
     ),
 ]
+Format = Annotated[
+    Literal["text", "csv", "markdown", "latex", "html"],
+    typer.Option("--format", help="How to write it.", metavar="text|csv|markdown|latex|html"),
+]
+MaxRounds = Annotated[
+    int,
+    typer.Option("--max-rounds", min=1, help="Cut the trace after N rounds.", metavar="N"),
+]
+RowNames = Annotated[
+    str | None,
+    typer.Option(
+        "--row-names",
+        help="Column that names the rows, not learnt from (tables only); their lines if not given.",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
 
 
 def learner_options(command: Callable) -> Callable:

@@ -17,8 +17,14 @@ from linsep.textbook.perceptron import (
     ovo_perceptron,
     ovr_perceptron,
 )
-from linsep.textbook.running import Step, run
-from linsep.textbook.schemes import predict_binary, predict_native, predict_ovo, predict_ovr
+from linsep.textbook.running import Step, first_weights, run
+from linsep.textbook.schemes import (
+    pairs,
+    predict_binary,
+    predict_native,
+    predict_ovo,
+    predict_ovr,
+)
 from linsep.textbook.winnow import BalancedWinnow, Winnow
 
 __all__ = [
@@ -32,11 +38,13 @@ __all__ = [
     "Step",
     "Winnow",
     "binary_perceptron",
+    "first_weights",
     "kept",
     "most_updates",
     "native_perceptron",
     "ovo_perceptron",
     "ovr_perceptron",
+    "pairs",
     "predict_binary",
     "predict_native",
     "predict_ovo",

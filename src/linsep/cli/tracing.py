@@ -1,0 +1,112 @@
+"""Small files read whole for ``linsep trace``, and the trace written out."""
+
+import shutil
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.cli.screen import label_text, on_terminal
+from linsep.errors import DataError
+from linsep.sources.base import Source
+from linsep.sources.opening import find_files, format_of, open_source
+from linsep.tracing.table import Trace
+from linsep.tracing.tracer import MOST_NUMBERS
+
+
+def read_rows(
+    data: list[str], names: str | None, *, exclude: list[str] | None, **how: Any
+) -> tuple[Source, np.ndarray, np.ndarray, Sequence[str]]:
+    """The source, all of its rows, their labels and their names.
+
+    ``names`` is a column of a table that is not learnt from, or None to name rows by their lines;
+    the other arguments are those of :func:`linsep.open_source`.
+    """
+    if names is not None and format_of(find_files(list(data))) != "table":
+        raise DataError(
+            "--row-names names a column of a table; svmlight text has none: leave it out."
+        )
+    left_out = [*(exclude or []), *([] if names is None else [names])]
+    source = open_source(data, exclude=left_out, **how)
+    X, y = whole(source)
+    if names is None:
+        return source, X, y, LineNames(source, len(y))
+    # The same rows once more, with the names for labels.
+    other = open_source(data, exclude=exclude, **how | {"target": names})
+    _, named = whole(other)
+    if len(named) != len(y):
+        raise DataError(f"{source.name} has rows without a name in column '{names}'.")
+    return source, X, y, [label_text(name) for name in named]
+
+
+def whole(source: Source) -> tuple[np.ndarray, np.ndarray]:
+    """All rows of a small source, as an array, and their labels."""
+    parts: list[np.ndarray] = []
+    labels: list[Any] = []
+    rows = 0
+    for batch in source.batches():
+        X: Any = batch.X
+        rows += X.shape[0]
+        if rows * X.shape[1] > MOST_NUMBERS:
+            raise DataError(
+                f"{source.name} has more than {MOST_NUMBERS:,} numbers, too many for a trace: give "
+                "it fewer rows or columns."
+            )
+        parts.append(X.toarray() if sp.issparse(X) else X)
+        labels.append(batch.y)
+    width = parts[-1].shape[1]
+    wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+    return np.vstack(wide), np.concatenate(labels)
+
+
+class LineNames(Sequence):
+    """Rows named by where they stand in their file, which is looked up when it is asked for."""
+
+    def __init__(self, source: Source, count: int):
+        self._source, self._count = source, count
+        self._only = f"{source.paths[0]} " if len(source.paths) == 1 else ""
+        self._known: dict[int, str] = {}
+        word, _, number = self._place(0).rpartition(" ")
+        # Lines without gaps, as nearly always, need no second look at the file.
+        last = f"{word} {int(number) + count - 1}"
+        self._follow = (word, int(number)) if self._place(count - 1) == last else None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, row: Any) -> Any:
+        if self._follow is not None:
+            word, first = self._follow
+            return f"{word} {first + row}"
+        if row not in self._known:
+            self._known[row] = self._place(row)
+        return self._known[row]
+
+    def _place(self, row: int) -> str:
+        return self._source.where(row).removeprefix(self._only)
+
+
+def feature_names(source: Source, n_features: int) -> list[str]:
+    """The names of the columns, or x and the index as it stands in svmlight text."""
+    if source.feature_names is not None:
+        return source.feature_names
+    first = source.recipe().get("index_base", 0)
+    return [f"x{j + first}" for j in range(n_features)]
+
+
+def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> None:
+    """Write the trace; text on a terminal where it fits is drawn as a table."""
+    if format == "text" and to_screen and on_terminal():
+        from rich.console import Console
+        from rich.measure import Measurement
+
+        console = Console()
+        table = trace.__rich__()
+        if (
+            Measurement.get(console, console.options, table).maximum
+            < shutil.get_terminal_size().columns
+        ):
+            console.print(table)
+            return
+    out.write(getattr(trace, f"to_{format}")())

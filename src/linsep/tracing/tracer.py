@@ -1,0 +1,249 @@
+"""What an estimator would do, one round after the other, told by its textbook twin."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from linsep import textbook
+from linsep.engine.feed import ArrayFeed
+from linsep.engine.stop import StopReason
+from linsep.estimators import labels
+from linsep.estimators.facts import check_parameters
+from linsep.tracing.table import Trace, TraceRow, label_text
+
+#: numbers in a trace, or in the rows it learns from: beyond that nobody reads it
+MOST_NUMBERS = 2_000_000
+
+
+def _perceptron(e: Any) -> textbook.Rule:
+    batch = getattr(e, "update", "single") == "batch"
+    rule = textbook.BatchPerceptron if batch else textbook.Perceptron
+    return rule(e.learning_rate, getattr(e, "schedule", "constant"))
+
+
+#: the textbook rule of an estimator, by the name of its class
+TWINS: dict[str, Callable[[Any], textbook.Rule]] = {
+    "Perceptron": _perceptron,
+    "MarginPerceptron": lambda e: textbook.MarginPerceptron(e.gamma, e.epsilon),
+    "PassiveAggressive": lambda e: textbook.PassiveAggressive(e.C, e.loss),
+    "Winnow": lambda e: textbook.Winnow(e.promotion, e.threshold),
+    "BalancedWinnow": lambda e: textbook.BalancedWinnow(e.promotion, e.threshold),
+}
+
+
+def trace(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    max_rounds: int = 1000,
+    feature_names: Sequence[Any] | None = None,
+    row_names: Sequence[Any] | None = None,
+) -> Trace:
+    """The table of a fit: every round with its score, mistake, update and weights afterwards.
+
+    The estimator gives its parameters and is left alone, fitted or not. Every number comes from
+    the plain-Python twin in :mod:`linsep.textbook`, which is slow: this is for small data.
+
+    Parameters
+    ----------
+    estimator : a linear online learner of this library
+    X : array, data frame or sparse matrix of shape (rows, features)
+    y : array of shape (rows,)
+    sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
+    max_rounds : the trace is cut after so many examples
+    feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
+    row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    ValueError
+        Where the rows, or ``max_rounds`` times the weights, are more than two million numbers;
+        for parameters, rows, labels or weights that cannot be learnt from; and with early
+        stopping, which learns from a part of the rows.
+    TypeError
+        For an estimator that has no twin.
+    """
+    rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
+    X, y = model._checked(X, y, model._learner(), reset=True, finite=True)
+    classes, codes = labels.encode(y)
+    labels.check_two_classes(classes)
+    texts = [label_text(label) for label in classes]
+    vectors = vector_names(texts, model.multiclass)
+    check_size(X.shape, max(1, len(vectors)), max_rounds)
+    weights = labels.check_sample_weight(sample_weight, len(y))
+    importance = labels.importance(model.class_weight, classes, codes, weights)
+    scheme, learnt = model.multiclass if vectors else "binary", fits_intercept(model)
+    first = textbook.first_weights(rule, scheme, classes.size, X.shape[1])
+    start = starting_from(first, coef_init, intercept_init, learnt)
+    features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
+    rows = names_of(row_names, index or range(len(y)), "row_names")
+    steps = textbook.run(
+        rule, scheme, plain(X, getattr(model, "normalize", False)), codes.tolist(), classes.size,
+        fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
+        orders=orders(ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))),
+        row_weights=importance.tolist() if importance.size else None,
+        weights=start[0], intercept=start[1],
+    )  # fmt: skip
+    taken = list(islice(steps, max_rounds))
+    if not taken:
+        raise ValueError("No row is left to learn from: all have weight 0.")
+    return Trace(
+        list(trace_rows(taken, start, first, rows, y)), features, texts, vectors,
+        learnt or not rule.learns_intercept,
+        stop_reason(taken, cut=next(steps, None) is not None),
+    )  # fmt: skip
+
+
+def rule_of(estimator: Any) -> textbook.Rule:
+    """The textbook rule with the parameters of an estimator; TypeError if there is none."""
+    for kind in type(estimator).__mro__:
+        if kind.__name__ in TWINS and kind.__module__.startswith("linsep."):
+            return TWINS[kind.__name__](estimator)
+    raise TypeError(
+        f"{type(estimator).__name__} has no textbook twin to trace; these have: {', '.join(TWINS)}."
+    )
+
+
+def checked(estimator: Any, max_rounds: int) -> Any:
+    """An unfitted copy whose parameters are usable."""
+    model = clone(estimator)
+    check_parameters(model, model._parameters)
+    if model.early_stopping:
+        raise ValueError("A trace shows how all rows are learnt: set early_stopping=False.")
+    if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
+        raise ValueError(f"max_rounds must be a whole number of at least 1, got {max_rounds!r}.")
+    return model
+
+
+def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
+    """Raise ValueError for more than anybody reads."""
+    for count, what, advice in (
+        (shape[0] * shape[1], f"{shape[0]:,} rows of {shape[1]:,} features", "give it fewer"),
+        (
+            max_rounds * vectors * (shape[1] + 1),
+            f"{max_rounds:,} rounds of {vectors * (shape[1] + 1):,} weights",
+            "lower max_rounds",
+        ),
+    ):
+        if count > MOST_NUMBERS:
+            raise ValueError(
+                f"{what} are too much for a trace, which is for at most {MOST_NUMBERS:,} numbers: "
+                f"{advice}."
+            )
+
+
+def fits_intercept(model: Any) -> bool:
+    """Whether the weight of the constant feature is learnt."""
+    return bool(getattr(model, "fit_intercept", True))
+
+
+def index_of(X: Any) -> Any:
+    """The row names of a data frame, None of anything else."""
+    return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
+
+
+def names_in(model: Any, n_features: int) -> Sequence[Any]:
+    """The feature names of a data frame, else x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(n_features)] if names is None else names.tolist()
+
+
+def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> Sequence[Any]:
+    """The given names, else the default ones, which are as many as there must be."""
+    if given is None:
+        return default
+    if len(given) != len(default):
+        raise ValueError(f"{what} has {len(given)} names, but the data need {len(default)}.")
+    return given
+
+
+def vector_names(texts: list[str], multiclass: str) -> list[str]:
+    """What each weight vector decides: a class, or a class against another; [] of two classes."""
+    if len(texts) == 2:
+        return []
+    if multiclass == "ovo":
+        return [f"{texts[b]} vs {texts[a]}" for a, b in textbook.pairs(len(texts))]
+    return texts
+
+
+def starting_from(first: Any, coef: Any, intercept: Any, learnt: bool) -> tuple[Any, Any]:
+    """Weights and intercepts to start from; those not given are the ``first`` ones."""
+    if intercept is not None and np.any(intercept) and not learnt:
+        raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
+    return given(coef, first[0], "coef_init"), given(intercept, first[1], "intercept_init")
+
+
+def given(value: Any, like: Any, name: str) -> Any:
+    """Initial weights as plain numbers of the shape of ``like``, which is taken for None."""
+    if value is None:
+        return like
+    array = check_array(
+        np.reshape(value, (1,)) if np.ndim(value) == 0 else value,
+        dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name,
+    )  # fmt: skip
+    shape = np.shape(like)
+    if array.shape not in (shape, (1, *shape)):
+        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape or (1,)}.")
+    return array.reshape(shape).tolist()
+
+
+def plain(X: Any, normalize: bool) -> list[list[float]]:
+    """Rows as Python numbers, scaled to length 1 if asked to."""
+    rows = (X.toarray() if sp.issparse(X) else X).tolist()
+    return textbook.unit_rows(rows) if normalize else rows
+
+
+def orders(feed: ArrayFeed) -> Callable[[int], list[int]]:
+    """The orders in which the estimator would visit the rows."""
+    return lambda number: [int(row) for visit in feed.visits(number) for row in visit.order]
+
+
+def trace_rows(
+    steps: list[textbook.Step], start: Any, first: Any, names: Sequence[Any], y: Any
+) -> Iterator[TraceRow]:
+    """The steps as lines of a table; ``start`` is where they begin, ``first`` where a rule that
+    starts anew does.
+    """
+    before, attempt = vectors_of(*start), 0
+    for number, step in enumerate(steps, start=1):
+        if step.attempt > attempt:
+            before, attempt = vectors_of(*first), step.attempt
+        after = vectors_of(step.weights, step.intercept)
+        change = tuple(
+            tuple(p - q for p, q in zip(new, old, strict=True))
+            for new, old in zip(after, before, strict=True)
+        )
+        yield TraceRow(
+            number, step.pass_number + 1, str(names[step.row]), label_text(y[step.row]),
+            tuple(np.atleast_1d(step.score).tolist()), step.mistakes, step.updates, change, after,
+        )  # fmt: skip
+        before = after
+
+
+def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
+    """Each intercept with its weights behind it."""
+    if not np.ndim(intercept):
+        weights, intercept = [weights], [intercept]
+    return tuple((b, *w) for b, w in zip(intercept, weights, strict=True))
+
+
+def stop_reason(steps: list[textbook.Step], cut: bool) -> StopReason | None:
+    """Why the last pass was the last; None where it was not."""
+    if cut:
+        return None
+    last = steps[-1].pass_number
+    clean = not any(step.mistakes for step in steps if step.pass_number == last)
+    return StopReason.CONVERGED if clean else StopReason.MAX_ITER
