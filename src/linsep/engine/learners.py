@@ -4,6 +4,7 @@ What a learner counts stands in the state, so a learner itself is nothing but it
 """
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Unlearnable(LinsepError):
         self.row, self.not_finite = row, said == TOO_LARGE
 
 
-class BadSchedule(LinsepError):
+class BadSchedule(LinsepError, ValueError):
     """A learning rate that is none."""
 
 
@@ -136,7 +137,7 @@ class Schedule:
 
     def _asked(self, k: int) -> float:
         value = self.rate(k)  # type: ignore[operator]
-        if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
+        if not (isinstance(value, Real) and np.isfinite(float(value)) and value > 0):
             raise BadSchedule(
                 f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above 0."
             )

@@ -25,7 +25,7 @@ BYTES_PER_CHANGE = 16
 BLOCK_VALUES = 1 << 22
 
 
-class TooManyVotes(LinsepError):
+class TooManyVotes(LinsepError, ValueError):
     """The changes of all versions take more memory than allowed."""
 
 

@@ -1,0 +1,294 @@
+"""What each learner promises: bounds of the papers, outside oracles, bad input in a sentence."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import SGDClassifier
+
+import linsep
+from command_line import here, refused
+from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
+from linsep.sources import ArraySource
+from storages import blobs
+
+
+def with_margin(gamma, n=300, d=10, seed=0):
+    """Rows of unit length, all at least gamma from a plane through zero."""
+    rng = np.random.default_rng(seed)
+    w = rng.standard_normal(d)
+    w /= np.linalg.norm(w)
+    X = rng.standard_normal((50 * n, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    X = X[np.abs(X @ w) >= gamma][:n]
+    return X, (X @ w > 0).astype(int)
+
+
+# The margin perceptron.
+
+
+@pytest.mark.parametrize("gamma", [0.4, 0.2, 0.1])
+def test_margin_updates_keep_their_bound(gamma):
+    X, y = with_margin(gamma)
+    model = MarginPerceptron(gamma=gamma, fit_intercept=False, max_iter=10_000).fit(X * 7.0, y)
+    assert model.stop_reason_ == "converged"
+    assert 0 < model.n_updates_ <= 8 / gamma**2
+    w = model.coef_[0]
+    reached = np.where(y == 1, 1, -1) * (X @ w) / np.linalg.norm(w)
+    assert reached.min() >= gamma / 2 - 1e-12
+    assert model.margin_interval_ == (gamma / 2, 1.0)
+    general = MarginPerceptron(gamma=gamma, epsilon=0.25, fit_intercept=False, max_iter=10_000)
+    general.fit(X, y)
+    assert general.n_updates_ <= 2 / (0.25 * gamma) ** 2
+    assert general.margin_interval_[0] == 0.75 * gamma
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.06])
+def test_an_unknown_margin_is_found_by_halving(gamma):
+    X, y = with_margin(gamma)
+    model = MarginPerceptron(fit_intercept=False, max_iter=10_000).fit(X, y)
+    low, high = model.margin_interval_
+    assert model.stop_reason_ == "converged"
+    assert low == model.gamma_ / 2
+    # The true margin of these rows is at least gamma, so no failed margin can be below it.
+    assert high == 1.0 or high > gamma
+    assert low >= gamma / 4
+    assert model.gamma_ in 0.5 ** np.arange(1, 12)
+
+
+def test_rows_without_length_and_margins_without_sense():
+    X, y = blobs(20, 3, 2)
+    X[7] = 0.0
+    said = "Row 7: it is all zeros and has no margin"
+    for rows in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match=said):
+            MarginPerceptron(fit_intercept=False).fit(rows, y)
+        with pytest.raises(ValueError, match=said):
+            MarginPerceptron(fit_intercept=False).partial_fit(rows, y, classes=[0, 1])
+        assert MarginPerceptron().fit(rows, y).n_iter_ > 0
+    with pytest.raises(ValueError, match="all zeros and has no margin"):
+        MarginPerceptron(fit_intercept=False).fit(ArraySource(X, y, batch_rows=3))
+    for gamma in (0.0, -1.0, 1.01, np.nan, "big", True):
+        with pytest.raises(ValueError, match="gamma of MarginPerceptron must be a number above 0"):
+            MarginPerceptron(gamma=gamma).fit(X, y)
+    for epsilon in (0.0, 1.0):
+        with pytest.raises(ValueError, match="epsilon of MarginPerceptron"):
+            MarginPerceptron(epsilon=epsilon).fit(X, y)
+    with pytest.raises(ValueError, match="need a gamma that is given"):
+        MarginPerceptron().fit(X, y, coef_init=[[1.0, 0.0, 0.0]])
+
+
+def test_the_norm_is_kept_running_from_given_weights():
+    X, y = blobs(40, 4, 2, spread=2.0)
+    start = {"coef_init": [[3.0, 0.0, -1.0, 0.0]], "intercept_init": [0.5]}
+    model = MarginPerceptron(gamma=0.2, max_iter=3).fit(X, y, **start)
+    length = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    assert model._state.counts["squares"][0] == pytest.approx(length, rel=1e-12)
+
+
+# Winnow.
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_winnow_keeps_the_bound_of_disjunctions(seed):
+    rng = np.random.default_rng(seed)
+    d, k = 256, 4
+    X = (rng.random((400, d)) < 0.05).astype(float)
+    y = X[:, :k].any(axis=1).astype(int)
+    model = Winnow(max_iter=100).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    assert model.mistakes_.sum() <= 2 * k * np.log2(d) + 2
+    assert model.intercept_.tolist() == [-d / 2]
+
+
+def test_what_winnow_cannot_learn_is_said():
+    X, y = np.abs(blobs(20, 3, 2)[0]), np.arange(20) % 2
+    X[4, 1] = -0.5
+    said = "Negative values in data: feature 1 is -0.5.*use BalancedWinnow"
+    for rows in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match="Row 4: " + said):
+            Winnow().fit(rows, y)
+        with pytest.raises(ValueError, match="Row 4: " + said):
+            Winnow().partial_fit(rows, y, classes=[0, 1])
+    with pytest.raises(ValueError, match=said):
+        Winnow().fit(ArraySource(X, y, batch_rows=3))
+    X[4, 1] = 0.0
+    with pytest.raises(ValueError, match="coef_init of Winnow must be above 0"):
+        Winnow().fit(X, y, coef_init=[[1.0, 0.0, 1.0]])
+    with pytest.raises(ValueError, match="give threshold instead"):
+        Winnow().fit(X, y, intercept_init=[1.0])
+    with pytest.raises(ValueError, match="promotion of Winnow must be a number above 1"):
+        Winnow(promotion=1.0).fit(X, y)
+    with pytest.raises(ValueError, match="native rule compares the scores of classes"):
+        BalancedWinnow(threshold=1.0).fit(X, np.arange(20) % 3)
+
+
+@pytest.mark.parametrize("learner", [Winnow, BalancedWinnow])
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+def test_weights_that_would_overflow_saturate(learner, multiclass):
+    X = np.eye(4)[np.arange(40) % 4] + 0.0
+    y = np.arange(40) // 4 % 3  # contradictions, so that some weights only ever grow or shrink
+    model = learner(promotion=1e100, multiclass=multiclass, max_iter=50).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.abs(model.coef_).max() <= 2.1e150
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+# Passive-aggressive.
+
+
+@pytest.mark.parametrize(("loss", "rate"), [("hinge", "pa1"), ("squared_hinge", "pa2")])
+@pytest.mark.parametrize("k", [2, 3])
+def test_passive_aggressive_is_that_of_scikit_learn(loss, rate, k):
+    X, y = blobs(200, 5, k, spread=2.0)
+    theirs = SGDClassifier(
+        loss="hinge", penalty=None, learning_rate=rate, eta0=0.3, shuffle=False, tol=None,
+        max_iter=4,
+    ).fit(X, y)  # fmt: skip
+    ours = PassiveAggressive(C=0.3, loss=loss, multiclass="ovr", shuffle=False, max_iter=4)
+    ours.fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)
+
+
+def test_plain_passive_aggressive_makes_each_row_right_by_one():
+    X, y = blobs(30, 4, 2, spread=2.0)
+    model = PassiveAggressive(C=np.inf, fit_intercept=False)
+    for x, label in zip(X, y, strict=True):
+        model.partial_fit([x], [label], classes=[0, 1])
+        assert (2 * label - 1) * model.decision_function([x])[0] >= 1 - 1e-9
+    zero = PassiveAggressive(fit_intercept=False, max_iter=3).fit([[0.0], [1.0], [-1.0]], [1, 1, 0])
+    assert (zero.n_updates_, zero.mistakes_.tolist()) == (1, [2, 1, 1])
+
+
+# Schedules and the batch rule.
+
+
+def test_schedules_that_are_none():
+    X, y = blobs(30, 3, 2, spread=2.0)
+    for bad in (0.0, -1.0, np.nan, np.inf, "fast", [1.0]):
+        with pytest.raises(ValueError, match=r"learning_rate\(3\) is .*finite number above 0"):
+            Perceptron(learning_rate=lambda k, bad=bad: bad if k == 3 else 1.0).fit(X, y)
+    with pytest.raises(ValueError, match="is the whole schedule"):
+        Perceptron(learning_rate=lambda k: 1.0, schedule="inverse").fit(X, y)
+    with pytest.raises(ValueError, match=r"learning_rate of Perceptron must be .*a function of k"):
+        Perceptron(learning_rate="fast").fit(X, y)
+
+
+def test_a_schedule_is_asked_once_for_every_update():
+    X, y = blobs(3000, 3, 2, spread=3.0)
+    asked = []
+
+    def rate(k):
+        asked.append(k)
+        return 1.0 / k
+
+    model = Perceptron(learning_rate=rate, max_iter=3).fit(X, y)
+    assert asked == list(range(1, len(asked) + 1))
+    assert model.n_updates_ <= len(asked) <= model.n_updates_ + 1024
+    inverse = Perceptron(schedule="inverse", max_iter=3).fit(X, y)
+    np.testing.assert_allclose(model.coef_, inverse.coef_, rtol=1e-12)
+
+
+def test_the_batch_rule_follows_its_criterion():
+    X, y = blobs(60, 3, 2, spread=0.1)
+    model = Perceptron(update="batch", max_iter=500).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    assert model.criterion_.shape == model.mistakes_.shape
+    assert model.criterion_[0] == 0.0  # all scores are zero at first
+    assert model.criterion_[-1] == 0.0
+    assert (model.criterion_ >= 0).all()
+    assert model.n_updates_ == model.n_iter_ - 1
+    first = Perceptron(update="batch", max_iter=1, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(first.coef_[0], (2 * y - 1) @ X, rtol=1e-12)
+    with pytest.raises(AttributeError, match='only known with update="batch"'):
+        Perceptron().fit(X, y).criterion_  # noqa: B018
+
+
+# Rows of unit length.
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_normalize_is_scaling_the_rows_beforehand(make):
+    X, y = blobs(50, 4, 3, spread=2.0)
+    X[3] = 0.0
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    scaled = X / np.where(lengths == 0, 1, lengths)
+    inside = Perceptron(normalize=True, max_iter=5).fit(make(X), y)
+    outside = Perceptron(max_iter=5).fit(make(scaled), y)
+    np.testing.assert_allclose(inside.coef_, outside.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        inside.decision_function(make(X)), outside.decision_function(make(scaled)), rtol=1e-9,
+        atol=1e-12,
+    )  # fmt: skip
+
+
+def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
+    twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    once = sp.csr_array(np.array([[3.0, 0.0], [0.0, 4.0]]))
+    for model in (PassiveAggressive(), MarginPerceptron(gamma=0.1), Perceptron(normalize=True)):
+        got, expected = (model.fit(X, [0, 1]).coef_ for X in (twice, once))
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+    assert twice.nnz == 3
+
+
+# Weights that are kept.
+
+
+def test_a_vote_keeps_to_its_memory():
+    X, y = blobs(200, 10, 2, spread=5.0)
+    with pytest.raises(ValueError, match="raise vote_megabytes, or use keep='average'"):
+        Perceptron(keep="vote", vote_megabytes=0.001).fit(X, y)
+    assert Perceptron(keep="vote", vote_megabytes=1, max_iter=2).fit(X, y).n_updates_ > 6
+
+
+def test_warm_starts_count_rounds_anew():
+    X, y = blobs(60, 4, 3, spread=2.0)
+    for keep in ("average", "vote", "best"):
+        model = Perceptron(keep=keep, max_iter=2, shuffle=False).fit(X, y)
+        last, bias = model._state.split(model._state.W)
+        fresh = Perceptron(keep=keep, max_iter=2, shuffle=False)
+        fresh.fit(X, y, coef_init=last.copy(), intercept_init=bias.copy())
+        model.set_params(warm_start=True).fit(X, y)
+        assert np.array_equal(model.coef_, fresh.coef_)
+        assert np.array_equal(model.decision_function(X), fresh.decision_function(X))
+
+
+def test_the_validation_curve_has_both_errors_of_every_pass():
+    X, y = blobs(300, 4, 3, spread=4.0)
+    model = Perceptron(early_stopping=True, keep="average", n_iter_no_change=4).fit(X, y)
+    curve = model.validation_curve_
+    assert curve.shape == (model.n_iter_, 2)
+    assert np.array_equal(curve[:, 1], 1 - model.validation_scores_)
+    assert ((curve >= 0) & (curve <= 1)).all()
+    with pytest.raises(AttributeError, match="early_stopping"):
+        Perceptron().fit(X, y).validation_curve_  # noqa: B018
+
+
+# The command line.
+
+DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
+
+
+@pytest.mark.parametrize("name", ["perceptron", "margin", "winnow", "balanced-winnow", "pa"])
+def test_every_learner_learns_from_files(name, tmp_path):
+    (tmp_path / "t.svm").write_text(DATA)
+    fit = ("fit", "t.svm", "--learner", name, "--model", "m", "--max-iter", 3)
+    done = here(*fit, "--keep", "average", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("\nmargin " in done.stdout) == (name == "margin")
+    assert here("score", "m", "t.svm", cwd=tmp_path).returncode == 0
+    assert here("inspect", "m", cwd=tmp_path).returncode == 0
+    assert linsep.load(tmp_path / "m").keep == "average"
+
+
+def test_options_belong_to_learners(tmp_path):
+    (tmp_path / "t.svm").write_text(DATA)
+    refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said="--gamma is for --learner margin",
+            code=2)  # fmt: skip
+    refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
+            said="a number or 'auto'", code=2)  # fmt: skip
+    refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
+            said="gamma of MarginPerceptron must be a number above 0 and at most 1")  # fmt: skip
+    refused("fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2)
+    shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
+    assert "held-out error" in shown
