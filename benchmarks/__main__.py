@@ -2,9 +2,23 @@
 
 import sys
 
-from benchmarks import accuracy, files, harness, in_memory, learners, startup
+from benchmarks import (
+    accuracy,
+    files,
+    harness,
+    in_memory,
+    learners,
+    mistakes,
+    newsgroups,
+    startup,
+)  # fmt: skip
 
-REPORTS = {"startup": startup.main, "accuracy": accuracy.main}
+REPORTS = {
+    "startup": startup.main,
+    "accuracy": accuracy.main,
+    "mistakes": mistakes.main,
+    "newsgroups": newsgroups.main,
+}
 
 
 def main() -> None:
