@@ -25,13 +25,13 @@ demo: $(VENV)/installed
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
 test: lint
-	$(RUN) -m pytest
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -m "not slow" -p no:cacheprovider
+	$(RUN) -m pytest -n auto
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -m "not slow" -p no:cacheprovider
 
 test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
-	$(VENV)-lowest/bin/python -m pytest
+	$(VENV)-lowest/bin/python -m pytest -n auto
 
 lint: $(VENV)/installed
 	$(VENV)/bin/ruff check .

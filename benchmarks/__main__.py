@@ -2,14 +2,14 @@
 
 import sys
 
-from benchmarks import accuracy, files, harness, in_memory, startup
+from benchmarks import accuracy, files, harness, in_memory, learners, startup
 
 REPORTS = {"startup": startup.main, "accuracy": accuracy.main}
 
 
 def main() -> None:
     """Run the named races and reports, all of them without names."""
-    races = in_memory.races() | files.races()
+    races = in_memory.races() | files.races() | learners.races()
     names = sys.argv[1:] or [*races, *REPORTS]
     if unknown := [name for name in names if name not in races | REPORTS]:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races | REPORTS)}")

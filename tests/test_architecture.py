@@ -17,6 +17,7 @@ ROOMS = [
     "plots",
     "model_file",
     "tracing",
+    "model_state",
     "linsep",
     "estimators",
     "engine",

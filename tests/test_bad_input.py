@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from linsep import Perceptron
+from linsep.errors import DataError
+from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 
 STORED = ("dense32", "dense64", "csr32", "csr64")
@@ -64,6 +66,33 @@ def test_values_that_are_not_finite_are_seen_among_the_held_out_rows():
             model.fit(spoilt, y)
 
 
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+def test_values_that_are_not_finite_are_seen_in_rows_of_weight_zero(storage):
+    X, y = blobs(20, 3, 2)
+    X[3, 1] = np.nan
+    weight = np.where(np.arange(20) == 3, 0.0, 1.0)
+    with refused("Input X contains NaN"):
+        Perceptron().fit(store(X, storage), y, sample_weight=weight)
+    with refused("Input X contains NaN"):
+        Perceptron(class_weight={y[3]: 0.0}).fit(store(X, storage), y)
+    with pytest.raises(DataError, match=r"^row 3, feature 1 is nan: "):
+        Perceptron(class_weight={y[3]: 0.0}).fit(ArraySource(store(X, storage), y, batch_rows=2))
+
+
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
+    k, multiclass = classes_of(scheme)
+    X = np.eye(k)
+    X[-1] *= 1e300
+    model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
+    with refused("A weight is beyond floating point; scale the features."):
+        model.fit(store(X, storage), range(k))
+    assert not hasattr(model, "coef_")
+    with refused("arrays: A weight is beyond floating point; scale the features."):
+        model.fit(ArraySource(store(X, storage), range(k)))
+
+
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_scores_beyond_floating_point(scheme, storage):
@@ -72,10 +101,10 @@ def test_scores_beyond_floating_point(scheme, storage):
     y = np.arange(8) % k
     huge = store(X * 1e38, storage)
     model = Perceptron(multiclass=multiclass, learning_rate=1e308, max_iter=3)
-    with refused("The score of row", "scale the features"):
+    with refused("Row ", "the score is beyond", "scale the features"):
         model.fit(huge, y)
     assert not hasattr(model, "coef_")
-    with refused("The score of row", "scale the features", "rows before it were learnt"):
+    with refused("Row ", "the score is beyond", "scale the features", "rows before it were learnt"):
         model.partial_fit(huge, y, classes=range(k))
 
 
@@ -86,14 +115,14 @@ def test_the_row_that_cannot_be_scored_is_named_and_leaves_no_trace(scheme):
     X[4] = 1.5e308
     model = Perceptron(multiclass=multiclass).partial_fit(X[:4], y[:4], classes=range(k))
     # The scores of all machines but the last stay finite; one of them would ask for an update.
-    model._state.coef[:] = 0.0
-    model._state.coef[-1] = 1000.0
+    model._state.split(model._state.W)[0][:] = 0.0
+    model._state.split(model._state.W)[0][-1] = 1000.0
     before, updates = weights(model), model.n_updates_
-    with refused("score of row 0", "scale the features"):
+    with refused("Row 0: the score", "scale the features"):
         model.partial_fit(X[4:], y[4:])
     assert weights(model) == before
     assert model.n_updates_ == updates
-    with refused("score of row 4", "scale the features"):
+    with refused("Row 4: the score", "scale the features"):
         Perceptron(multiclass=multiclass, shuffle=False).fit(X, y, coef_init=model.coef_)
 
 
@@ -102,7 +131,7 @@ def test_predictions_beyond_floating_point_are_no_predictions(scheme):
     k, multiclass = classes_of(scheme)
     X, y = blobs(20, 3, k)
     model = Perceptron(multiclass=multiclass).fit(X, y)
-    model._state.coef[:] = 1000.0
+    model._state.split(model._state.W)[0][:] = 1000.0
     X[7] = 1e308
     for call in (model.predict, model.decision_function):
         with refused("score of row 7", "scale the features"):

@@ -8,11 +8,11 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import linsep
 from command_line import here, needs_speed, refused, run
-from linsep.compiled.rows import Dense
 from linsep.estimators.perceptron import Perceptron
 
 
@@ -65,7 +65,7 @@ def test_unlabelled_rows_scores_and_output_files(folder):
     refused("predict", "m", "new.csv", "--output", "p.txt", cwd=folder, said="exists.*--force")
     lines = here("predict", "m", "new.csv", "--scores", cwd=folder).stdout.splitlines()
     model = linsep.load(folder / "m")
-    scores = model._state.scores(Dense(np.array([[5.0, -5, 0], [-5, 5, 0]])), 2)
+    scores = model.decision_function(pd.DataFrame([[5.0, -5, 0], [-5, 5, 0]], columns=list("abc")))
     assert [line.split("\t") for line in lines] == [
         [label, *map(repr, row)] for label, row in zip(["top", "low"], scores.tolist(), strict=True)
     ]
@@ -98,7 +98,8 @@ def test_options_reach_the_learner(folder):
     given = ["--multiclass", "ovo", "--no-fit-intercept", "--max-iter", "3", "--no-shuffle",
              "--learning-rate", "0.5", "--early-stopping", "--validation-fraction", "0.3",
              "--n-iter-no-change", "2", "--tie", "positive", "--class-weight", "top=2",
-             "--class-weight", "low=1", "--class-weight", "mid=1"]  # fmt: skip
+             "--class-weight", "low=1", "--class-weight", "mid=1", "--keep", "average",
+             "--schedule", "inverse", "--normalize"]  # fmt: skip
     here("fit", "t.csv", "--target", "kind", *given, "--model", "m", cwd=folder)
     parameters = linsep.load(folder / "m").get_params()
     assert parameters == {
@@ -106,6 +107,8 @@ def test_options_reach_the_learner(folder):
         "learning_rate": 0.5, "early_stopping": True, "validation_fraction": 0.3,
         "n_iter_no_change": 2, "tie": "positive", "warm_start": False, "verbose": 0,
         "class_weight": {"top": 2.0, "low": 1.0, "mid": 1.0}, "random_state": 0,
+        "keep": "average", "schedule": "inverse", "normalize": True, "update": "single",
+        "vote_megabytes": 256.0,
     }  # fmt: skip
 
 

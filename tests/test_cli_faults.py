@@ -318,11 +318,11 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
     monkeypatch.setattr("linsep.sources.tables._BATCH_VALUES", 30)
     walk, count = linsep.engine.loop.walk_visit, []
 
-    def interrupted(state, rule, scheme, visit, progress):
+    def interrupted(run, scheme, visit, progress):
         count.append(1)
         if len(count) > after:
             raise KeyboardInterrupt
-        walk(state, rule, scheme, visit, progress)
+        walk(run, scheme, visit, progress)
 
     monkeypatch.setattr(linsep.engine.loop, "walk_visit", interrupted)
     done = here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)

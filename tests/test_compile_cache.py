@@ -19,6 +19,8 @@ import json
 import numpy as np
 import linsep
 from linsep.compiled.jit import CACHE
+from linsep.compiled.keep import Last
+from linsep.compiled.rates import Constant
 from linsep.compiled.rows import as_rows
 from linsep.compiled.steps import PerceptronRule
 from linsep.compiled.walk import walk
@@ -26,14 +28,17 @@ from linsep.engine.state import State
 
 state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
 walk(
-    state.scheme("negative", False), PerceptronRule(1.0), state.W, 1.0, rows,
-    np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), np.zeros(3, np.int64),
+    state.scheme("negative", False), PerceptronRule(Constant(1.0)), Last(), state.W, 1.0, rows,
+    np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), 0, np.zeros(3, np.int64),
 )
 print(json.dumps({
     "package": linsep.__file__, "folder": str(CACHE), "weights": state.W.tolist(),
     "loaded": sum(walk.stats.cache_hits.values()), "made": sum(walk.stats.cache_misses.values()),
 }))
 """
+
+ONCE = "machine(weights)) * importance * y)"
+TWICE = "machine(weights)) * importance * y * 2.0)"
 
 
 class Copy:
@@ -80,15 +85,15 @@ def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
     assert Path(first["folder"]).is_relative_to(copy.cache)
 
     # Neither file is the one the loop stands in, whose time and size are all that numba looks at.
-    copy.edit("steps.py", "rule.rate * importance * y", "rule.rate * importance * y * 2.0")
+    copy.edit("steps.py", ONCE, TWICE)
     edited = copy.learn()
     assert edited["weights"] == [24.0, 8.0]
     assert (edited["loaded"], edited["made"]) == (0, 1)
-    copy.edit("weights.py", "    weights.w[j] += amount", "    weights.w[j] -= amount")
+    copy.edit("weights.py", "    array[j] += amount", "    array[j] -= amount")
     assert copy.learn()["weights"] == [-24.0, -8.0]
 
-    copy.edit("weights.py", "    weights.w[j] -= amount", "    weights.w[j] += amount")
-    copy.edit("steps.py", "rule.rate * importance * y * 2.0", "rule.rate * importance * y")
+    copy.edit("weights.py", "    array[j] -= amount", "    array[j] += amount")
+    copy.edit("steps.py", TWICE, ONCE)
     again = copy.learn()
     assert (again["weights"], again["loaded"]) == ([12.0, 4.0], 1)
 

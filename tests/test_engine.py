@@ -59,14 +59,19 @@ def test_slices_are_the_order_in_pieces():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_weights_grow_with_the_features(n_classes):
     state = State("native", n_classes, 2, fit_intercept=True)
-    state.coef[:], state.intercept[:] = 3.0, 7.0
+    other, (coef, intercept) = state.like_weights("other"), state.split(state.W)
+    coef[:], intercept[:], other[-1] = 3.0, 7.0, 5.0
     for width in (1, 3, 4, 50):
         state.grow(width)
         assert state.n_features == max(2, width)
-        assert state.coef.shape == (state.n_columns, max(2, width))
-        assert (state.coef[:, :2] == 3.0).all()
-        assert (state.coef[:, 2:] == 0.0).all()
-        assert (state.intercept == 7.0).all()
+        coef, intercept = state.split(state.W)
+        assert coef.shape == (state.n_columns, max(2, width))
+        assert (coef[:, :2] == 3.0).all()
+        assert (coef[:, 2:] == 0.0).all()
+        assert (intercept == 7.0).all()
+        others = state.split(state.like_weights("other"))
+        assert (others[0] == 0.0).all()
+        assert (others[1] == 5.0).all()
 
 
 @given(st.data(), st.integers(3, 5))
@@ -74,6 +79,6 @@ def test_winners_of_matches_are_those_of_the_twin(data, k):
     matches = k * (k - 1) // 2
     score = st.integers(-2, 2) | st.sampled_from([-(2**50), 2**50, 2**50 + 1])
     scores = data.draw(st.lists(score, min_size=matches, max_size=matches))
-    for tie, equal in (("negative", 0), ("positive", 1)):
+    for tie, equal in (("negative", 0), ("positive", 1), ("random", 2)):
         found = most_wins(k, equal, np.array(scores, float), np.empty((2, k)))
         assert found == predict_ovo(scores, k, tie)

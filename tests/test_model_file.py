@@ -131,6 +131,50 @@ def test_other_files_are_refused_in_one_sentence(tmp_path, name, said):
         linsep.load(tmp_path / name)
 
 
+def rewritten(path, **tensors):
+    """The model file at ``path`` with other tensors, its checksum made good."""
+    before, about = model_file._read(path)
+    tensors = before | tensors
+    about["sha256"] = model_file._digest(
+        tensors, {key: value for key, value in about.items() if key != "sha256"}
+    )
+    save_file(tensors, path, {"linsep": json.dumps(about)})
+    return path
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"coef": np.full((3, 5), np.nan)},
+        {"intercept": np.array([0.0, np.inf, 0.0])},
+        {"coef": np.ones((3, 5), dtype=np.complex64)},
+        {"coef": np.ones((3, 5), dtype=bool)},
+        {"coef": np.ones((3, 5), dtype=np.float32)},
+    ],
+    ids=["nan", "infinity", "complex", "bool", "float32"],
+)
+def test_weights_that_no_run_could_have_learnt(tmp_path, wrong):
+    path = tmp_path / "m.linsep"
+    linsep.save(Perceptron().fit(X, CODES), path)
+    assert linsep.load(rewritten(path)).coef_.shape == (3, 5)
+    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+        linsep.load(rewritten(path, **wrong))
+
+
+@pytest.mark.parametrize("kind", ["BF16", "F8_E4M3"])
+def test_weights_of_a_type_that_numpy_lacks(tmp_path, kind):
+    size = {"BF16": 2}.get(kind, 1)
+    header = {
+        name: {"dtype": kind, "shape": [1], "data_offsets": [at * size, (at + 1) * size]}
+        for at, name in enumerate(("coef", "intercept"))
+    }
+    text = json.dumps({"__metadata__": {"linsep": "{}"}} | header).encode()
+    path = tmp_path / "m.linsep"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(2 * size))
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        linsep.load(path)
+
+
 def test_an_existing_file_is_only_replaced_on_demand(tmp_path):
     path = tmp_path / "m.linsep"
     path.write_text("precious")

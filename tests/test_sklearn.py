@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import Perceptron
+from linsep.engine.decide import decision, predicted
 from linsep.engine.state import State, pairs
-from linsep.estimators.decide import decision, predicted
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
 
@@ -118,7 +118,9 @@ def test_one_vs_one_follows_the_convention_of_scikit_learn():
     scores = np.random.default_rng(0).standard_normal((200, 6))
     state = State("ovo", 4, 5, True)
     np.testing.assert_allclose(
-        decision(state, scores), _ovr_decision_function(scores > 0, scores, 4), rtol=1e-15
+        decision(state, scores, "negative"),
+        _ovr_decision_function(scores > 0, scores, 4),
+        rtol=1e-15,
     )
 
 
@@ -127,14 +129,17 @@ def test_one_vs_one_breaks_ties_of_wins_by_scores_of_any_size(size):
     rng = np.random.default_rng(3)
     scores = size * rng.integers(-5, 6, (400, 6)).astype(float)
     state = State("ovo", 4, 5, True)
-    for tie in ("negative", "positive"):
-        codes = predicted(decision(state, scores), tie, 0)
-        assert codes.tolist() == [twin_predict("ovo", row, 4, tie) for row in scores.tolist()]
-    values = decision(state, scores)
-    wins = np.zeros((400, 4))
-    for machine, (a, b) in enumerate(pairs(4)):
-        np.add.at(wins, (np.arange(400), np.where(scores[:, machine] > 0, b, a)), 1)
-    assert (np.abs(values - wins) < 0.334).all()
+    for tie, drawn in (("negative", 0.0), ("positive", 1.0), ("random", 0.5)):
+        values = decision(state, scores, tie)
+        if tie != "random":
+            codes = predicted(values, tie, 0)
+            assert codes.tolist() == [twin_predict("ovo", row, 4, tie) for row in scores.tolist()]
+        wins = np.zeros((400, 4))
+        for machine, (a, b) in enumerate(pairs(4)):
+            won = np.where(scores[:, machine] == 0, drawn, scores[:, machine] > 0)
+            wins[:, b] += won
+            wins[:, a] += 1 - won
+        assert (np.abs(values - wins) < (0.167 if tie == "random" else 0.334)).all()
 
 
 def test_sparse_and_dense_rows_give_the_same_predictions():

@@ -199,13 +199,14 @@ def test_replaced_between_commit_and_open(tmp_path, monkeypatch):
 
 
 def test_remains_of_killed_writers_are_swept(tmp_path):
-    old, young, foreign = tmp_path / "a.1.tmp", tmp_path / "a.2.tmp", tmp_path / "b.1.tmp"
-    for path in (old, young, foreign):
+    young, foreign = tmp_path / "a.spool.2.tmp", tmp_path / "letter.1.tmp"
+    remains = tmp_path / "a.spool.1.tmp", tmp_path / "other.spool.1.tmp"
+    for path in (young, foreign, *remains):
         path.write_text("")
-    for path in (old, foreign):
+    for path in (foreign, *remains):
         os.utime(path, (0, time.time() - 2 * writing.ABANDONED_SECONDS))
-    write(tmp_path / "a", *some_rows()).close()
-    assert sorted(os.listdir(tmp_path)) == ["a", "a.2.tmp", "b.1.tmp"]
+    write(tmp_path / "a.spool", *some_rows()).close()
+    assert sorted(os.listdir(tmp_path)) == ["a.spool", young.name, foreign.name]
 
 
 @pytest.mark.parametrize("pread", [True, False])

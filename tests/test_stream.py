@@ -12,7 +12,7 @@ import linsep.engine.stream
 from linsep import Perceptron, open_source
 from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, LinsepError
-from linsep.sources import load_svmlight
+from linsep.sources import ArraySource, load_svmlight
 from linsep.sources.spool import SpoolError
 
 # Uncompiled loops take a hundred times as long.
@@ -112,6 +112,27 @@ def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch
     path = text(2)
     expected = Perceptron(max_iter=5).fit(*load_svmlight(path))
     assert same(Perceptron(max_iter=5).fit(source_of(path, 0)), expected)
+
+
+@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
+@pytest.mark.parametrize("order", ["mixed", "sorted"])
+@pytest.mark.parametrize("extra", [-1, 0, 1, 63, 64, 65])
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_sizes_at_which_orders_change(extra, order, early_stopping):
+    rng = np.random.default_rng(extra + 1)
+    X = rng.integers(-3, 4, (linsep.engine.order.SMALL + extra, 4)).astype(float)
+    y = (X[:, 0] + 2 * rng.standard_normal(len(X)) > 0).astype(int)
+    if order == "sorted":
+        X, y = X[np.argsort(y, kind="stable")], np.sort(y)
+    options = {"max_iter": 4, "early_stopping": early_stopping, "class_weight": "balanced"}
+    expected = Perceptron(**options).fit(X, y)
+    source = ArraySource(X, y, batch_rows=1000)
+    source.memory_bytes = 0
+    learnt = Perceptron(**options).fit(source)
+    assert same(learnt, expected)
+    assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert len(learnt.mistakes_) == 4
+    assert not same(expected, Perceptron(**options | {"shuffle": False}).fit(X, y))
 
 
 def test_small_and_large_batches_are_alike(text):

@@ -274,13 +274,13 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     cache = tmp_path / "cache" if cached else None
     if cached:
         from_file(path, cache)
-    state, count = linsep.engine.loop.walk_visit, []
+    walk, count = linsep.engine.loop.walk_visit, []
 
-    def interrupted(state_, rule, scheme, visit, progress):
+    def interrupted(run, scheme, visit, progress):
         count.append(progress.pass_number)
         if count.count(at_pass) == 2:
             raise KeyboardInterrupt
-        state(state_, rule, scheme, visit, progress)
+        walk(run, scheme, visit, progress)
 
     monkeypatch.setattr(linsep.engine.loop, "walk_visit", interrupted)
     model, before = Perceptron(max_iter=3), threading.active_count()

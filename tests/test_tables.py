@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.base import Batch
-from linsep.sources.opening import open_source
+from linsep.sources.opening import find_files, open_source
 from linsep.sources.tables import TableSource, load_table
 
 FORMATS = ["csv", "tsv", "csv.gz", "csv.bz2", "csv.zst", "jsonl", "ndjson", "json", "jsonl.gz",
@@ -438,6 +438,23 @@ def test_labels_are_optional_when_predicting(tmp_path):
     bare.write_text("a\n1\n")
     (batch,) = TableSource([bare], target=None, require_target=False).batches()
     assert batch.y is None
+
+
+def test_folders_and_globs_name_the_files_a_shell_would(tmp_path):
+    inner = tmp_path / "inner" / "deep"
+    inner.mkdir(parents=True)
+    (tmp_path / "results.csv").mkdir()
+    kept = [tmp_path / "a.csv", tmp_path / "b.tsv", tmp_path / "inner" / "c.csv", inner / "d.csv"]
+    hidden = [tmp_path / "._a.csv", tmp_path / ".b.csv"]
+    for path in (*kept, *hidden, tmp_path / "notes.md"):
+        path.write_text("x,y\n1,0\n")
+    assert find_files([tmp_path]) == kept[:2]
+    assert find_files([f"{tmp_path}/*.tsv"]) == kept[1:2]
+    assert find_files([f"{tmp_path}/[ab].?sv"]) == kept[:2]
+    assert find_files([f"{tmp_path}/**/*.csv"]) == [kept[0], *kept[2:]]
+    assert find_files([hidden[0]]) == hidden[:1]  # named, it is meant
+    with pytest.raises(DataError, match="holds no data file"):
+        find_files([tmp_path / "results.csv"])
 
 
 def test_open_source_makes_a_table_source(tmp_path):

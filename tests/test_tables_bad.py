@@ -105,8 +105,12 @@ def test_csv_after_the_first_block(tmp_path, small_blocks, line, said, batch_row
 
 
 def test_a_line_longer_than_a_block_later_on(tmp_path, small_blocks):
-    text = "t,y\n" + "p,0\n" * 60 + "q" * 500 + ",1\n"
-    assert "cannot be read after row" in refusal(text_file(tmp_path, text))
+    text = "t,y\n" + "p,0\n" * 60 + "q" * 500 + ",1\n" + "p,0\n" * 60
+    said = refusal(text_file(tmp_path, text))
+    assert said == "a.csv line 62 is longer than the 64 bytes read at a time: shorten it."
+    text = '{"t":"p","y":0}\n' * 60 + '{"t":"' + "q" * 500 + '","y":0}\n' + '{"t":"p","y":0}\n' * 9
+    said = refusal(text_file(tmp_path, text, "a.jsonl"))
+    assert said == "a.jsonl line 61 is longer than the 64 bytes read at a time: shorten it."
 
 
 JSON = [

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from linsep import Perceptron
 from linsep.compiled.jit import COMPILING
+from linsep.compiled.keep import Last
 from linsep.compiled.rows import as_rows
 from linsep.compiled.steps import Watch
 from linsep.compiled.walk import walk
@@ -109,7 +110,7 @@ def test_exact_arithmetic_gives_exactly_the_twin(scheme, storage, data):
 
     rows = store(p.new_rows, storage)
     expected = [twin_scores(x, W, b) for x in p.new_rows]
-    scores = model._state.scores(as_rows(rows), 4).reshape(4, -1)
+    scores = model._state.scores(as_rows(rows), 4, model._state.W).reshape(4, -1)
     assert scores.tolist() == expected
     if p.tie == "random":
         return
@@ -170,13 +171,13 @@ def test_predicting_scores_rows_to_the_bit_as_learning_does(scheme, storage):
     state = State("native" if scheme == "binary" else scheme, k, d, fit_intercept=True)
     state.W[:] = rng.standard_normal(state.W.shape)
     if scheme in ("binary", "ovo"):
-        state.intercept[:] = 0.0
-    scores = state.scores(X, 20)
+        state.split(state.W)[1][:] = 0.0
+    scores, intercept = state.scores(X, 20, state.W), state.split(state.W)[1]
     codes, tally = np.arange(20, dtype=np.int32) % k, np.zeros(3, dtype=np.int64)
     for i in range(20):
         if scheme == "binary":
             # Mistaken for either class: exactly when the intercept cancels the rest to the bit.
-            state.intercept[:] = -scores[i]
+            intercept[:] = -scores[i]
             state.bias = 1.0
         learner = state.scheme("negative", count_errors=False)
         for code in (0, 1):
@@ -192,5 +193,6 @@ def test_predicting_scores_rows_to_the_bit_as_learning_does(scheme, storage):
 
 
 def learn_one(learner, state, X, codes, i, tally):
-    order = np.array([i])
-    assert walk(learner, Watch(0.0), state.W, state.bias, X, codes, np.empty(0), order, tally) == 1
+    order, watch = np.array([i]), Watch(np.zeros(state.n_machines, dtype=np.int64))
+    every = np.empty(0)
+    assert walk(learner, watch, Last(), state.W, state.bias, X, codes, every, order, 0, tally) == 1

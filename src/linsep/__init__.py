@@ -5,7 +5,11 @@ from linsep.lazy import loader
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BalancedWinnow": "linsep.estimators.winnow",
+    "MarginPerceptron": "linsep.estimators.margin",
+    "PassiveAggressive": "linsep.estimators.passive_aggressive",
     "Perceptron": "linsep.estimators.perceptron",
+    "Winnow": "linsep.estimators.winnow",
     "load": "linsep.model_file",
     "save": "linsep.model_file",
     "open_source": "linsep.sources.opening",

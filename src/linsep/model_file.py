@@ -18,14 +18,14 @@ from sklearn.base import BaseEstimator
 
 import linsep
 from linsep.engine.loop import PassReport
-from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import ModelFileError
 from linsep.estimators.facts import check_parameters
-from linsep.estimators.perceptron import Perceptron
+from linsep.estimators.learners import LEARNERS as BY_COMMAND
+from linsep.model_state import arrays_of, restore
 
 FORMAT = 1
-LEARNERS = {learner.__name__: learner for learner in (Perceptron,)}
+LEARNERS = {learner.__name__: learner for learner in BY_COMMAND.values()}
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
@@ -49,10 +49,7 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
         raise ModelFileError(
             f"A {type(model).__name__} cannot be saved in a model file, only {', '.join(LEARNERS)}."
         )
-    tensors = {
-        "coef": np.ascontiguousarray(model.coef_),
-        "intercept": np.ascontiguousarray(model.intercept_),
-    }
+    tensors = arrays_of(model)
     about = _describe(model)
     about["sha256"] = _digest(tensors, about)
     content = to_bytes(tensors, {"linsep": json.dumps(about, default=_json)})
@@ -158,12 +155,12 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             metadata = file.metadata() or {}
             if "linsep" not in metadata:
                 raise ModelFileError(f"{path} is a safetensors file, but not of linsep.")
-            tensors = {name: file.get_tensor(name) for name in ("coef", "intercept")}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise ModelFileError(f"There is no model file {path}.") from None
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    except SafetensorError:
+    except (SafetensorError, TypeError, AttributeError):  # the latter: types that numpy lacks
         raise ModelFileError(
             f"{path} is not a model file, or it is cut short; `linsep fit` writes one."
         ) from None
@@ -180,6 +177,11 @@ def _describe(model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], Integral | None):
         parameters["random_state"] = None  # a generator has no number
+    if callable(parameters.get("learning_rate")):
+        raise ModelFileError(
+            "A learning_rate that is a function cannot be saved in a model file, only numbers: set "
+            "it to a number first (predictions do not depend on it)."
+        )
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = [[_json(k), v] for k, v in parameters["class_weight"].items()]
     names = getattr(model, "feature_names_in_", None)
@@ -197,6 +199,7 @@ def _describe(model: Any) -> dict[str, Any]:
         "recipe": getattr(model, "recipe_", None),
         "training": {
             "n_updates": model.n_updates_,
+            "rounds": model._state.rounds,
             "stop_reason": model.stop_reason_,
             "passes": [list(report) for report in model._passes],
             "open_mistakes": model._open_mistakes,
@@ -220,21 +223,13 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     model = LEARNERS[about["learner"]](**_parameters(about["parameters"]))
     check_parameters(model, model._parameters)
     model.classes_ = _classes(**about["classes"])
-    coef, intercept = tensors["coef"], tensors["intercept"]
-    if coef.ndim != 2:
-        raise ValueError(f"weights of shape {coef.shape}")
-    model._state = State(
-        model.multiclass, model.classes_.size, coef.shape[1], bool(model.fit_intercept)
-    )
-    if coef.shape != model.coef_.shape or intercept.shape != model.intercept_.shape:
-        raise ValueError(f"weights of shape {coef.shape} for {model.classes_.size} classes")
-    model._state.set_weights(coef, intercept)
-    model.n_features_in_ = coef.shape[1]
+    restore(model, tensors, about["training"].pop("rounds"))
+    width = model.n_features_in_ = model._state.n_features
     _remember_training(model, **about["training"])
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
-        if len(names) != coef.shape[1] or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"{len(names)} names for {coef.shape[1]} features")
+        if len(names) != width or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{len(names)} names for {width} features")
         model.feature_names_in_ = np.array(names, dtype=object)
     if recipe is not None:
         if not isinstance(recipe["format"], str):
@@ -274,7 +269,7 @@ def _remember_training(
 ) -> None:
     reports = [PassReport(*fields) for fields in passes]
     counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
-    shares = [accuracy, *(report.validation_score for report in reports)]
+    shares = [accuracy, *(share for report in reports for share in report[5:8])]
     if not all(isinstance(n, int) and n >= 0 for n in counts):
         raise ValueError("a count that is none")
     if not all(isinstance(share, float | int | None) for share in shares):

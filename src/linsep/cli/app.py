@@ -69,6 +69,7 @@ def fit(
     cache: options.CacheFolder = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
+    curve: options.Curve = False,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     **parameters: Any,
@@ -88,9 +89,11 @@ def fit(
     )  # fmt: skip
     never_overwrite(model, source.paths)
     weights = options.class_weights(class_weight, source)
-    estimator = options.LEARNERS[learner](
-        random_state=random_state, class_weight=weights, **parameters
+    estimator = options.make_learner(
+        learner, parameters, random_state=random_state, class_weight=weights
     )
+    if curve and not estimator.early_stopping:
+        raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
     interrupted = not _fitted(estimator, source)
     if model is not None:
         model_file.save(estimator, model, force=force)
@@ -108,6 +111,8 @@ def fit(
         report.print_json(summary)
     else:
         report.print_fit(estimator, summary)
+        if curve:
+            report.print_curve(summary)
     if trouble is not None:
         raise trouble
     if interrupted:
@@ -199,8 +204,8 @@ def trace(
     )  # fmt: skip
     never_overwrite(output, source.paths)
     weights = options.class_weights(class_weight, source)
-    estimator = options.LEARNERS[learner](
-        random_state=random_state, class_weight=weights, **parameters
+    estimator = options.make_learner(
+        learner, parameters, random_state=random_state, class_weight=weights
     )
     made = linsep.trace(
         estimator, X, y, max_rounds=max_rounds, row_names=names,

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from linsep.estimators.facts import Parameter
-from linsep.estimators.perceptron import Perceptron
+from linsep.estimators.learners import LEARNERS
 from linsep.sources.base import Source
 
-LEARNERS: dict[str, type] = {"perceptron": Perceptron}
 # A file may be large, and most data are not separable: ten passes, not a thousand.
 MAX_ITER = 10
 
@@ -91,8 +90,12 @@ Test = Annotated[
     ),
 ]
 Learner = Annotated[
-    Literal["perceptron"],
+    Literal["perceptron", "margin", "winnow", "balanced-winnow", "pa"],
     typer.Option("--learner", help="What learns.", metavar="|".join(LEARNERS)),
+]
+Curve = Annotated[
+    bool,
+    typer.Option("--curve", help="Print the errors after each pass; needs --early-stopping."),
 ]
 RandomState = Annotated[
     int,
@@ -150,37 +153,84 @@ RowNames = Annotated[
 
 
 def learner_options(command: Callable) -> Callable:
-    """Give a command that takes ``**parameters`` one option for every parameter of a learner."""
+    """Give a command that takes ``**parameters`` one option for every parameter of a learner.
+
+    Those that are not given are None.
+    """
     signature = inspect.signature(command, eval_str=True)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    defaults = {"max_iter": MAX_ITER}
-    made = []
-    for learner in LEARNERS.values():
-        for name, given in inspect.signature(learner).parameters.items():
-            facts = {p.name: p for p in learner._parameters}  # type: ignore[attr-defined]
-            if name in facts:
-                default = defaults.get(name, given.default)
-                made.append(_option(facts[name], default))
+    owners = _owners()
+    made = [_option(_facts(names[0])[name], names) for name, names in owners.items()]
     command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
     return command
 
 
-def _option(parameter: Parameter, default: Any) -> inspect.Parameter:
-    flag = "--" + parameter.name.replace("_", "-")
-    name = f"{flag}/--no-{flag[2:]}" if default is True else flag
+def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
+    """The learner of this name with the options that were given and defaults for the rest."""
+    given = {option: value for option, value in given.items() if value is not None}
+    owners = _owners()
+    for option in given:
+        if name not in owners[option]:
+            raise typer.BadParameter(
+                f"{_flag(option)} is for --learner {' or '.join(owners[option])}, not {name}."
+            )
+    return LEARNERS[name](**{"max_iter": MAX_ITER} | given, **others)
+
+
+def _owners() -> dict[str, list[str]]:
+    """Names of the learners that have each parameter, in the order of the parameters."""
+    owners: dict[str, list[str]] = {}
+    for name, learner in LEARNERS.items():
+        facts = _facts(name)
+        for parameter in inspect.signature(learner).parameters:
+            if parameter in facts:
+                owners.setdefault(parameter, []).append(name)
+    return owners
+
+
+def _facts(learner: str) -> dict[str, Parameter]:
+    return {parameter.name: parameter for parameter in LEARNERS[learner]._parameters}
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _option(parameter: Parameter, owners: list[str]) -> inspect.Parameter:
+    default = inspect.signature(LEARNERS[owners[0]]).parameters[parameter.name].default
+    default = {"max_iter": MAX_ITER}.get(parameter.name, default)
+    flag = _flag(parameter.name)
+    whose = "" if len(owners) == len(LEARNERS) else f" ({', '.join(owners)})"
+    shown = "" if default is None or default is False else f"  [default: {default}]"
     kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
+    words = {int: "N", float: "X", str: "|".join(parameter.choices)}
     about = typer.Option(
-        name,
-        help=f"{parameter.help[0].upper()}{parameter.help[1:]}.",
-        metavar={int: "N", float: "X", str: "|".join(parameter.choices)}.get(parameter.kind),
+        f"{flag}/--no-{flag[2:]}" if default is True else flag,
+        help=f"{parameter.help[0].upper()}{parameter.help[1:]}{whose}.{shown}",
+        metavar=f"X|{parameter.or_word}" if parameter.or_word else words.get(parameter.kind),
+        parser=_number_or(parameter.or_word) if parameter.or_word else None,
+        show_default=False,
     )
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, about],
+        default=None,
+        annotation=Annotated[Any if parameter.or_word else kind | None, about],
     )
+
+
+def _number_or(word: str) -> Callable[[str], float | str]:
+    """Reads a number or that one word."""
+
+    def parse(text: str) -> float | str:
+        if text == word:
+            return word
+        if (number := _number(text)) is None:
+            raise typer.BadParameter(f"give a number or {word!r}, not {text!r}.")
+        return number
+
+    return parse
 
 
 def class_weights(given: list[str] | None, source: Source) -> Any:

@@ -34,6 +34,16 @@ def fit_summary(
         "validation_accuracy": max(
             (p.validation_score for p in passes if p.validation_score is not None), default=None
         ),
+        "curve": [
+            {
+                "pass": p.number + 1,
+                "training_error": _error(p.training_score),
+                "held_out_error": _error(p.validation_score),
+            }
+            for p in passes
+            if p.validation_score is not None
+        ],
+        "criterion": [p.criterion for p in passes if p.criterion is not None],
         "test": test,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
@@ -60,12 +70,30 @@ def print_fit(model: Any, summary: dict[str, Any]) -> None:
         ("learnt", learnt_text(summary)),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
+        *margin_pairs(model),
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]
     if summary["cache"]:
         pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
     print_pairs(pairs)
+
+
+def _error(score: float | None) -> float | None:
+    return None if score is None else 1.0 - score
+
+
+def print_curve(summary: dict[str, Any]) -> None:
+    """The validation curve: errors of the weights kept after each pass."""
+    print()
+    print_table(
+        ["pass", "training error", "held-out error"],
+        [
+            [str(p["pass"])]
+            + ["-" if p[e] is None else percent(p[e]) for e in ("training_error", "held_out_error")]
+            for p in summary["curve"]
+        ],
+    )
 
 
 def learnt_text(summary: dict[str, Any]) -> str:
@@ -91,6 +119,16 @@ def stopped_text(model: Any) -> str:
     if model.stop_reason_ is None:
         return "not by itself: it learnt what partial_fit was given"
     return f"{model.stop_reason_}: {model.stop_reason_.sentence}"
+
+
+def margin_pairs(model: Any) -> list[tuple[str, str]]:
+    """What a run of the margin perceptron proves about the margin."""
+    if not hasattr(model, "margin_interval_"):
+        return []
+    low, high = model.margin_interval_
+    below = f"below {high:g}" if high < 1 else "at most 1"
+    reached = "" if low is None else f"at least {low:g}, "
+    return [("margin", f"{reached}{below}; aimed at {model.gamma_:g} (rows of length 1)")]
 
 
 def _right(result: dict[str, Any]) -> str:

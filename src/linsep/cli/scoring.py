@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from linsep.cli.progress import watching
+from linsep.engine.decide import predicted
 from linsep.errors import DataError
-from linsep.estimators.decide import predicted
 from linsep.estimators.from_source import decisions
 from linsep.sources.base import Batch, Source
 from linsep.sources.opening import open_source

@@ -15,8 +15,10 @@ from numba import config, njit
 from numba.core.caching import CacheImpl, _CacheLocator
 from numba.extending import overload
 
-from linsep.paths import cache_folder
+from linsep.paths import cache_folder, trim
 
+# About a hundred versions of the source.
+MOST_BYTES = 500e6
 HERE = Path(__file__).resolve().parent
 # NaN and infinity must keep their meaning, because the walks notice bad rows by them: where sums
 # may be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product,
@@ -41,8 +43,11 @@ def _writable_cache() -> Path | None:
     """The folder for compiled code of exactly this source, or None where nothing can be written."""
     folder = cache_folder() / "compiled" / source_hash()
     try:
+        fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
+        if fresh:
+            trim(folder.parent.iterdir(), MOST_BYTES, folder)
     except OSError:
         return None
     return folder

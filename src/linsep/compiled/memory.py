@@ -39,13 +39,13 @@ def _prefetch(typing_context, array, index):
     return types.none(array, index), generate
 
 
-def borrow(array):
-    """The same array without a reference count; it must not outlive the caller's.
+def borrow(held):
+    """The same array, or NamedTuple of arrays, without reference counts; the caller's lives on.
 
     numba counts references to an array at each use of a tuple that holds it: two atomic
     operations a row, slower than the row's arithmetic. A borrowed array has nothing to count.
     """
-    return array
+    return held
 
 
 @intrinsic
@@ -61,11 +61,19 @@ def _borrow(typing_context, array):
     return array(array), generate
 
 
-if COMPILING:
+def _choose_borrow(held):
+    """How to borrow a value of this type: arrays singly, tuples field by field."""
+    if isinstance(held, types.Array):
+        return lambda held: _borrow(held)  # noqa: PLW0108
+    if isinstance(held, types.BaseNamedTuple):
+        fields = ", ".join(f"borrow(held[{n}])" for n in range(len(held)))
+        # numba needs the fields written out, which only eval can do for any number of them.
+        return eval(f"lambda held: kind({fields})", {"borrow": borrow, "kind": held.instance_class})
+    return lambda held: held
 
-    @overload(borrow, jit_options=INLINED)
-    def _choose_borrow(array):
-        return lambda array: _borrow(array)  # noqa: PLW0108
+
+if COMPILING:
+    overload(borrow, jit_options=INLINED)(_choose_borrow)
 
     @overload(prefetch, jit_options=INLINED)
     def _choose_prefetch(array, index):

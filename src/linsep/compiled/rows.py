@@ -1,4 +1,4 @@
-"""Rows in memory, dense or sparse, and the few things a learner does with one row.
+"""Rows in memory, dense, sparse or scaled, and the few things a learner does with one row.
 
 Everything else is written once, in terms of these. The last weight belongs to the constant
 feature ``bias`` (1 with an intercept, 0 without): learning an intercept is learning one more
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import generic, inlined
-from linsep.compiled.memory import borrow, prefetch
-from linsep.compiled.weights import nudge
+from linsep.compiled.jit import compiled, generic, inlined
+from linsep.compiled.keep import add_constant, begin, nudge
+from linsep.compiled.memory import prefetch
 
 # Unsigned indices spare the check for negative ones, which costs more than the load itself.
 U = np.uint64
@@ -31,24 +31,11 @@ class Csr(NamedTuple):
     starts: np.ndarray
 
 
-def as_rows(X: Any) -> Dense | Csr:
-    """See an array or a CSR matrix as rows, without a copy."""
-    return Csr(X.data, X.indices, X.indptr) if hasattr(X, "indptr") else Dense(X)
+class Unit(NamedTuple):
+    """Other rows, each multiplied by its scale: 1 / ||x||, or 1 for a row of zeros."""
 
-
-@generic(0)
-def borrowed(rows):
-    """The same rows with nothing to count; see :func:`linsep.compiled.memory.borrow`."""
-
-
-@borrowed.when(Dense)
-def _dense_borrowed(rows):
-    return Dense(borrow(rows.values))
-
-
-@borrowed.when(Csr)
-def _sparse_borrowed(rows):
-    return Csr(borrow(rows.values), borrow(rows.columns), borrow(rows.starts))
+    rows: Any
+    scales: np.ndarray
 
 
 @generic(0)
@@ -91,47 +78,79 @@ def _sparse_dot(rows, i, w):
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
+@dot.when(Unit)
+def _scaled_dot(rows, i, w):
+    return rows.scales[i] * dot(rows.rows, i, w)
+
+
+@generic(0)
+def span(rows, i):
+    """The first place of row i, and the one after its last."""
+
+
+@span.when(Dense)
+def _dense_span(rows, i):
+    return U(0), U(rows.values.shape[1])
+
+
+@span.when(Csr)
+def _sparse_span(rows, i):
+    return U(rows.starts[i]), U(rows.starts[i + U(1)])
+
+
+@generic(0)
+def entry(rows, i, at):
+    """The feature and the value in one place of row i."""
+
+
+@entry.when(Dense)
+def _dense_entry(rows, i, at):
+    return at, np.float64(rows.values[i, at])
+
+
+@entry.when(Csr)
+def _sparse_entry(rows, i, at):
+    return U(rows.columns[at]), np.float64(rows.values[at])
+
+
+@inlined
+def _eight(rows, i, at):
+    """Eight entries."""
+    a, b = entry(rows, i, at), entry(rows, i, at + U(1))
+    c, d = entry(rows, i, at + U(2)), entry(rows, i, at + U(3))
+    e, f = entry(rows, i, at + U(4)), entry(rows, i, at + U(5))
+    return a, b, c, d, e, f, entry(rows, i, at + U(6)), entry(rows, i, at + U(7))
+
+
+@inlined
+def _part(W, k, eight):
+    """Eight values times their weights in column k, summed as a tree, which waits for nothing."""
+    a, b, c, d, e, f, g, h = eight
+    first = (a[1] * W[a[0], k] + b[1] * W[b[0], k]) + (c[1] * W[c[0], k] + d[1] * W[d[0], k])
+    return first + (
+        (e[1] * W[e[0], k] + f[1] * W[f[0], k]) + (g[1] * W[g[0], k] + h[1] * W[h[0], k])
+    )
+
+
 @generic(0)
 def dots(rows, i, W, scores):
-    """<w, x> of row i for every column of W (their number a multiple of 8), into ``scores``."""
+    """<w, x> of row i for every column of W, into ``scores``."""
 
 
-@dots.when(Dense)
-def _dense_dots(rows, i, W, scores):
-    # Eight columns at a time stay in registers while the row goes by.
-    for k in range(U(0), U(W.shape[1]), U(8)):
-        a = b = c = d = e = f = g = h = 0.0
-        for j in range(U(rows.values.shape[1])):
-            x = rows.values[i, j]
-            a += x * W[j, k]
-            b += x * W[j, k + U(1)]
-            c += x * W[j, k + U(2)]
-            d += x * W[j, k + U(3)]
-            e += x * W[j, k + U(4)]
-            f += x * W[j, k + U(5)]
-            g += x * W[j, k + U(6)]
-            h += x * W[j, k + U(7)]
-        scores[k], scores[k + U(1)], scores[k + U(2)], scores[k + U(3)] = a, b, c, d
-        scores[k + U(4)], scores[k + U(5)], scores[k + U(6)], scores[k + U(7)] = e, f, g, h
-
-
-@dots.when(Csr)
-def _sparse_dots(rows, i, W, scores):
-    begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
-    for k in range(U(0), U(W.shape[1]), U(8)):
-        a = b = c = d = e = f = g = h = 0.0
-        for at in range(begin, end):
-            x, j = rows.values[at], U(rows.columns[at])
-            a += x * W[j, k]
-            b += x * W[j, k + U(1)]
-            c += x * W[j, k + U(2)]
-            d += x * W[j, k + U(3)]
-            e += x * W[j, k + U(4)]
-            f += x * W[j, k + U(5)]
-            g += x * W[j, k + U(6)]
-            h += x * W[j, k + U(7)]
-        scores[k], scores[k + U(1)], scores[k + U(2)], scores[k + U(3)] = a, b, c, d
-        scores[k + U(4)], scores[k + U(5)], scores[k + U(6)], scores[k + U(7)] = e, f, g, h
+def _dots(rows, i, W, scores):
+    # Columns side by side are SIMD; eight values at a time, so that scores are fetched but once.
+    at, end = span(rows, i)
+    scores[:] = 0.0
+    while at + U(8) <= end:
+        eight = _eight(rows, i, at)
+        for k in range(U(W.shape[1])):
+            scores[k] += _part(W, k, eight)
+        at += U(8)
+    while at < end:
+        j, x = entry(rows, i, at)
+        for k in range(U(W.shape[1])):
+            scores[k] += x * W[j, k]
+        at += U(1)
 
 
 @generic(0)
@@ -139,41 +158,94 @@ def dots_at(rows, i, W, chosen, scores):
     """<w, x> of row i for the columns of W listed in ``chosen``, into ``scores``."""
 
 
-@dots_at.when(Dense)
-def _dense_dots_at(rows, i, W, chosen, scores):
+def _dots_at(rows, i, W, chosen, scores):
+    at, end = span(rows, i)
     scores[: chosen.size] = 0.0
-    for j in range(U(rows.values.shape[1])):
-        x = rows.values[i, j]
+    while at + U(8) <= end:
+        eight = _eight(rows, i, at)
+        for q in range(U(chosen.size)):
+            scores[q] += _part(W, U(chosen[q]), eight)
+        at += U(8)
+    while at < end:
+        j, x = entry(rows, i, at)
         for q in range(U(chosen.size)):
             scores[q] += x * W[j, U(chosen[q])]
+        at += U(1)
 
 
-@dots_at.when(Csr)
-def _sparse_dots_at(rows, i, W, chosen, scores):
-    scores[: chosen.size] = 0.0
-    for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
-        x, j = rows.values[at], U(rows.columns[at])
-        for q in range(U(chosen.size)):
-            scores[q] += x * W[j, U(chosen[q])]
+for _storage in (Dense, Csr):
+    dots.when(_storage)(_dots)
+    dots_at.when(_storage)(_dots_at)
+
+
+@dots.when(Unit)
+def _scaled_dots(rows, i, W, scores):
+    dots(rows.rows, i, W, scores)
+    for k in range(W.shape[1]):
+        scores[k] *= rows.scales[i]
+
+
+@dots_at.when(Unit)
+def _scaled_dots_at(rows, i, W, chosen, scores):
+    dots_at(rows.rows, i, W, chosen, scores)
+    for q in range(chosen.size):
+        scores[q] *= rows.scales[i]
 
 
 @generic(0)
-def add(rows, i, weights, amount):
-    """Weights += amount * z, where z is row i with its constant feature."""
+def square(rows, i):
+    """||x||^2 of row i, the constant feature left out."""
 
 
-@add.when(Dense)
+@square.when(Dense, reorder=True)
+def _dense_square(rows, i):
+    total = 0.0
+    for j in range(U(rows.values.shape[1])):
+        total += np.float64(rows.values[i, j]) * rows.values[i, j]
+    return total
+
+
+@square.when(Csr)
+def _sparse_square(rows, i):
+    total = 0.0
+    for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
+        total += np.float64(rows.values[at]) * rows.values[at]
+    return total
+
+
+@square.when(Unit)
+def _scaled_square(rows, i):
+    return rows.scales[i] * rows.scales[i] * square(rows.rows, i)
+
+
+@generic(0)
+def add_features(rows, i, weights, amount):
+    """Weights += amount * x of row i, the constant feature left out."""
+
+
+@add_features.when(Dense)
 def _dense_add(rows, i, weights, amount):
     for j in range(U(rows.values.shape[1])):
         nudge(weights, j, amount * rows.values[i, j])
-    nudge(weights, U(weights.w.shape[0] - 1), amount * weights.bias)
 
 
-@add.when(Csr)
+@add_features.when(Csr)
 def _sparse_add(rows, i, weights, amount):
     for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
         nudge(weights, U(rows.columns[at]), amount * rows.values[at])
-    nudge(weights, U(weights.w.shape[0] - 1), amount * weights.bias)
+
+
+@add_features.when(Unit)
+def _scaled_add(rows, i, weights, amount):
+    add_features(rows.rows, i, weights, amount * rows.scales[i])
+
+
+@inlined
+def add(rows, i, weights, amount):
+    """Weights += amount * z, where z is row i with its constant feature: a new version."""
+    begin(weights)
+    add_features(rows, i, weights, amount)
+    add_constant(weights, amount)
 
 
 @generic(0)
@@ -193,3 +265,34 @@ def _sparse_ahead(rows, i):
         prefetch(rows.values, at)
     for at in range(begin, end, U(64 // rows.columns.itemsize)):
         prefetch(rows.columns, at)
+
+
+@ahead.when(Unit)
+def _scaled_ahead(rows, i):
+    ahead(rows.rows, i)
+
+
+@compiled
+def scales(rows, n_rows):
+    """1 / ||x|| of every row, 1 for a row of zeros; shape (n_rows,)."""
+    found = np.ones(n_rows)
+    for i in range(U(n_rows)):
+        length = np.sqrt(square(rows, i))
+        if length > 0.0:
+            found[i] = 1.0 / length
+    return found
+
+
+def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
+    """See an array or a CSR matrix as rows, without a copy; ``unit`` scales them to length 1."""
+    rows = Csr(X.data, X.indices, X.indptr) if hasattr(X, "indptr") else Dense(X)
+    return Unit(rows, scales(rows, X.shape[0])) if unit else rows
+
+
+def values_of(rows: Dense | Csr | Unit, row: int) -> np.ndarray:
+    """The stored values of one row."""
+    if isinstance(rows, Unit):
+        return values_of(rows.rows, row)
+    if isinstance(rows, Dense):
+        return rows.values[row]
+    return rows.values[rows.starts[row] : rows.starts[row + 1]]

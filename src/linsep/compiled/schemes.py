@@ -17,7 +17,7 @@ from linsep.compiled.weights import Column, Pair, Vector
 MISTAKES, UPDATES, ERRORS = 0, 1, 2
 NO_SCORE = (-1, 0, 0)
 # Which of equal scores is predicted: the lowest class, the highest, or by a draw (for errors, the
-# lowest).
+# lowest). A match of one-vs-one at zero goes the same way; drawn, it is half a win for each.
 LOWEST, HIGHEST, RANDOM = 0, 1, 2
 
 
@@ -47,6 +47,7 @@ class OneVsOne(NamedTuple):
     machines: np.ndarray
     sides: np.ndarray
     whole: bool
+    rounds: np.ndarray
     scores: np.ndarray
     votes: np.ndarray
 
@@ -80,7 +81,8 @@ def best_class(rows, i, W, bias, classes, tie, scores):
 def most_wins(classes, tie, scores, votes):
     """The class that wins most of its matches, of equals that of highest summed score, then by tie.
 
-    ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second.
+    ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second,
+    zero goes by tie.
     ``votes`` is room of shape (2, classes) and holds wins and summed scores afterwards.
     """
     votes[:] = 0.0
@@ -88,7 +90,11 @@ def most_wins(classes, tie, scores, votes):
     for a in range(classes):
         for b in range(a + 1, classes):
             score = scores[machine]
-            votes[0, b if score > 0.0 else a] += 1.0
+            won = 1.0 if score > 0.0 or (score == 0.0 and tie == HIGHEST) else 0.0
+            if score == 0.0 and tie == RANDOM:
+                won = 0.5
+            votes[0, b] += won
+            votes[0, a] += 1.0 - won
             votes[1, b] += score
             votes[1, a] -= score
             machine += 1
@@ -101,24 +107,25 @@ def most_wins(classes, tie, scores, votes):
 
 
 @generic(0)
-def learn(scheme, rule, W, bias, rows, i, code, importance):
+def learn(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     """Learn from row i of class ``code``; returns (mistakes, updates, errors) or NO_SCORE."""
 
 
 @learn.when(Binary)
-def _binary(scheme, rule, W, bias, rows, i, code, importance):
+def _binary(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     score = dot(rows, i, W) + W[W.shape[0] - 1] * bias
     if not np.isfinite(score):
         return NO_SCORE
     y = 1.0 if code == 1 else -1.0
     wrong = y * score <= 0.0
     error = wrong and (score != 0.0 or (code == 1) != (scheme.tie == HIGHEST))
-    updated = step(rule, Vector(W, bias), rows, i, y, score, wrong, importance)
-    return int(wrong), int(updated), int(error)
+    weights = Vector(W, bias, keep, now)
+    mistake, updated = step(rule, weights, rows, i, y, score, wrong, importance)
+    return mistake, updated, int(error)
 
 
 @learn.when(OneVsRest)
-def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance):
+def _one_vs_rest(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
@@ -127,13 +134,14 @@ def _one_vs_rest(scheme, rule, W, bias, rows, i, code, importance):
     for k in range(scheme.classes):
         y = 1.0 if k == code else -1.0
         wrong = y * scores[k] <= 0.0
-        mistakes += wrong
-        updates += step(rule, Column(W, k, bias), rows, i, y, scores[k], wrong, importance)
+        weights = Column(W, k, bias, keep, now)
+        mistake, updated = step(rule, weights, rows, i, y, scores[k], wrong, importance)
+        mistakes, updates = mistakes + mistake, updates + updated
     return mistakes, updates, int(best != code)
 
 
 @learn.when(OneVsOne)
-def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance):
+def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     scores, last = scheme.scores, W.shape[0] - 1
     mistakes = updates = errors = 0
     if scheme.whole:
@@ -150,13 +158,15 @@ def _one_vs_one(scheme, rule, W, bias, rows, i, code, importance):
     for q in range(machines.size):
         k, y = machines[q], scheme.sides[code, q]
         wrong = y * scores[q] <= 0.0
-        mistakes += wrong
-        updates += step(rule, Column(W, k, bias), rows, i, y, scores[q], wrong, importance)
+        weights = Column(W, k, bias, keep, scheme.rounds[k])
+        mistake, updated = step(rule, weights, rows, i, y, scores[q], wrong, importance)
+        mistakes, updates = mistakes + mistake, updates + updated
+        scheme.rounds[k] += 1
     return mistakes, updates, errors
 
 
 @learn.when(Native)
-def _native(scheme, rule, W, bias, rows, i, code, importance):
+def _native(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
@@ -168,5 +178,6 @@ def _native(scheme, rule, W, bias, rows, i, code, importance):
                 rival = k
     gap = scores[code] - scores[rival]
     wrong = best != code or (scheme.tie == RANDOM and gap == 0.0)
-    updated = step(rule, Pair(W, U(code), U(rival), bias), rows, i, 1.0, gap, wrong, importance)
-    return int(wrong), int(updated), int(best != code)
+    weights = Pair(W, U(code), U(rival), bias, keep, now)
+    mistake, updated = step(rule, weights, rows, i, 1.0, gap, wrong, importance)
+    return mistake, updated, int(best != code)

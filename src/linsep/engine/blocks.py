@@ -25,17 +25,16 @@ class Shuffled(NamedTuple):
 
 
 def shuffled_batches(
-    spool: Spool, spool_bytes: int, batch_bytes: int, seed: int, pass_number: int, hands: int
+    spool: Spool, batch_bytes: int, seed: int, pass_number: int, hands: int
 ) -> Iterator[Shuffled]:
     """Every row of ``spool`` once, in the very order of :func:`linsep.engine.order.shuffled`.
 
     Parameters
     ----------
-    spool_bytes : size of the spool
     batch_bytes : about what a batch may take in memory
     seed, pass_number, hands : as in :func:`linsep.engine.order.shuffled`
     """
-    n, per_block = spool.n_rows, max(1, spool_bytes // spool.n_blocks)
+    n, per_block = spool.n_rows, max(1, spool.n_bytes // spool.n_blocks)
     fit = max(1, batch_bytes // per_block)
     if n <= SMALL or hands > MOST_BATCHES * fit:
         yield from _picked(spool, shuffled(n, seed, pass_number, hands), BLOCK * fit)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from linsep.compiled.rows import Csr, Dense, as_rows
+from linsep.compiled.rows import Csr, Dense, Unit, as_rows
 from linsep.engine.order import Mixing, hold_out, shuffled
 
 NO_IMPORTANCE = np.empty(0)
@@ -19,7 +19,7 @@ class Visit(NamedTuple):
     drawn from all over.
     """
 
-    rows: Dense | Csr
+    rows: Dense | Csr | Unit
     codes: np.ndarray
     importance: np.ndarray
     order: np.ndarray | range
@@ -68,6 +68,7 @@ class ArrayFeed:
     importance : float64 weight of each row or empty; rows of weight 0 are never visited
     seed, shuffle : passes after the first are shuffled if asked to
     hold_out : who draws the held-out rows, or None to learn from all
+    unit : whether rows are seen as if scaled to length 1
     """
 
     def __init__(
@@ -78,8 +79,9 @@ class ArrayFeed:
         seed: int,
         shuffle: bool,
         hold_out: HoldOut | None = None,
+        unit: bool = False,
     ):
-        self.rows, self.codes, self.importance = as_rows(X), codes, importance
+        self.rows, self.codes, self.importance = as_rows(X, unit), codes, importance
         self.n_features, self.seed, self.shuffle = X.shape[1], seed, shuffle
         self.n_rows: int | None = codes.size
         self._learnable = self._held_out = None

@@ -1,31 +1,21 @@
 """Passes until there is a reason to stop. It knows no rule, no storage and no file format."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.rows import Csr, Dense
-from linsep.compiled.schemes import ERRORS, MISTAKES, UPDATES
-from linsep.compiled.steps import Watch
+from linsep.compiled.keep import Last
+from linsep.compiled.schemes import MISTAKES, UPDATES
 from linsep.compiled.walk import walk
 from linsep.engine.feed import Feed, Visit
-from linsep.engine.order import slices
+from linsep.engine.keeping import KeepLast, count_changes
+from linsep.engine.learners import BadRow, Learner, Unlearnable
+from linsep.engine.order import longest_row, rows_per_slice, slices
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
-from linsep.errors import DataError, LinsepError
-
-# About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
-VALUES_PER_SLICE = 1 << 24
-
-
-class NotFinite(LinsepError):
-    """A row's score is not a finite number. ``row`` is its number in the data, None if unknown."""
-
-    def __init__(self, row: int | None):
-        super().__init__("a score is not a finite number")
-        self.row = row
+from linsep.errors import DataError
 
 
 class Plan(NamedTuple):
@@ -71,9 +61,22 @@ class Progress:
         return int(self.tally[UPDATES])
 
 
+class Scores(NamedTuple):
+    """How the weights kept do after a pass: accuracy on held-out rows and on the rows learnt, and
+    the learner's own criterion; None where it was not asked for.
+    """
+
+    held_out: float | None
+    training: float | None
+    criterion: float | None
+
+
+NO_SCORES = Scores(None, None, None)
+
+
 class PassReport(NamedTuple):
-    """What one pass did. ``errors`` are rows predicted wrongly before they were learnt;
-    ``validation_score`` is the accuracy on the held-out rows afterwards, None without any.
+    """What one pass did. ``errors`` are rows predicted wrongly before they were learnt; for the
+    scores see :class:`Scores`.
     """
 
     number: int
@@ -82,43 +85,75 @@ class PassReport(NamedTuple):
     updates: int
     errors: int
     validation_score: float | None
+    training_score: float | None
+    criterion: float | None
     stop_reason: StopReason | None
 
 
-def walk_visit(state: State, rule: Any, scheme: Any, visit: Visit, progress: Progress) -> None:
-    """Learn from the rows of one visit, in slices; raises NotFinite at a row without a score."""
+class Run(NamedTuple):
+    """What learns: the weights, how they change, and which of them are kept."""
+
+    state: State
+    learner: Learner
+    keeping: KeepLast
+
+    def remember(self) -> Callable[[], None]:
+        """Copy what is learnt; the function returned puts it back."""
+        weights, kept = self.state.remember(), self.keeping.remember()
+
+        def recall() -> None:
+            weights()
+            kept()
+
+        return recall
+
+
+def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
+    """Learn from the rows of one visit, in slices; raises Unlearnable at a row that cannot be."""
+    state, learner, keeping = run
     state.grow(visit.n_features)
-    started = perf_counter()
-    for piece in slices(visit.order, rows_per_slice(visit.rows, state.n_columns)):
+    started, longest = perf_counter(), longest_row(visit.rows)
+    most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
+    at_once = min([rows_per_slice(visit.rows, state.n_columns), *(m for m in most if m)])
+    for piece in slices(visit.order, at_once):
+        changes = len(piece) * count_changes(state, longest)
+        keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         done = walk(
-            scheme, rule, state.W, state.bias, visit.rows, visit.codes, visit.importance, piece,
-            progress.tally,
+            scheme, learner.rule(state), keep, state.W, state.bias, visit.rows,
+            visit.codes, visit.importance, piece, state.rounds, progress.tally,
         )  # fmt: skip
+        state.rounds += 0 if learner.by_pass else done
         progress.rows += done
+        keeping.take(state)
         if done < piece.size:
-            raise NotFinite(None if visit.first is None else visit.first + int(piece[done]))
+            row = int(piece[done])
+            raise Unlearnable(
+                None if visit.first is None else visit.first + row,
+                learner.complaint(visit.rows, row),
+            )
     progress.learning += perf_counter() - started
 
 
-def rows_per_slice(rows: Dense | Csr, columns: int) -> int:
-    """How many rows make a slice, from their average length."""
-    if isinstance(rows, Dense):
-        width = rows.values.shape[1]
-    else:
-        width = rows.values.size / max(1, rows.starts.size - 1)
-    return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
-
-
-def accuracy(state: State, visits: Iterator[Visit], tie: str) -> float:
-    """Share of the visited rows that the weights, as they are, predict rightly."""
-    progress, scheme = Progress(), state.scheme(tie, count_errors=True)
+def checked(visits: Iterator[Visit], learner: Learner) -> Iterator[Visit]:
+    """The same visits, their rows looked at first; raises Unlearnable."""
     for visit in visits:
-        walk_visit(state, Watch(0.0), scheme, visit, progress)
-    if progress.rows == 0:
+        try:
+            learner.check(visit.rows)
+        except BadRow as bad:
+            row = None if visit.first is None else visit.first + bad.row
+            raise Unlearnable(row, str(bad)) from None
+        yield visit
+
+
+def accuracy(run: Run, visits: Iterator[Visit], tie: str) -> float:
+    """Share of the visited rows that the weights kept predict rightly."""
+    state, _, keeping = run
+    errors, rows = keeping.errors(state, visits, tie)
+    if rows == 0:
         raise DataError(
             "No row is held out for early stopping; raise validation_fraction or bring more rows."
         )
-    return 1.0 - progress.tally[ERRORS] / progress.rows
+    return 1.0 - errors / rows
 
 
 def timed(visits: Iterator[Visit], progress: Progress) -> Iterator[Visit]:
@@ -131,60 +166,84 @@ def timed(visits: Iterator[Visit], progress: Progress) -> Iterator[Visit]:
     progress.reading += perf_counter() - started
 
 
-def passes(
-    state: State, rule: Any, feed: Feed, plan: Plan, progress: Progress
-) -> Iterator[PassReport]:
-    """Pass after pass over ``feed``, changing ``state``; a report after each.
+def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[PassReport]:
+    """Pass after pass over ``feed``, changing the state; a report after each.
 
     The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
     (stop reason ``interrupted``) before KeyboardInterrupt goes on its way. With ``patience``, the
     weights of the best held-out score are put back when the passes end, unless they converged:
     then the last weights are what the stop reason speaks of.
     """
-    best_score, best_weights, since_best = -1.0, None, 0
+    state, best_score, put_back, since_best = run.state, -1.0, None, 0
 
-    def report(score: float | None, reason: StopReason | None) -> PassReport:
+    def report(scores: Scores, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors = (int(n) for n in progress.tally)
-        return PassReport(number, progress.rows, mistakes, updates, errors, score, reason)
+        return PassReport(number, progress.rows, mistakes, updates, errors, *scores, reason)
 
     try:
         for number in range(plan.max_iter):
             try:
-                score = one_pass(state, rule, feed, plan, progress, number)
+                scores = one_pass(run, feed, plan, progress, number)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
-                yield report(None, StopReason.INTERRUPTED)
+                yield report(NO_SCORES, StopReason.INTERRUPTED)
                 raise
             state.n_updates += progress.updates
             since_best += 1
-            if score is not None and score > best_score:
-                best_score, best_weights, since_best = score, state.W.copy(), 0
+            if scores.held_out is not None and scores.held_out > best_score:
+                best_score, put_back, since_best = scores.held_out, run.remember(), 0
             reason = None
             if progress.mistakes == 0:
-                reason, best_weights = StopReason.CONVERGED, None
+                reason, put_back = StopReason.CONVERGED, None
             elif plan.patience is not None and since_best >= plan.patience:
                 reason = StopReason.EARLY_STOP
             elif number + 1 == plan.max_iter:
                 reason = StopReason.MAX_ITER
-            yield report(score, reason)
+            elif run.learner.went_on(state):
+                run.keeping.start_again(state)
+                best_score, put_back, since_best = -1.0, None, 0
+            # An infinite weight of a feature that no later row has shows in no score.
+            if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
+                raise Unlearnable(None, "A weight is beyond floating point; scale the features")
+            yield report(scores, reason)
             if reason is not None:
                 return
     finally:
-        if best_weights is not None:
-            state.W = best_weights
+        if put_back is not None:
+            put_back()
 
 
-def one_pass(
-    state: State, rule: Any, feed: Feed, plan: Plan, progress: Progress, number: int
-) -> float | None:
-    """Learn from every row once; returns the accuracy on the held-out rows, if they matter."""
+def one_pass(run: Run, feed: Feed, plan: Plan, progress: Progress, number: int) -> Scores:
+    """Learn from every row once; returns how the weights kept do afterwards, where that matters."""
     progress.begin(number, feed.n_rows)
+    state, learner, keeping = run
     scheme = state.scheme(plan.tie, count_errors=number == 0)
-    for visit in timed(feed.visits(number), progress):
-        walk_visit(state, rule, scheme, visit, progress)
+    visits = timed(feed.visits(number), progress)
+    for visit in checked(visits, learner) if number == 0 else visits:
+        walk_visit(run, scheme, visit, progress)
     if progress.rows == 0:
         raise DataError(
             "No row is left to learn from: all have weight 0 or are held out; lower "
             "validation_fraction or check the weights."
         )
-    return None if plan.patience is None else accuracy(state, feed.held_out(), plan.tie)
+    progress.tally[UPDATES] += close_pass(run, scheme)
+    keeping.close_pass(state, feed.learnt, plan.tie)
+    criterion = learner.criterion(state)
+    if plan.patience is None:
+        return Scores(None, None, criterion)
+    held_out, learnt = accuracy(run, feed.held_out(), plan.tie), feed.learnt()
+    return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
+
+
+def close_pass(run: Run, scheme: Any) -> int:
+    """Make the update of a learner that makes one a pass; returns how many machines it changed."""
+    state, learner, keeping = run
+    if not learner.by_pass:
+        return 0
+    keep = keeping.compiled(state, state.W.size)
+    made = learner.close_pass(state, scheme, keep)
+    keeping.take(state)
+    state.rounds += 1
+    if state.multiclass == "ovo" and state.n_classes > 2:
+        state.per_machine("rounds")[:] = state.rounds
+    return made

@@ -17,7 +17,10 @@ import numpy as np
 
 from linsep.compiled.dealing import deal
 from linsep.compiled.records import BLOCK
+from linsep.compiled.rows import Csr, Dense, Unit
 
+# About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
+VALUES_PER_SLICE = 1 << 24
 SMALL = 16_384
 FEW, MANY = 2, 256
 
@@ -76,7 +79,7 @@ def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.nda
     class) counts the rows so far and is added to. Rows in one call or many give the same sample.
     """
     held = np.zeros(codes.size, dtype=bool)
-    for code in range(seen.size):
+    for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
         members = np.flatnonzero(codes == code)
         turns = np.arange(seen[code], seen[code] + members.size + 1)
         held[members[np.diff(np.floor(start[code] + fraction * turns)) > 0]] = True
@@ -89,3 +92,23 @@ def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarra
     for start in range(0, len(order), rows_per_slice):
         piece = order[start : start + rows_per_slice]
         yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
+
+
+def rows_per_slice(rows: Dense | Csr | Unit, columns: int) -> int:
+    """How many rows make a slice, from their average length."""
+    if isinstance(rows, Unit):
+        return rows_per_slice(rows.rows, columns)
+    if isinstance(rows, Dense):
+        width = rows.values.shape[1]
+    else:
+        width = rows.values.size / max(1, rows.starts.size - 1)
+    return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
+
+
+def longest_row(rows: Dense | Csr | Unit) -> int:
+    """The most values a row has."""
+    if isinstance(rows, Unit):
+        return longest_row(rows.rows)
+    if isinstance(rows, Dense):
+        return rows.values.shape[1]
+    return int(np.diff(rows.starts).max(initial=0))

@@ -1,8 +1,11 @@
 """Everything a linear learner carries from pass to pass."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from linsep.compiled.rows import Csr, Dense
+from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.schemes import (
     HIGHEST,
     LOWEST,
@@ -34,60 +37,136 @@ class State:
     n_classes : at least 2
     n_features : may grow later
     fit_intercept : whether the constant feature is 1 or 0
+    fill : what the weight of a feature is before it was seen
     """
 
-    def __init__(self, multiclass: str, n_classes: int, n_features: int, fit_intercept: bool):
+    def __init__(
+        self,
+        multiclass: str,
+        n_classes: int,
+        n_features: int,
+        fit_intercept: bool,
+        fill: float = 0.0,
+    ):
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
-        self.bias = float(fit_intercept)
+        self.bias, self.fill = float(fit_intercept), fill
         matches = n_classes * (n_classes - 1) // 2
         binary_columns = matches if multiclass == "ovo" else n_classes
         self.n_columns = 1 if n_classes == 2 else binary_columns
-        self.W = np.zeros(self._shape(n_features))
+        #: binary learners; all classes of the native rule are one
+        self.n_machines = 1 if multiclass == "native" else self.n_columns
+        #: arrays of the shape of the weights, by name: they grow with them
+        self.shaped: dict[str, np.ndarray] = {}
+        #: one number a machine, by name
+        self.counts: dict[str, np.ndarray] = {}
+        self.W = np.full(self._shape(n_features), fill)
+        self.W[-1] = 0.0
         self.n_updates = 0
+        #: examples learnt from
+        self.rounds = 0
 
     def _shape(self, n_features: int) -> tuple[int, ...]:
         if self.n_classes == 2:
             return (n_features + 1,)
         return (n_features + 1, -(-self.n_columns // LANES) * LANES)
 
+    @property
+    def W(self) -> np.ndarray:
+        """The weights that learn."""
+        return self.shaped["W"]
+
+    @W.setter
+    def W(self, weights: np.ndarray) -> None:
+        self.shaped["W"] = weights
+
+    def like_weights(self, name: str) -> np.ndarray:
+        """The array of this name, of the shape of the weights; zeros if it is new."""
+        if name not in self.shaped:
+            self.shaped[name] = np.zeros_like(self.W)
+        return self.shaped[name]
+
+    def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
+        """The array of this name with one number a machine; zeros if it is new."""
+        if name not in self.counts:
+            self.counts[name] = np.zeros(self.n_machines, dtype=kind)
+        return self.counts[name]
+
     def grow(self, n_features: int) -> None:
-        """Make room for features not seen before; their weights are zero."""
+        """Make room for features not seen before."""
         room = self.W.shape[0] - 1
         if n_features > room:
-            larger = np.zeros(self._shape(max(n_features, 2 * room)))
-            larger[: self.n_features] = self.W[: self.n_features]
-            larger[-1] = self.W[-1]
-            self.W = larger
+            for name, array in self.shaped.items():
+                larger = np.full(
+                    self._shape(max(n_features, 2 * room)), self.fill if name == "W" else 0.0
+                )
+                larger[: self.n_features] = array[: self.n_features]
+                larger[-1] = array[-1]
+                self.shaped[name] = larger
         self.n_features = max(self.n_features, n_features)
 
-    @property
-    def coef(self) -> np.ndarray:
-        """View of shape (columns, features): one row a machine."""
-        W = self.W.reshape(self.W.shape[0], -1)
-        return W[: self.n_features, : self.n_columns].T
+    def machine_rounds(self) -> np.ndarray:
+        """How many examples each machine has seen; one-vs-one shows it only its two classes."""
+        if self.n_classes > 2 and self.multiclass == "ovo":
+            return self.per_machine("rounds")
+        return np.full(self.n_machines, self.rounds)
 
-    @property
-    def intercept(self) -> np.ndarray:
-        """View of shape (columns,)."""
-        return self.W.reshape(self.W.shape[0], -1)[-1, : self.n_columns]
+    def per_column(self, numbers: np.ndarray) -> np.ndarray:
+        """One number a machine as one a column of W, those for padding 0."""
+        if self.n_classes == 2:
+            return numbers
+        out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
+        out[: self.n_columns] = numbers
+        return out
+
+    def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Views of an array like W: coefficients (columns, features) and intercepts (columns,)."""
+        weights = weights.reshape(weights.shape[0], -1)
+        return (
+            weights[: self.n_features, : self.n_columns].T,
+            weights[-1, : self.n_columns],
+        )
 
     def set_weights(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
-        """Start from given weights, shapes (columns, features) and (columns,); None keeps zero."""
+        """Overwrite the weights; ``coef`` has shape (columns, features)."""
+        own_coef, own_intercept = self.split(self.W)
         if coef is not None:
-            self.coef[:] = coef
+            own_coef[:] = coef
         if intercept is not None:
-            self.intercept[:] = intercept
+            own_intercept[:] = intercept
 
-    def scheme(self, tie: str, count_errors: bool) -> Binary | OneVsRest | OneVsOne | Native:
-        """The compiled scheme that learns these classes.
+    def forget(self) -> None:
+        """Keep nothing but the weights: a new run goes on from them."""
+        self.shaped, self.counts, self.rounds = {"W": self.W}, {}, 0
 
-        ``count_errors`` asks one-vs-one to score every machine for each row, which learning does
-        not need; the other schemes count errors for nothing.
+    def start_again(self) -> None:
+        """Set all weights and counters to zero, but for ``n_updates``."""
+        for arrays in (self.shaped, self.counts):
+            for array in arrays.values():
+                array[:] = 0
+        self.rounds = 0
+
+    def remember(self) -> Callable[[], None]:
+        """Copy all that changes; the function returned puts it back."""
+        before = (
+            {name: array.copy() for name, array in self.shaped.items()},
+            {name: array.copy() for name, array in self.counts.items()},
+            self.rounds,
+        )
+
+        def recall() -> None:
+            self.shaped, self.counts, self.rounds = before
+
+        return recall
+
+    def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
+        """How examples are learnt; without ``learning`` nothing of the state is changed.
+
+        Counting prediction errors costs one-vs-one a score of every machine a row.
         """
-        k, scores = self.n_classes, np.zeros(self.W.shape[-1])
         equals = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}[tie]
-        if k == 2:
+        if self.n_classes == 2:
             return Binary(equals)
+        k, scores = self.n_classes, np.zeros(self.W.shape[1])
         if self.multiclass == "ovr":
             return OneVsRest(k, equals, scores)
         if self.multiclass == "native":
@@ -96,14 +175,16 @@ class State:
         mine = [[m for m, match in enumerate(matches) if c in match] for c in range(k)]
         machines = np.array(mine, dtype=np.int64)
         sides = np.array([[1.0 if matches[m][1] == c else -1.0 for m in mine[c]] for c in range(k)])
-        return OneVsOne(k, equals, machines, sides, count_errors, scores, np.zeros((2, k)))
+        rounds = self.per_machine("rounds") if learning else np.zeros(self.n_machines, np.int64)
+        votes = np.zeros((2, k))
+        return OneVsOne(k, equals, machines, sides, count_errors, rounds, scores, votes)
 
-    def scores(self, rows: Dense | Csr, n_rows: int) -> np.ndarray:
-        """Scores as learning sees them: shape (rows,) for two classes, else (rows, columns)."""
+    def scores(self, rows: Dense | Csr | Unit, n_rows: int, weights: np.ndarray) -> np.ndarray:
+        """Scores by ``weights`` (like W), shape (rows,) for two classes, else (rows, columns)."""
         if self.n_classes == 2:
             out = np.empty(n_rows)
-            score_vector(rows, n_rows, self.W, self.bias, out)
+            score_vector(rows, n_rows, weights, self.bias, out)
             return out
-        out = np.empty((n_rows, self.W.shape[1]))
-        score_matrix(rows, n_rows, self.W, self.bias, out)
+        out = np.empty((n_rows, weights.shape[1]))
+        score_matrix(rows, n_rows, weights, self.bias, out)
         return out[:, : self.n_columns]

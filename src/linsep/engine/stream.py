@@ -60,6 +60,7 @@ class SourceFeed:
     counts : whether ``importance`` needs the row counts, which costs a reading beforehand
     expected : labels that something was said about beforehand; where the first rows do not show
         them all, the rest is read for its labels before any row is learnt
+    unit : whether rows are seen as if scaled to length 1
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class SourceFeed:
         importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
         counts: bool = False,
         expected: Iterable[Any] = (),
+        unit: bool = False,
     ):
         self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
         self.book = LabelBook()
@@ -81,7 +83,7 @@ class SourceFeed:
         self.spool: Spool | None = None
         self.from_cache = False
         self._fraction, self._importance, self._counts = fraction, importance, counts
-        self._expected = set(expected)
+        self._expected, self._unit = set(expected), unit
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._memory: tuple[Any, np.ndarray] | None = None
         self._fed: ArrayFeed | None = None
@@ -150,19 +152,8 @@ class SourceFeed:
             return
         spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
         if spool is not None:
-            self._adopt(spool)
-            self.from_cache, self.book = True, LabelBook(spool.labels)
+            self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
             self.n_rows, self.n_features = spool.n_rows, spool.n_features
-
-    def _adopt(self, spool: Spool) -> None:
-        try:
-            self._spool_bytes = spool.path.stat().st_size
-        except OSError as problem:
-            raise SpoolError(
-                f"The cache {spool.path} cannot be looked at ({problem.strerror}): was it removed "
-                "by another process? Try again."
-            ) from None
-        self.spool = spool
 
     def _forget_cache(self) -> None:
         """Do away with a damaged cache and all that was learnt from it."""
@@ -229,7 +220,7 @@ class SourceFeed:
     def _put_away(self, keeper: Keeper) -> None:
         kept = keeper.finish(self.n_features, self.source.feature_names, self.source.recipe())
         if isinstance(kept, Spool):
-            self._adopt(kept)
+            self.spool = kept
         else:
             self._memory = kept[0], self.book.numbers(kept[1])
 
@@ -252,7 +243,7 @@ class SourceFeed:
             X, numbers = self._memory
             codes = self.book.codes[numbers]
             self._fed = ArrayFeed(
-                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold
+                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
             )
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
@@ -308,7 +299,7 @@ class SourceFeed:
         weights = self._weights(codes)
         if weights.size:
             order = order[weights[order] > 0]
-        return Visit(as_rows(X), codes, weights, order, X.shape[1], first)
+        return Visit(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
 
     def _streamed(self, draw: bool) -> Visits:
         """Rows as the source is read; the first time, what turns up is noted."""
@@ -361,7 +352,7 @@ class SourceFeed:
     def _shuffled(self, pass_number: int) -> Visits:
         assert self.spool is not None
         how = self.seed, pass_number, self._mixing.hands
-        for batch in shuffled_batches(self.spool, self._spool_bytes, BATCH_BYTES, *how):
+        for batch in shuffled_batches(self.spool, BATCH_BYTES, *how):
             order = batch.order
             if self._hold is not None:
                 order = order[~self._held_mask()[batch.rows[order]]]

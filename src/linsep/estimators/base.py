@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
@@ -18,13 +19,27 @@ from sklearn.utils.validation import (
 )
 
 from linsep.compiled.rows import as_rows
+from linsep.compiled.schemes import UPDATES
+from linsep.engine.decide import decision, predicted
 from linsep.engine.feed import ArrayFeed, HoldOut
-from linsep.engine.loop import NotFinite, PassReport, Plan, Progress, passes, walk_visit
+from linsep.engine.keeping import KeepBest
+from linsep.engine.keepings import keeping_of
+from linsep.engine.learners import Learner, Unlearnable
+from linsep.engine.loop import (
+    PassReport,
+    Plan,
+    Progress,
+    Run,
+    checked,
+    close_pass,
+    passes,
+    walk_visit,
+)  # fmt: skip
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import LinsepError
 from linsep.estimators import labels
-from linsep.estimators.decide import decision, predicted
+from linsep.estimators.attributes import Fitted
 from linsep.estimators.facts import Parameter, check_parameters
 from linsep.estimators.from_source import fit_source
 from linsep.sources.base import Source
@@ -32,16 +47,15 @@ from linsep.sources.base import Source
 FLOATS = (np.float64, np.float32)
 
 
-class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """Base of the online linear classifiers; a subclass has parameters and :meth:`_rule`."""
+class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
 
     _parameters: tuple[Parameter, ...] = ()
-    _state: State
     classes_: np.ndarray
     stop_reason_: StopReason | None
 
-    def _rule(self) -> Any:
-        """The compiled rule of this learner, from its parameters."""
+    def _learner(self) -> Learner:
+        """The learner that these parameters describe; ValueError where they do not go together."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -51,26 +65,6 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights, shape (1, features) for two classes, else one row a class (or a pair)."""
-        return self._fitted("coef_").coef
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts, one a row of ``coef_``."""
-        return self._fitted("intercept_").intercept
-
-    @property
-    def n_updates_(self) -> int:
-        """How often the weights were changed, over all passes."""
-        return self._fitted("n_updates_").n_updates
-
-    def _fitted(self, name: str) -> State:
-        if "_state" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet, it has no {name}.")
-        return self._state
 
     @with_callbacks
     def fit(
@@ -94,7 +88,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight; a row of weight 0 is never visited.
+            A row's update is multiplied by its weight; a row of weight 0 is never visited, but
+            must be finite as all others.
 
         Returns
         -------
@@ -106,7 +101,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError("A source brings its own labels: leave out y and sample_weight.")
             fit_source(self, X, coef_init, intercept_init)
             return self
-        X, y = self._checked(X, y, reset=True, finite=False)
+        learner = self._learner()
+        X, y = self._checked(X, y, learner, reset=True, finite=False)
         classes, codes = labels.encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
@@ -115,21 +111,21 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.early_stopping:
             hold = HoldOut(self.validation_fraction, classes.size, seed)
         counted = labels.importance(self.class_weight, classes, codes, weights)
-        feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold)
+        if not counted.all():  # rows that are never visited are not seen by their scores
+            assert_all_finite(X, input_name="X")
+        unit = bool(self.normalize)
+        feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
-        self._start(classes, X.shape[1], coef_init, intercept_init)
+        run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
-            self._run(
-                lambda plan: passes(self._state, self._rule(), feed, plan, self.progress_),
-                X, y, metadata,
-            )  # fmt: skip
-        except NotFinite as problem:
-            assert_all_finite(X, input_name="X")
-            raise ValueError(
-                f"The score of row {problem.row} is beyond floating point; scale the features."
-            ) from None
+            self._run(lambda plan: passes(run, feed, plan, self.progress_), X, y, metadata)
+        except Unlearnable as problem:
+            if problem.not_finite:
+                assert_all_finite(X, input_name="X")
+            row = "" if problem.row is None else f"Row {problem.row}: "
+            raise ValueError(f"{row}{problem}.") from None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -149,7 +145,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         check_parameters(self, self._parameters)
-        first = not hasattr(self, "_state")
+        learner, first = self._learner(), not hasattr(self, "_state")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if self.class_weight == "balanced":
@@ -157,7 +153,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "class_weight='balanced' needs all labels at once, which partial_fit never has; "
                 "give a dict of weights."
             )
-        X, y = self._checked(X, y, reset=first, finite=True)
+        X, y = self._checked(X, y, learner, reset=first, finite=True)
         known = np.unique(classes) if classes is not None else self.classes_
         if not np.array_equal(known, known if first else self.classes_):
             raise ValueError("classes differ from those of the first call to partial_fit.")
@@ -171,9 +167,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = labels.check_sample_weight(sample_weight, len(y))
         counted = labels.importance(self.class_weight, known, codes, weights)
         if first:
-            self._start(known, X.shape[1], None, None)
+            self._start(learner, known, X.shape[1], None, None)
         self._check_same_machines("partial_fit")
-        self._learn_once(ArrayFeed(X, codes, counted, seed=0, shuffle=False))
+        unit = bool(self.normalize)
+        feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=unit)
+        self._learn_once(Run(self._state, learner, self._keeping), feed)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -186,21 +184,23 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
-        for one-vs-one the number of matches won plus the summed scores squeezed below 1/3.
+        for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
+        win to each) plus the summed scores squeezed so that they decide between equals only.
         """
         check_is_fitted(self)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
             ensure_all_finite=False,
         )  # fmt: skip
-        scores = self._state.scores(as_rows(X), X.shape[0])
+        rows = as_rows(X, bool(self.normalize))
+        scores = self._keeping.scores(self._state, rows, X.shape[0])
         if not np.isfinite(scores).all():
             assert_all_finite(X, input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise ValueError(
                 f"The score of row {row} is beyond floating point; scale the features."
             )
-        return decision(self._state, scores)
+        return decision(self._state, scores, self.tie)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row, by the highest score; ``tie`` decides between equals.
@@ -216,7 +216,9 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[predicted(scores, self.tie, self.random_state)]
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, finite: bool) -> tuple[Any, np.ndarray]:
+    def _checked(
+        self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool
+    ) -> tuple[Any, np.ndarray]:
         """X and y as learning takes them; finiteness of X is otherwise seen by the scores."""
         if y is None:
             raise ValueError(
@@ -235,30 +237,49 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
                 f"rows, y has {y.shape[0]}."
             )
-        return X, y
+        return self._summed(X, learner), y
+
+    def _summed(self, X: Any, learner: Learner) -> Any:
+        """X with no column twice in a row where lengths matter, else as it is."""
+        lengths = self.normalize or learner.needs_lengths
+        if not lengths or not sp.issparse(X) or X.has_canonical_format:
+            return X
+        X = X.copy()
+        X.sum_duplicates()
+        return X
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _start(self, classes: np.ndarray, n_features: int, coef: Any, intercept: Any) -> None:
+    def _start(
+        self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
+    ) -> Run:
         """A fresh state, or with warm_start the old one where it fits."""
         if self.warm_start and hasattr(self, "_state"):
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
             self._check_same_machines("warm_start")
             state = self._state
+            state.forget()
             state.grow(n_features)
         else:
-            state = State(self.multiclass, classes.size, n_features, bool(self.fit_intercept))
+            state = State(
+                self.multiclass, classes.size, n_features, bool(self.fit_intercept), learner.fill
+            )
+            learner.begin(state)
         coef = _initial(coef, (state.n_columns, state.n_features), "coef_init")
         intercept = _initial(intercept, (state.n_columns,), "intercept_init")
         if intercept is not None and intercept.any() and not self.fit_intercept:
             raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
+        learner.check_initial(coef, intercept)
         state.set_weights(coef, intercept)
+        learner.start(state)
         self._state, self.classes_ = state, classes
+        self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
         self._passes: list[PassReport] = []
         self._open_mistakes: int | None = None
         self.stop_reason_ = None
+        return Run(state, learner, self._keeping)
 
     def _check_same_machines(self, who: str) -> None:
         """Raise ValueError if the machines learnt so far are not those of the parameters."""
@@ -270,16 +291,18 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "warm_start=False to start again."
             )
 
-    def _learn_once(self, feed: ArrayFeed) -> None:
+    def _learn_once(self, run: Run, feed: ArrayFeed) -> None:
         """One pass that is never closed: the next call of partial_fit goes on with it."""
         progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
+        if isinstance(run.keeping, KeepBest):
+            run.keeping.open_pocket(run.state)
         try:
-            for visit in feed.visits(0):
-                walk_visit(self._state, self._rule(), scheme, visit, progress)
-        except NotFinite as problem:
+            for visit in checked(feed.visits(0), run.learner):
+                walk_visit(run, scheme, visit, progress)
+            progress.tally[UPDATES] += close_pass(run, scheme)
+        except Unlearnable as problem:
             raise ValueError(
-                f"The score of row {problem.row} is beyond floating point; scale the features "
-                "(the rows before it were learnt)."
+                f"Row {problem.row}: {problem} (the rows before it were learnt)."
             ) from None
         finally:
             self._state.n_updates += progress.updates
@@ -326,36 +349,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _snapshot(self) -> dict[str, Any]:
         """Attributes of a copy that predicts as if fit had ended here."""
-        return {"_state": copy.deepcopy(self._state), "_passes": list(self._passes)}
-
-    @property
-    def mistakes_(self) -> np.ndarray:
-        """Mistakes in each pass; rows given to partial_fit count as one more pass."""
-        self._fitted("mistakes_")
-        open_pass = [] if self._open_mistakes is None else [self._open_mistakes]
-        return np.array([p.mistakes for p in self._passes] + open_pass, dtype=np.int64)
-
-    @property
-    def n_iter_(self) -> int:
-        """How many passes were made."""
-        return len(self.mistakes_)
-
-    @property
-    def progressive_accuracy_(self) -> float:
-        """Share of the first pass's rows predicted rightly before they were learnt."""
-        self._fitted("progressive_accuracy_")
-        if not self._passes:
-            raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
-        return 1.0 - self._passes[0].errors / max(1, self._passes[0].rows)
-
-    @property
-    def validation_scores_(self) -> np.ndarray:
-        """Accuracy on the held-out rows after each pass; only with early_stopping."""
-        self._fitted("validation_scores_")
-        scores = [p.validation_score for p in self._passes if p.validation_score is not None]
-        if not scores:
-            raise AttributeError("validation_scores_ is only known with early_stopping=True.")
-        return np.array(scores)
+        return {
+            "_state": copy.deepcopy(self._state),
+            "_keeping": copy.deepcopy(self._keeping),
+            "_passes": list(self._passes),
+        }
 
 
 def _initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:

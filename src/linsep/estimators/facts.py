@@ -5,12 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.engine.keepings import NAMES
+
 
 class Parameter(NamedTuple):
     """One parameter: what values it takes and what it means.
 
     ``kind`` is int, float, bool or str (one of ``choices``). ``low`` and ``high`` bound numbers;
-    ``open_low`` and ``open_high`` exclude the bound itself.
+    ``open_low`` and ``open_high`` exclude the bound itself. Instead of a number it may be None, a
+    function, one word or infinity where the last four say so.
     """
 
     name: str
@@ -21,9 +24,17 @@ class Parameter(NamedTuple):
     open_low: bool = False
     open_high: bool = False
     choices: tuple[str, ...] = ()
+    or_none: bool = False
+    or_callable: bool = False
+    or_word: str = ""
+    or_infinite: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` is one this parameter takes."""
+        if (self.or_none and value is None) or (self.or_callable and callable(value)):
+            return True
+        if self.or_word and isinstance(value, str):
+            return value == self.or_word
         if self.kind is bool:
             return isinstance(value, bool | np.bool_ | int) and value in (0, 1)
         if self.kind is str:
@@ -35,7 +46,8 @@ class Parameter(NamedTuple):
         value = float(value)
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
-        return bool(np.isfinite(value) and above and below)
+        finite = np.isfinite(value) or (self.or_infinite and value == np.inf)
+        return bool(finite and above and below)
 
     @property
     def wanted(self) -> str:
@@ -46,8 +58,10 @@ class Parameter(NamedTuple):
         if np.isfinite(self.low):
             words += f" {'above' if self.open_low else 'of at least'} {self.low:g}"
         if np.isfinite(self.high):
-            words += f"{' and' if np.isfinite(self.low) else ''} below {self.high:g}"
-        return words
+            words += f"{' and' if np.isfinite(self.low) else ''} "
+            words += f"{'below' if self.open_high else 'at most'} {self.high:g}"
+        others = [f"{self.or_word!r}"] * bool(self.or_word) + ["None"] * self.or_none
+        return " or ".join([words, *others, *["a function of k"] * self.or_callable])
 
 
 COMMON = (
@@ -57,7 +71,6 @@ COMMON = (
         "how more than two classes are learnt: one joint rule, one against the rest, or pairs",
         choices=("native", "ovr", "ovo"),
     ),
-    Parameter("fit_intercept", bool, "learn an intercept"),
     Parameter("max_iter", int, "at most this many passes over the data", low=1),
     Parameter("shuffle", bool, "visit rows in random order after the first pass"),
     Parameter("early_stopping", bool, "stop when the accuracy on held-out rows no longer improves"),
@@ -81,8 +94,38 @@ COMMON = (
     ),
 )
 
-LEARNING_RATE = Parameter(
-    "learning_rate", float, "how much of an example is added at a mistake", low=0.0, open_low=True
+INTERCEPT = Parameter("fit_intercept", bool, "learn an intercept")
+NORMALIZE = Parameter("normalize", bool, "scale every row to length 1")
+KEEP = (
+    Parameter(
+        "keep",
+        str,
+        "weights to predict with: the last, the mean, a vote of all, or the best so far",
+        choices=NAMES,
+    ),
+    Parameter(
+        "vote_megabytes",
+        float,
+        "memory for the updates that a vote remembers, 16 bytes for each value of each row",
+        low=0.0,
+        open_low=True,
+    ),
+)
+SCHEDULES = (
+    Parameter(
+        "learning_rate",
+        float,
+        "how much of an example is added at a mistake, at the first update",
+        low=0.0,
+        open_low=True,
+        or_callable=True,
+    ),
+    Parameter(
+        "schedule",
+        str,
+        "learning rate of update k: constant, divided by k, or by its root",
+        choices=("constant", "inverse", "inverse_sqrt"),
+    ),
 )
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.rows import as_rows
-from linsep.engine.loop import NotFinite, PassReport, Plan, accuracy, passes
+from linsep.engine.decide import decision
+from linsep.engine.learners import Unlearnable
+from linsep.engine.loop import PassReport, Plan, accuracy, passes
 from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
-from linsep.estimators.decide import decision
 from linsep.estimators.labels import weigh_classes
 from linsep.sources.base import Batch, Source
 
@@ -54,15 +55,13 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
         reading = perf_counter() - started
         try:
             estimator._run(run.passes, None, None, None)
-        except NotFinite as problem:
+        except Unlearnable as problem:
             where = source.name if problem.row is None else source.where(problem.row)
-            raise DataError(
-                f"{where}: the score is beyond floating point; scale the features."
-            ) from None
+            raise DataError(f"{where}: {problem}.") from None
         finally:
             estimator.progress_.reading += reading
             _describe(estimator, run.feed)
-        estimator.training_accuracy_ = _training_accuracy(estimator, run.feed)
+        estimator.training_accuracy_ = _training_accuracy(run)
 
 
 class SourceRun:
@@ -70,6 +69,7 @@ class SourceRun:
 
     def __init__(self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any):
         self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
+        self.learner = estimator._learner()
         self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
         weight = estimator.class_weight
         held_out = estimator.validation_fraction if estimator.early_stopping else None
@@ -80,11 +80,12 @@ class SourceRun:
             source,
             seed=estimator._seed(),
             shuffle=bool(estimator.shuffle),
-            keep=estimator.max_iter > 1 or held_out is not None,
+            keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
             fraction=held_out,
             importance=None if weight is None else class_importance(weight, source.name),
-            counts=isinstance(weight, str) and weight == "balanced",
+            counts=weight == "balanced" or self.learner.needs_width,
             expected=expected,
+            unit=bool(estimator.normalize),
         )
 
     def start(self) -> None:
@@ -102,13 +103,15 @@ class SourceRun:
             estimator.__dict__.pop("_state", None)
         # Initial weights may be narrower than the source: how wide that is shows at its end.
         width = feed.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
-        estimator._start(feed.classes, width, self.coef_init, self.intercept_init)
+        self.run = estimator._start(
+            self.learner, feed.classes, width, self.coef_init, self.intercept_init
+        )
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:
         """A report a pass, each told once even where the passes have to start again."""
         estimator, told = self.estimator, 0
         while True:
-            made = passes(estimator._state, estimator._rule(), self.feed, plan, estimator.progress_)
+            made = passes(self.run, self.feed, plan, estimator.progress_)
             try:
                 with closing(made):  # type: ignore[type-var]
                     for report in made:
@@ -123,13 +126,14 @@ class SourceRun:
                 self.start()
 
 
-def _training_accuracy(estimator: Any, feed: SourceFeed) -> float | None:
-    """Accuracy of the final weights on the rows learnt, None if they would be parsed again."""
-    if estimator.stop_reason_ == StopReason.CONVERGED and not estimator.early_stopping:
+def _training_accuracy(run: SourceRun) -> float | None:
+    """Accuracy of the weights kept on the rows learnt, None if they would be parsed again."""
+    estimator, visits = run.estimator, run.feed.learnt()
+    converged = estimator.stop_reason_ == StopReason.CONVERGED
+    if converged and estimator.keep in ("last", "best") and not estimator.early_stopping:
         return 1.0
-    visits = feed.learnt()
     try:
-        return None if visits is None else accuracy(estimator._state, visits, estimator.tie)
+        return None if visits is None else accuracy(run.run, visits, estimator.tie)
     except StartAgain:  # the cache was damaged since
         return None
 
@@ -153,14 +157,15 @@ def decisions(estimator: Any, source: Source) -> Iterator[tuple[Batch, np.ndarra
 
     Rows may be narrower or wider than the model: features that learning never saw have no weight.
     """
-    state = estimator._state
+    state, unit = estimator._state, bool(estimator.normalize)
     for batch in source.batches():
-        scores = state.scores(as_rows(fitted_width(batch.X, state.n_features)), batch.X.shape[0])
+        rows = as_rows(fitted_width(batch.X, state.n_features), unit)
+        scores = estimator._keeping.scores(state, rows, batch.X.shape[0])
         if not np.isfinite(scores).all():
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             where = source.where(batch.first + row)
             raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-        yield batch, decision(state, scores)
+        yield batch, decision(state, scores, estimator.tie)
 
 
 def fitted_width(X: Any, n_features: int) -> Any:

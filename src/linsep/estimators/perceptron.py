@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from linsep.compiled.steps import PerceptronRule
+from linsep.engine.learners import BatchLearner, Learner, PerceptronLearner, Schedule
 from linsep.estimators.base import LinearClassifier
-from linsep.estimators.facts import COMMON, LEARNING_RATE
+from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, SCHEDULES, Parameter
 
 
 class Perceptron(LinearClassifier):
@@ -27,8 +27,25 @@ class Perceptron(LinearClassifier):
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
         Seed of the shuffling, of the held-out rows and of random ties.
-    learning_rate : float, default=1.0
-        What an update is multiplied by. Starting from zero weights it changes no prediction.
+    learning_rate : float or callable, default=1.0
+        What the first update of a machine is multiplied by; from zero weights and with a constant
+        schedule it changes no prediction. Or a function from k = 1, 2, ... to that of update k.
+    schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
+        The rate of update k: constant, divided by k, or by its square root.
+    update : {"single", "batch"}, default="single"
+        Update at every mistake, or once a pass by the sum of all its mistakes: the batch rule on
+        the perceptron criterion J_p, which ``criterion_`` has of every pass.
+    keep : {"last", "average", "vote", "best"}, default="last"
+        The weights to predict with. "average": their mean over all rounds (examples seen).
+        "vote": every version of the weights votes with the number of rounds it survived.
+        "best": the pocket with ratchet; after each pass the longest-lived weights and the last
+        are counted out on all rows, and the fewest mistakes so far win. (To find the fewest of
+        all is NP-hard.) In partial_fit, which sees no row twice, the longest-lived are kept.
+    vote_megabytes : float, default=256
+        ``keep="vote"`` remembers 16 bytes for every value of every row that caused an update; a
+        prediction walks over them all. Beyond this much memory fit ends with an error.
+    normalize : bool, default=False
+        See every row as if scaled to unit length, here and in predictions, without a copy.
     early_stopping : bool, default=False
         Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
         passes; the weights of the best pass are kept, unless a clean pass ended the run.
@@ -45,7 +62,7 @@ class Perceptron(LinearClassifier):
     tie : {"negative", "positive", "random"}, default="negative"
         The class of a row whose score is exactly zero, or the same for several classes: the
         smaller, the larger, or a draw. Native learning counts a tie that might be drawn as a
-        mistake; a match of one-vs-one at zero always goes to the smaller class.
+        mistake; a match of one-vs-one at zero that might be drawn is half a win for each.
 
     Attributes
     ----------
@@ -58,6 +75,9 @@ class Perceptron(LinearClassifier):
     n_updates_ : int, how often the weights were changed
     stop_reason_ : "converged", "max_iter", "early_stop" or "interrupted"; its ``sentence`` says
         it in words; None after partial_fit
+    criterion_ : array of shape (n_iter_,), J_p at the start of each pass; with update="batch"
+    validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
+        the errors on rows learnt and held out, after each pass
     progressive_accuracy_ : share of the rows of the first pass predicted rightly before learning
     n_features_in_ : number of features
     feature_names_in_ : their names, when X had names that are all strings
@@ -65,7 +85,10 @@ class Perceptron(LinearClassifier):
     References
     ----------
     F. Rosenblatt, The perceptron, Psychological Review 65 (1958). A. Novikoff, On convergence
-    proofs for perceptrons (1962): at most (R / margin)^2 mistakes on separable rows.
+    proofs for perceptrons (1962): at most (R / margin)^2 mistakes on separable rows. Y. Freund and
+    R. Schapire, Large margin classification using the perceptron algorithm, Machine Learning 37
+    (1999), for average and vote. S. Gallant, Perceptron-based learning algorithms, IEEE Trans.
+    Neural Networks 1 (1990), for the pocket.
 
     Examples
     --------
@@ -76,7 +99,19 @@ class Perceptron(LinearClassifier):
     ([[-1.0, 3.0]], [3, 0], 'converged')
     """
 
-    _parameters = (*COMMON, LEARNING_RATE)
+    _parameters = (
+        *COMMON,
+        INTERCEPT,
+        *SCHEDULES,
+        Parameter(
+            "update",
+            str,
+            "at every mistake, or once a pass by the sum of all its mistakes",
+            choices=("single", "batch"),
+        ),
+        *KEEP,
+        NORMALIZE,
+    )
 
     def __init__(
         self,
@@ -86,7 +121,12 @@ class Perceptron(LinearClassifier):
         max_iter: int = 1000,
         shuffle: bool = True,
         random_state: Any = 0,
-        learning_rate: float = 1.0,
+        learning_rate: Any = 1.0,
+        schedule: str = "constant",
+        update: str = "single",
+        keep: str = "last",
+        vote_megabytes: float = 256.0,
+        normalize: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -101,6 +141,11 @@ class Perceptron(LinearClassifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.update = update
+        self.keep = keep
+        self.vote_megabytes = vote_megabytes
+        self.normalize = normalize
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -109,5 +154,11 @@ class Perceptron(LinearClassifier):
         self.verbose = verbose
         self.tie = tie
 
-    def _rule(self) -> PerceptronRule:
-        return PerceptronRule(float(self.learning_rate))
+    def _learner(self) -> Learner:
+        if callable(self.learning_rate) and self.schedule != "constant":
+            raise ValueError(
+                "A learning_rate that is a function is the whole schedule: leave schedule at "
+                f"'constant', got {self.schedule!r}."
+            )
+        schedule = Schedule(self.learning_rate, self.schedule)
+        return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)

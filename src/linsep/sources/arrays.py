@@ -20,7 +20,8 @@ class ArraySource(Source):
     y : array of shape (rows,) or None
     batch_rows : rows in a batch
 
-    Raises DataError when X and y differ in length or there are no rows.
+    Raises DataError when X and y differ in length or there are no rows; from :meth:`batches` at
+    NaN or infinity.
     """
 
     name = "arrays"
@@ -46,7 +47,20 @@ class ArraySource(Source):
         """Yield the rows from the first to the last."""
         for first in range(0, self._X.shape[0], self._batch_rows):
             span = slice(first, first + self._batch_rows)
-            yield Batch(self._X[span], None if self._y is None else self._y[span], first)
+            X = self._X[span]
+            self._check_finite(X, first)
+            yield Batch(X, None if self._y is None else self._y[span], first)
+
+    def _check_finite(self, X: Any, first: int) -> None:
+        values = X.data if sp.issparse(X) else X
+        if np.isfinite(values).all():
+            return
+        X = X.tocoo() if sp.issparse(X) else sp.coo_array(X)
+        at = int(np.argmin(np.isfinite(X.data)))
+        raise DataError(
+            f"{self.where(first + int(X.row[at]))}, feature {X.col[at]} is {X.data[at]}: replace "
+            "the value or leave out the row."
+        )
 
     def where(self, row: int) -> str:
         """``row 17``, counted from 0 as arrays are."""

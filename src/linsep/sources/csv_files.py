@@ -14,7 +14,7 @@ import pyarrow.csv
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names
-from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit
+from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
@@ -50,8 +50,7 @@ class CsvFile(TextFile):
         check_names(path, header)
         self._header = header
         self._has_rows = len(records) == 2
-        longest = max(sum(map(len, fields)) + len(fields) for fields in records)
-        self._block = max(text_files.BLOCK_BYTES, 4 * longest)
+        self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -124,6 +123,8 @@ class CsvFile(TextFile):
                     return f"{place}, {misfit(name, repr(field), kinds[name])}"
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     return f"{place}, column '{name}' is not UTF-8 text: save the file as UTF-8."
+            if bad is None and (said := too_long(place, _length(fields), self._block)):
+                return said
         return None
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
@@ -141,6 +142,10 @@ class CsvFile(TextFile):
                 raise DataError(
                     f"{self.path} line {line} cannot be read ({error}): correct the line."
                 ) from error
+
+
+def _length(fields: list[str]) -> int:
+    return sum(map(len, fields)) + len(fields)
 
 
 def _is_utf8(field: str) -> bool:

@@ -13,7 +13,7 @@ import pyarrow.json
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names, reading
-from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit
+from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
 
 
 class JsonFile(TextFile):
@@ -95,6 +95,8 @@ class JsonFile(TextFile):
                     )
                 if kind is not None and value is not None and _kind_of(value) != kind:
                     return f"{place}, {misfit(name, json.dumps(value), kind)}"
+            if said := too_long(place, len(raw), self._block):
+                return said
         return None
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:

@@ -88,12 +88,15 @@ _WORDS = {"table": "a table", "svmlight": "svmlight text", "arrays": "arrays in 
 
 
 def find_files(data: list[Any]) -> list[Path]:
-    """The files that names, folders and globs stand for, folders and globs sorted by name."""
+    """The files that names, folders and globs stand for, folders and globs sorted by name.
+
+    As in a shell, neither folders nor globs mean hidden files; ``**`` is any depth of folders.
+    """
     found: list[Path] = []
     for item in data:
         path = Path(item).expanduser()
         if path.is_dir():
-            inside = [p for p in sorted(path.iterdir()) if _suffix(p) in SVMLIGHT + TABLES]
+            inside = [p for p in sorted(path.iterdir()) if _is_data(p)]
             if not inside:
                 raise DataError(
                     f"The directory {path} holds no data file; name files, or a folder of "
@@ -101,10 +104,10 @@ def find_files(data: list[Any]) -> list[Path]:
                 )
             found += inside
         elif has_magic(str(path)) and not path.exists():
-            matches = sorted(glob(str(path)))
+            matches = [p for p in map(Path, sorted(glob(str(path), recursive=True))) if p.is_file()]
             if not matches:
                 raise DataError(f"No file matches {path}.")
-            found += [Path(match) for match in matches]
+            found += matches
         else:
             found.append(path)
     for path in found:
@@ -122,6 +125,11 @@ def format_of(paths: list[Path]) -> str:
             "cannot be learnt together, so name files of one kind."
         )
     return next(iter(kinds))
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file in a folder is meant when the folder is."""
+    return _suffix(path) in SVMLIGHT + TABLES and path.name[0] != "." and path.is_file()
 
 
 def _suffix(path: Path) -> str:

@@ -20,6 +20,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,9 @@ class Spool:
     Attributes
     ----------
     path : Path
-    n_rows, n_features, n_blocks : int
-        Block ``b`` holds the rows from ``64 * b`` on; the last block may be short.
+    n_rows, n_features, n_blocks, n_bytes : int
+        Block ``b`` holds the rows from ``64 * b`` on; the last block may be short. ``n_bytes`` is
+        what all of them take on disk.
     kind : "csr" or "dense"
     labels : list of str, int, float or bool
         In the order of their first appearance: ``labels[code]`` is the label of a row.
@@ -117,7 +119,7 @@ class Spool:
         self.labels: list[Any] = footer["labels"]
         self.feature_names: list[str] | None = footer["feature_names"]
         self.recipe: dict[str, Any] | None = footer["recipe"]
-        self.n_blocks = len(offsets) - 1
+        self.n_blocks, self.n_bytes = len(offsets) - 1, int(offsets[-1])
         self._value, self._index = np.dtype(footer["value"]), np.dtype(footer["index"])
         self._file, self._offsets, self._nonce = file, offsets, nonce
         self._close = weakref.finalize(self, file.close)
@@ -144,6 +146,8 @@ class Spool:
         if found is None or found[0]["key"] != plain(key):
             file.close()
             return None
+        with suppress(OSError):  # what was used longest ago is removed first
+            os.utime(path)
         return cls(path, file, *found)
 
     def read_blocks(self, blocks: np.ndarray) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.records import BLOCK, HEADER, pack_csr, pack_dense
+from linsep.paths import cache_limit, trim
 from linsep.sources.base import Batch
 from linsep.sources.spool import (
     FORMAT,
@@ -38,7 +39,8 @@ class SpoolWriter:
     key : plain JSON that :meth:`Spool.open` must be given to find the file again
 
     Every method raises SpoolError, and leaves no file behind, when the disk does not let it write.
-    Several processes may write the same path at once: the last commit wins.
+    Several processes may write the same path at once: the last commit wins. A commit removes what
+    was used longest ago where the spools of the folder take more than :func:`cache_limit`.
     """
 
     def __init__(self, path: str | Path, key: dict[str, Any]):
@@ -54,7 +56,8 @@ class SpoolWriter:
         try:
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
-            _sweep(folder, self.path.name)
+            self._limit = cache_limit(folder)
+            _sweep(folder)
             # mkstemp makes it readable by this user only: it is a copy of the user's data.
             self._fd, self._temporary = tempfile.mkstemp(".tmp", self.path.name + ".", folder)
         except OSError as error:
@@ -133,6 +136,7 @@ class SpoolWriter:
             raise SpoolError(
                 f"The cache {self.path} was replaced by another process: go on without a cache."
             )
+        trim(self.path.parent.glob("*.spool"), self._limit, self.path)
         return spool
 
     def abort(self) -> None:
@@ -279,10 +283,9 @@ class SpoolWriter:
         )
 
 
-def _sweep(folder: Path, name: str) -> None:
-    """Remove temporary files that killed writers of the same file left behind."""
-    for path in folder.iterdir():
-        if path.name.startswith(name + ".") and path.suffix == ".tmp":
-            with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-                    path.unlink()
+def _sweep(folder: Path) -> None:
+    """Remove temporary files that killed writers left behind."""
+    for path in folder.glob("*.spool.*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                path.unlink()

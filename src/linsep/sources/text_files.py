@@ -84,6 +84,13 @@ class TextFile(TableFile):
             raise DataError(said) from error.__cause__
 
 
+def too_long(place: str, length: int, block: int) -> str | None:
+    """Return what to say of a row of `length` characters that fills more than a block, or None."""
+    if length <= block:
+        return None
+    return f"{place} is longer than the {block:,} bytes read at a time: shorten it."
+
+
 def misfit(name: str, value: str, kind: str) -> str:
     """Return what to say after the place where `value`, as written, is not of the column's kind."""
     wanted = _WANTED.get(kind, "of one kind")

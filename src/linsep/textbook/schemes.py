@@ -215,12 +215,16 @@ def predict_ovr(scores: Sequence[Number], tie: str = "negative") -> int:
 def predict_ovo(scores: Sequence[Number], n_classes: int, tie: str = "negative") -> int:
     """The class that wins most matches; of equals the one of the highest summed score.
 
-    A match with a score of 0 goes to the smaller class; ``tie`` decides where even the summed
-    scores are equal.
+    ``tie`` decides a match with a score of 0 ("random": half a win for each) and where even the
+    summed scores are equal ("random": the smallest, of those that might be drawn).
     """
-    won, summed = [0] * n_classes, [0] * n_classes
+    at_zero: Number = {"negative": 0, "positive": 1, "random": 0.5}[tie]
+    won: list[Number] = [0] * n_classes
+    summed: list[Number] = [0] * n_classes
     for s, (smaller, larger) in zip(scores, pairs(n_classes), strict=True):
-        won[larger if s > 0 else smaller] += 1
+        share = at_zero if s == 0 else int(s > 0)
+        won[larger] += share
+        won[smaller] += 1 - share
         summed[larger] += s
         summed[smaller] -= s
     return predict_native(list(zip(won, summed, strict=True)), tie)

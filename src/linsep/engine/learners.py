@@ -1,0 +1,317 @@
+"""Learners as the passes know them: the compiled rule for the next rows, and what a pass closes.
+
+What a learner counts stands in the state, so a learner itself is nothing but its parameters.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.rates import Constant, Inverse, InverseRoot, Table
+from linsep.compiled.rows import Csr, Dense, Unit, values_of
+from linsep.compiled.settle import settle
+from linsep.compiled.steps import BatchRule, MarginRule, PassiveAggressiveRule, PerceptronRule
+from linsep.compiled.winnow import BalancedWinnowRule, WinnowRule
+from linsep.engine.state import State
+from linsep.errors import LinsepError
+
+TOO_LARGE = "the score is beyond floating point; scale the features"
+
+
+class BadRow(LinsepError):
+    """A row that a learner cannot learn. ``row`` is its number among the rows shown."""
+
+    def __init__(self, row: int, said: str):
+        super().__init__(said)
+        self.row = row
+
+
+class Unlearnable(LinsepError):
+    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown."""
+
+    def __init__(self, row: int | None, said: str = TOO_LARGE):
+        super().__init__(said)
+        self.row, self.not_finite = row, said == TOO_LARGE
+
+
+class BadSchedule(LinsepError):
+    """A learning rate that is none."""
+
+
+class Learner:
+    """Its parameters, and how they act on a state; this one's rule never changes."""
+
+    #: weight of a feature before it was seen
+    fill = 0.0
+    #: at most so many rows may be walked with one rule
+    rows_at_once: int | None = None
+    #: whether a pass makes one update, at its end
+    by_pass = False
+    #: whether the number of features must be known before learning
+    needs_width = False
+    #: whether the lengths of rows matter, so that no column may stand twice in one
+    needs_lengths = False
+
+    def __init__(self, rule: Any = None):
+        self._rule = rule
+
+    def begin(self, state: State) -> None:
+        """Set up a new state, before its weights are set to any that are given."""
+
+    def check_initial(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+        """Raise ValueError for initial weights this learner cannot start from."""
+
+    def start(self, state: State) -> None:
+        """Set up a state whose weights are those to start with."""
+
+    def rule(self, state: State) -> Any:
+        """The compiled rule for the next rows."""
+        return self._rule
+
+    def check(self, rows: Dense | Csr | Unit) -> None:
+        """Raise BadRow for the first row this learner cannot learn."""
+
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+        """Why the walk stopped before this row."""
+        return TOO_LARGE
+
+    def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
+        """A pass has ended; returns how many updates are made now."""
+        return 0
+
+    def criterion(self, state: State) -> float | None:
+        """The value of the criterion in the pass that has just ended, None if there is none."""
+        return None
+
+    def went_on(self, state: State) -> bool:
+        """Whether, after a pass with mistakes, learning has been started again otherwise."""
+        return False
+
+
+class Schedule:
+    """Rates by the number of the update.
+
+    Parameters
+    ----------
+    rate : the first rate, or a function from k = 1, 2, ... to the rate of update k
+    kind : "constant", "inverse" or "inverse_sqrt"
+    """
+
+    #: a function is asked for so many updates beforehand
+    ASKED_AHEAD = 1024
+
+    def __init__(self, rate: float | Callable[[int], float], kind: str):
+        self.rate, self.kind = rate, kind
+        self._table = np.zeros(1)
+
+    @property
+    def rows_at_once(self) -> int | None:
+        """How many rows can be walked before more rates have to be worked out."""
+        return self.ASKED_AHEAD if callable(self.rate) else None
+
+    def compiled(self, updates: np.ndarray) -> Any:
+        """The schedule of compiled code; ``updates`` counts those of each machine."""
+        if callable(self.rate):
+            return Table(self._until(int(updates.max()) + self.ASKED_AHEAD), updates)
+        kinds = {"inverse": Inverse, "inverse_sqrt": InverseRoot}
+        first = float(self.rate)
+        return kinds[self.kind](first, updates) if self.kind in kinds else Constant(first)
+
+    def next(self, update: int) -> float:
+        """The rate of this update."""
+        if callable(self.rate):
+            return float(self._until(update)[update])
+        power = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}[self.kind]
+        return float(self.rate) / update**power
+
+    def _until(self, update: int) -> np.ndarray:
+        """Rates of all updates up to this one; those of earlier calls are not asked for again."""
+        assert callable(self.rate)
+        known = self._table.size
+        if update >= known:
+            more = [self._asked(k) for k in range(known, update + 1)]
+            self._table = np.concatenate([self._table, more])
+        return self._table
+
+    def _asked(self, k: int) -> float:
+        value = self.rate(k)  # type: ignore[operator]
+        if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
+            raise BadSchedule(
+                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above 0."
+            )
+        return float(value)
+
+
+class PerceptronLearner(Learner):
+    """Update at each mistake, by a schedule."""
+
+    def __init__(self, schedule: Schedule):
+        super().__init__()
+        self.schedule, self.rows_at_once = schedule, schedule.rows_at_once
+
+    def rule(self, state: State) -> Any:
+        """With the rates that can come."""
+        return PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
+
+
+class BatchLearner(Learner):
+    """One update a pass: the sum of all mistakes."""
+
+    by_pass = True
+
+    def __init__(self, schedule: Schedule):
+        super().__init__()
+        self.schedule, self._criterion, self._last = schedule, np.zeros(1), 0.0
+
+    def rule(self, state: State) -> Any:
+        """Sums up what the pass asks for."""
+        sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
+        return BatchRule(sums, asked, self._criterion)
+
+    def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
+        """Make the update."""
+        asked, updates = state.per_machine("asked"), state.per_machine("updates")
+        updates += asked > 0
+        amounts = np.array(
+            [self.schedule.next(int(k)) if n else 0.0 for k, n in zip(updates, asked, strict=True)]
+        )
+        sums = state.like_weights("asked_for")
+        if asked.any():
+            settle(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
+        made = int((asked > 0).sum())
+        sums[:], asked[:] = 0.0, 0
+        self._last, self._criterion[0] = float(self._criterion[0]), 0.0
+        return made
+
+    def criterion(self, state: State) -> float | None:
+        """J_p with the weights of the start of the pass."""
+        return self._last
+
+
+class MarginLearner(Learner):
+    """The margin perceptron for a margin that is given, or found by halving."""
+
+    needs_lengths = True
+
+    def __init__(self, gamma: float | None, epsilon: float):
+        super().__init__()
+        self.gamma, self.epsilon = gamma, epsilon
+
+    def check_initial(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+        """Halving starts from zero again and again."""
+        if self.gamma is None and (coef is not None or intercept is not None):
+            raise ValueError("coef_init and intercept_init need a gamma that is given, not 'auto'.")
+
+    def start(self, state: State) -> None:
+        """Note how long the weights are."""
+        state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        lengths = (W**2).sum(axis=0)
+        joint = state.n_machines < state.n_columns
+        state.per_machine("squares", np.float64)[:] = lengths.sum() if joint else lengths
+
+    def rule(self, state: State) -> Any:
+        """With the margin that is tried now."""
+        gamma = state.per_machine("gamma", np.float64)[0]
+        return MarginRule(
+            (1.0 - self.epsilon) * gamma,
+            state.per_machine("squares", np.float64),
+            state.per_machine("updates"),
+        )
+
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+        """A row of zeros has no margin."""
+        if not values_of(rows, row).any():
+            return "it is all zeros and has no margin; leave such rows out or fit an intercept"
+        return TOO_LARGE
+
+    def went_on(self, state: State) -> bool:
+        """Halve a margin that has cost more updates than it could, and start from zero again."""
+        gamma = float(state.per_machine("gamma", np.float64)[0])
+        updates = state.per_machine("updates").max()
+        if self.gamma is not None or updates <= most_updates(gamma, self.epsilon):
+            return False
+        state.start_again()
+        state.per_machine("failed", np.float64)[:] = gamma
+        state.per_machine("gamma", np.float64)[:] = gamma / 2
+        return True
+
+
+def most_updates(gamma: float, epsilon: float) -> float:
+    """Updates of the margin perceptron on rows of unit length separable with margin gamma.
+
+    8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each update
+    adds gamma to <w, w*>, but to ||w||, once that is above 1 / (epsilon gamma), at most
+    (1 - epsilon / 2) gamma.
+    """
+    return 2.0 / (epsilon * gamma) ** 2
+
+
+class WinnowLearner(Learner):
+    """Multiplied weights, all 1 at first, against a threshold."""
+
+    fill = 1.0
+
+    def __init__(self, promotion: float, threshold: float | None):
+        super().__init__(WinnowRule(promotion))
+        self.threshold, self.needs_width = threshold, threshold is None
+
+    def begin(self, state: State) -> None:
+        """Set the threshold; the native rule, which compares classes, needs none."""
+        threshold = state.n_features / 2 if self.threshold is None else self.threshold
+        native = state.n_machines < state.n_columns
+        state.W[-1] = 0.0 if native else -threshold
+
+    def check_initial(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+        """Only what is above zero can be multiplied; the intercept is never learnt."""
+        if coef is not None and not (coef > 0).all():
+            raise ValueError("coef_init of Winnow must be above 0 everywhere.")
+        if intercept is not None:
+            raise ValueError("Winnow's intercept is minus its threshold: give threshold instead.")
+
+    def check(self, rows: Dense | Csr | Unit) -> None:
+        """Features must not be negative."""
+        if isinstance(rows, Unit):
+            return self.check(rows.rows)
+        if not rows.values.size or rows.values.min() >= 0:
+            return None
+        at = tuple(np.argwhere(rows.values < 0)[0].tolist())
+        if isinstance(rows, Dense):
+            row, column = at
+        else:
+            row = int(np.searchsorted(rows.starts, at[0], side="right")) - 1
+            column = int(rows.columns[at[0]])
+        value = rows.values[at]
+        raise BadRow(
+            row, f"feature {column} is {value:g}, and Winnow learns from features of at least 0: "
+            "use BalancedWinnow, or shift the feature",
+        )  # fmt: skip
+
+
+class BalancedWinnowLearner(Learner):
+    """Multiplied weights of either sign, all 0 at first."""
+
+    def __init__(self, promotion: float, threshold: float):
+        super().__init__(BalancedWinnowRule(promotion, threshold))
+        self.threshold = threshold
+
+    def begin(self, state: State) -> None:
+        """Take the threshold off the weight of the constant feature."""
+        if self.threshold and state.n_machines < state.n_columns:
+            raise ValueError(
+                "The native rule compares the scores of classes and has no threshold: leave "
+                "threshold at 0, or choose multiclass='ovr' or 'ovo'."
+            )
+        state.W[-1] -= self.threshold
+
+
+class PassiveAggressiveLearner(Learner):
+    """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
+
+    needs_lengths = True
+
+    def __init__(self, C: float, loss: str):
+        soft = loss == "squared_hinge"
+        most = np.inf if soft else float(C)
+        super().__init__(PassiveAggressiveRule(most, 1.0 / (2.0 * C) if soft else 0.0))

@@ -1,0 +1,33 @@
+"""Counting what given weights get wrong, without learning."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from linsep.compiled.keep import Last
+from linsep.compiled.schemes import ERRORS
+from linsep.compiled.steps import Watch
+from linsep.compiled.walk import walk
+from linsep.engine.feed import Visit
+from linsep.engine.learners import Unlearnable
+from linsep.engine.order import rows_per_slice, slices
+from linsep.engine.state import State
+
+
+def count_mistakes(
+    state: State, weights: np.ndarray, visits: Iterator[Visit], tie: str
+) -> tuple[np.ndarray, int, int]:
+    """What ``weights`` get wrong: mistakes of each machine, rows predicted wrongly, rows."""
+    rule, tally, rows = Watch(np.zeros(state.n_machines, np.int64)), np.zeros(3, np.int64), 0
+    scheme = state.scheme(tie, count_errors=True, learning=False)
+    for visit in visits:
+        for piece in slices(visit.order, rows_per_slice(visit.rows, state.n_columns)):
+            done = walk(
+                scheme, rule, Last(), weights, state.bias, visit.rows, visit.codes,
+                visit.importance, piece, 0, tally,
+            )  # fmt: skip
+            rows += done
+            if done < piece.size:
+                first = visit.first
+                raise Unlearnable(None if first is None else first + int(piece[done]))
+    return rule.mistakes, int(tally[ERRORS]), rows

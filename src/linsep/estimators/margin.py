@@ -1,0 +1,126 @@
+"""The margin perceptron as a scikit-learn estimator."""
+
+from typing import Any
+
+from linsep.engine.learners import Learner, MarginLearner
+from linsep.estimators.base import LinearClassifier
+from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, Parameter
+
+
+class MarginPerceptron(LinearClassifier):
+    """A perceptron that also learns from rows it gets right by too little.
+
+    Rows are seen as if scaled to unit length, with their constant feature. It updates unless
+    y <w, z> >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most
+    2 / (epsilon gamma)^2 updates, 8 / gamma^2 with epsilon = 1/2, and a clean pass proves that
+    every row is (1 - epsilon) gamma away from the plane.
+
+    Parameters
+    ----------
+    gamma : float in (0, 1] or "auto", default="auto"
+        The margin aimed at. "auto" tries 1/2, 1/4, ...: whenever a pass ends with more updates
+        than a margin of gamma allows, there is none, and learning starts again with half of it.
+    epsilon : float in (0, 1), default=0.5
+        How much of the margin is given away.
+
+    Other parameters are those of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    gamma_ : float, the margin tried last
+    margin_interval_ : (low, high), what the run proves about the largest margin of unit-length
+        rows: at least ``low`` (None before a clean pass) and less than ``high`` (1 where none
+        failed); of several machines, the smallest of their margins
+
+    Other attributes are those of :class:`linsep.Perceptron`; ``mistakes_`` counts margin mistakes.
+
+    References
+    ----------
+    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
+
+    Examples
+    --------
+    >>> from linsep import MarginPerceptron
+    >>> X = [[1.0, 0.2], [0.8, -0.1], [-1.0, 0.1], [-0.7, -0.3]]
+    >>> p = MarginPerceptron(gamma=0.5, fit_intercept=False).fit(X, [1, 1, 0, 0])
+    >>> str(p.stop_reason_), p.n_updates_ <= 8 / 0.5**2, p.margin_interval_
+    ('converged', True, (0.25, 1.0))
+    """
+
+    _parameters = (
+        Parameter(
+            "gamma",
+            float,
+            "margin aimed at, of rows scaled to length 1; or auto, found by halving",
+            low=0.0,
+            high=1.0,
+            open_low=True,
+            or_word="auto",
+        ),
+        Parameter(
+            "epsilon",
+            float,
+            "share of the margin given away",
+            low=0.0,
+            high=1.0,
+            open_low=True,
+            open_high=True,
+        ),
+        *COMMON,
+        INTERCEPT,
+        *KEEP,
+    )
+    normalize = False  # the rule scales rows by itself
+
+    def __init__(
+        self,
+        *,
+        gamma: Any = "auto",
+        epsilon: float = 0.5,
+        multiclass: str = "native",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        keep: str = "last",
+        vote_megabytes: float = 256.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: str = "negative",
+    ):
+        self.gamma = gamma
+        self.epsilon = epsilon
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.keep = keep
+        self.vote_megabytes = vote_megabytes
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def _learner(self) -> Learner:
+        gamma = None if isinstance(self.gamma, str) else float(self.gamma)
+        return MarginLearner(gamma, float(self.epsilon))
+
+    @property
+    def gamma_(self) -> float:
+        """The margin tried last."""
+        return float(self._fitted("gamma_").counts["gamma"][0])
+
+    @property
+    def margin_interval_(self) -> tuple[float | None, float]:
+        """Bounds that the run proves on the largest margin of the rows, scaled to length 1."""
+        failed = float(self._fitted("margin_interval_").counts.get("failed", [0.0])[0])
+        low = (1.0 - self.epsilon) * self.gamma_ if self.stop_reason_ == "converged" else None
+        return low, failed or 1.0

@@ -1,0 +1,190 @@
+"""Winnow and balanced Winnow as scikit-learn estimators."""
+
+from typing import Any
+
+from linsep.engine.learners import BalancedWinnowLearner, Learner, WinnowLearner
+from linsep.estimators.base import LinearClassifier
+from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+
+PROMOTION = Parameter(
+    "promotion", float, "what a weight is multiplied by for a feature of 1", low=1.0, open_low=True
+)
+
+
+class Winnow(LinearClassifier):
+    """Multiplicative updates on features of at least 0: irrelevant ones cost only a logarithm.
+
+    All weights start at 1. A row is positive when <w, x> exceeds the threshold; on a mistake the
+    weight of every feature x_j is multiplied by promotion^(y x_j). Weights saturate at 1e150 and
+    1e-150. With features of 0 and 1, promotion 2 and threshold d/2, a disjunction of k of d
+    features costs at most 2 k log2(d) + 2 mistakes.
+
+    Parameters
+    ----------
+    promotion : float above 1, default=2.0
+    threshold : float or None, default=None
+        None is half the number of features. The native rule for several classes compares scores
+        and has none.
+
+    Other parameters are those of :class:`linsep.Perceptron`; the intercept is minus the threshold.
+
+    Attributes
+    ----------
+    Those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    N. Littlestone, Learning quickly when irrelevant attributes abound: a new linear-threshold
+    algorithm, Machine Learning 2 (1988), Winnow2.
+
+    Examples
+    --------
+    >>> from linsep import Winnow
+    >>> X = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 1, 0]]
+    >>> w = Winnow(shuffle=False).fit(X, [1, 1, 0, 0])  # the first or the second feature
+    >>> w.coef_.tolist(), w.mistakes_.tolist()
+    ([[4.0, 4.0, 1.0, 1.0]], [3, 1, 0])
+    """
+
+    _parameters = (
+        PROMOTION,
+        Parameter(
+            "threshold", float, "score a positive row exceeds; half the features if not given",
+            or_none=True,
+        ),
+        *COMMON,
+        *KEEP,
+        NORMALIZE,
+    )  # fmt: skip
+    fit_intercept = True  # minus the threshold, never learnt
+
+    def __init__(
+        self,
+        *,
+        promotion: float = 2.0,
+        threshold: float | None = None,
+        multiclass: str = "native",
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        keep: str = "last",
+        vote_megabytes: float = 256.0,
+        normalize: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: str = "negative",
+    ):
+        self.promotion = promotion
+        self.threshold = threshold
+        self.multiclass = multiclass
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.keep = keep
+        self.vote_megabytes = vote_megabytes
+        self.normalize = normalize
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _learner(self) -> Learner:
+        threshold = None if self.threshold is None else float(self.threshold)
+        return WinnowLearner(float(self.promotion), threshold)
+
+
+class BalancedWinnow(LinearClassifier):
+    """Winnow with weights of either sign and features of either sign.
+
+    The weights are w = u - v with u = exp(L) and v = exp(-L), so w = 2 sinh(L) starts at 0; on a
+    mistake L_j moves by y x_j ln(promotion), the constant feature like any other.
+
+    Parameters
+    ----------
+    promotion : float above 1, default=2.0
+    threshold : float, default=0.0
+        Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
+        less the threshold.
+
+    Other parameters are those of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    Those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    N. Littlestone, Mistake bounds and logarithmic linear-threshold learning algorithms, PhD thesis
+    (1989); J. Kivinen and M. Warmuth, Exponentiated gradient versus gradient descent for linear
+    predictors, Information and Computation 132 (1997).
+
+    Examples
+    --------
+    >>> from linsep import BalancedWinnow
+    >>> w = BalancedWinnow().fit([[1, -1], [-1, 1], [2, 0]], [1, 0, 1])
+    >>> w.predict([[3, -3], [-1, 2]]).tolist(), str(w.stop_reason_)
+    ([1, 0], 'converged')
+    """
+
+    _parameters = (
+        PROMOTION,
+        Parameter("threshold", float, "score that a positive row exceeds"),
+        *COMMON,
+        INTERCEPT,
+        *KEEP,
+        NORMALIZE,
+    )
+
+    def __init__(
+        self,
+        *,
+        promotion: float = 2.0,
+        threshold: float = 0.0,
+        multiclass: str = "native",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        keep: str = "last",
+        vote_megabytes: float = 256.0,
+        normalize: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: str = "negative",
+    ):
+        self.promotion = promotion
+        self.threshold = threshold
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.keep = keep
+        self.vote_megabytes = vote_megabytes
+        self.normalize = normalize
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def _learner(self) -> Learner:
+        return BalancedWinnowLearner(float(self.promotion), float(self.threshold))

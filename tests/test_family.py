@@ -1,0 +1,95 @@
+"""Every learner, scheme and way to keep weights against the plain-Python twin."""
+
+import numpy as np
+import pytest
+
+import linsep
+from family import LEARNERS, covered, rows, twin_run
+from linsep import textbook
+from linsep.sources import ArraySource
+from storages import classes_of, per_pass, store, weights
+
+PASSES = 6
+CASES = list(covered())
+
+
+def options(learner, scheme, keep, **more):
+    estimator, own, _ = LEARNERS[learner]
+    multiclass = "native" if scheme == "binary" else scheme
+    return estimator(multiclass=multiclass, keep=keep, max_iter=PASSES, **(own | more))
+
+
+def case(learner, scheme, seed):
+    k = classes_of(scheme)[0]
+    X, y = rows(seed, k, positive=learner == "winnow")
+    return X, y, k
+
+
+def storage_of(learner, scheme, keep):
+    """Dense or sparse: every learner, scheme and keep meets both."""
+    return ("dense64", "csr32")[sum(map(ord, learner + scheme + keep)) % 2]
+
+
+@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
+def test_every_learner_does_what_its_twin_does(learner, scheme, keep):
+    for seed, tie in ((0, "negative"), (1, "positive"), (2, "negative")):
+        X, y, k = case(learner, scheme, seed)
+        storage = storage_of(learner, scheme, keep)
+        model = options(learner, scheme, keep, random_state=seed, tie=tie).fit(store(X, storage), y)
+        steps = twin_run(learner, scheme, X, y, k, max_iter=PASSES, random_state=seed, tie=tie)
+        assert model.mistakes_.tolist() == per_pass(steps)
+        assert model.n_updates_ == sum(step.updates for step in steps)
+        twin = textbook.kept(steps, keep, scheme, k, tie=tie, X=X.tolist(), y=y.tolist())
+        W, b = twin.weights, twin.intercept
+        if scheme == "binary":
+            W, b = [W], [b]
+        np.testing.assert_allclose(model.coef_, np.array(W, float), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(model.intercept_, np.array(b, float), rtol=1e-8, atol=1e-10)
+        new = rows(seed + 100, k, positive=learner == "winnow")[0]
+        expected = [twin.predict(x) for x in new.tolist()]
+        assert model.predict(store(new, storage)).tolist() == expected
+
+
+@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
+def test_files_chunks_and_arrays_are_the_same_to_the_bit(learner, scheme, keep, tmp_path):
+    X, y, k = case(learner, scheme, 3)
+    X = store(X, storage_of(learner, scheme, keep))
+    model = options(learner, scheme, keep).fit(X, y)
+    source = ArraySource(X, y, batch_rows=7)
+    source.memory_bytes = 0
+    streamed = options(learner, scheme, keep).fit(source)
+    assert weights(streamed) == weights(model)
+    assert np.array_equal(streamed.decision_function(X), model.decision_function(X))
+    assert streamed.mistakes_.tolist() == model.mistakes_.tolist()
+
+    if learner not in ("halving", "batch"):  # whose passes matter
+        whole, parts = options(learner, scheme, keep), options(learner, scheme, keep)
+        whole.partial_fit(X, y, classes=range(k))
+        for at in range(0, X.shape[0], 4):
+            parts.partial_fit(X[at : at + 4], y[at : at + 4], classes=range(k))
+        assert weights(parts) == weights(whole)
+        assert np.array_equal(parts.decision_function(X), whole.decision_function(X))
+
+    if learner == "callable":
+        return
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert weights(back) == weights(model)
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+    if learner not in ("halving", "batch"):
+        assert weights(back.partial_fit(X, y)) == weights(model.partial_fit(X, y))
+        assert np.array_equal(back.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize(("learner", "keep"), [(x, k) for x, s, k in CASES if s == "ovo"])
+def test_a_machine_of_pairs_is_the_binary_learner_on_its_two_classes(learner, keep):
+    if learner == "halving":  # all machines aim at one margin
+        return
+    X, y, _ = case(learner, "ovo", 4)
+    joint, compared = options(learner, "ovo", keep, shuffle=False).fit(X, y), 0
+    for machine, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        two = (y == a) | (y == b)
+        alone = options(learner, "binary", keep, shuffle=False).fit(X[two], y[two])
+        if alone.n_iter_ == joint.n_iter_:  # else its last passes were clean
+            np.testing.assert_allclose(alone.coef_[0], joint.coef_[machine], rtol=1e-12)
+            compared += 1
+    assert compared
