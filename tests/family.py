@@ -44,7 +44,7 @@ COMPILED_ALIKE = {"pa2", "halving", "root", "callable"}  # or not worth another 
 
 
 def covered():
-    """Learner, scheme and keep: all of them, or where they compile a Latin square with all pairs."""
+    """Learner, scheme and keep: all of them; where they compile, a Latin square with all pairs."""
     for a, learner in enumerate(LEARNERS):
         for b, scheme in enumerate(SCHEMES):
             for c, keep in enumerate(KEEPS):

@@ -105,3 +105,38 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     assert found["weights"] == [12.0, 4.0]
     assert found["folder"] == "None"
     assert (tmp_path / "file").is_file()
+
+
+PRESSED = """
+import signal
+import numpy as np
+from numba.core import event
+from linsep.compiled.checksum import checksum
+
+class Presser(event.Listener):
+    def on_start(self, happened):
+        signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, happened):
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+words, seed = np.ones(3, np.uint64), np.uint64(1)
+before = signal.getsignal(signal.SIGINT)
+with event.install_listener("numba:compile", Presser()):
+    try:
+        checksum(words, seed)
+    except KeyboardInterrupt:
+        assert signal.getsignal(signal.SIGINT) is before
+        print(len(checksum.signatures), sum(checksum.stats.cache_misses.values()))
+"""
+
+
+def test_ctrl_c_waits_for_the_compiler(tmp_path):
+    # Within it, Ctrl-C would be swallowed by a callback, or leave half a function behind.
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PRESSED],
+        env=os.environ | {"LINSEP_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 1\n", "")

@@ -193,6 +193,6 @@ def test_predicting_scores_rows_to_the_bit_as_learning_does(scheme, storage):
 
 
 def learn_one(learner, state, X, codes, i, tally):
-    order, watch = np.array([i]), Watch(np.zeros(state.n_machines, dtype=np.int64))
+    order, watch = np.array([i]), Watch(np.zeros(state.n_machines))
     every = np.empty(0)
     assert walk(learner, watch, Last(), state.W, state.bias, X, codes, every, order, 0, tally) == 1

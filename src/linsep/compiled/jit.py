@@ -6,8 +6,11 @@ unseen. Here the key is one hash over every file of this folder: any edit makes 
 
 import hashlib
 import inspect
+import signal
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +86,43 @@ class _WholePackageLocator(_CacheLocator):
 CacheImpl._locator_classes.insert(0, _WholePackageLocator)
 
 
+@contextmanager
+def ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C take effect after the block only.
+
+    LLVM calls back into Python, where KeyboardInterrupt is swallowed; elsewhere in the compiler it
+    leaves half a function behind, and the process may crash as it ends.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    if not main or before is None:  # other threads see no signals; None is not Python's to put back
+        yield
+        return
+    pressed: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *about: pressed.append(about))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _compiling_whole(loop: Any) -> Any:
+    """The same loop; Ctrl-C waits while it is compiled, or loaded from the cache."""
+    if COMPILING:
+        loop.compile = ctrl_c_waits()(loop.compile)
+    return loop
+
+
 def compiled(function: Callable) -> Any:
     """Compile a loop: no GIL, kept on disk; multiplications and additions may be fused."""
-    return njit(cache=CACHE is not None, **OPTIONS)(function)
+    return _compiling_whole(njit(cache=CACHE is not None, **OPTIONS)(function))
 
 
 def exact(function: Callable, **options: Any) -> Any:
     """Compile a loop as :func:`compiled` does, but with every float operation as it is written."""
-    return njit(cache=CACHE is not None, **EXACT, **options)(function)
+    return _compiling_whole(njit(cache=CACHE is not None, **EXACT, **options)(function))
 
 
 def inlined(function: Callable) -> Any:

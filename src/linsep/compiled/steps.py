@@ -23,14 +23,14 @@ def step(rule, weights, rows, i, y, score, wrong, importance):
 
 
 class Watch(NamedTuple):
-    """Learn nothing, but count the ``mistakes`` of each machine with the weights as they are."""
+    """Learn nothing, but sum what the ``mistakes`` of each machine count, weights as they are."""
 
     mistakes: np.ndarray
 
 
 @step.when(Watch)
 def _watch(rule, weights, rows, i, y, score, wrong, importance):
-    rule.mistakes[machine(weights)] += wrong
+    rule.mistakes[machine(weights)] += importance * wrong
     return int(wrong), 0
 
 

@@ -85,9 +85,9 @@ class KeepBest(KeepLast):
             rows = learnt()
             if rows is None:  # they were not kept
                 return
-            fewest = state.per_machine("pocket_mistakes")
+            fewest = state.per_machine("pocket_mistakes", np.float64)
             if "pocket" not in state.shaped:
-                fewest[:] = np.iinfo(np.int64).max
+                fewest[:] = np.inf
             pocket = state.like_weights("pocket")
             found, _, _ = count_mistakes(state, candidate, rows, tie)
             better = found < fewest

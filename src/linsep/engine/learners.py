@@ -274,7 +274,7 @@ class WinnowLearner(Learner):
         """Features must not be negative."""
         if isinstance(rows, Unit):
             return self.check(rows.rows)
-        if not rows.values.size or rows.values.min() >= 0:
+        if not rows.values.size or not rows.values.min() < 0:  # NaN shows in the score
             return None
         at = tuple(np.argwhere(rows.values < 0)[0].tolist())
         if isinstance(rows, Dense):
@@ -284,9 +284,10 @@ class WinnowLearner(Learner):
             column = int(rows.columns[at[0]])
         value = rows.values[at]
         raise BadRow(
-            row, f"feature {column} is {value:g}, and Winnow learns from features of at least 0: "
-            "use BalancedWinnow, or shift the feature",
-        )  # fmt: skip
+            row,
+            f"Negative values in data: feature {column} is {value:g}, but Winnow learns from "
+            "features of at least 0; use BalancedWinnow, or shift the feature",
+        )
 
 
 class BalancedWinnowLearner(Learner):

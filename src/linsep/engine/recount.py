@@ -17,8 +17,10 @@ from linsep.engine.state import State
 def count_mistakes(
     state: State, weights: np.ndarray, visits: Iterator[Visit], tie: str
 ) -> tuple[np.ndarray, int, int]:
-    """What ``weights`` get wrong: mistakes of each machine, rows predicted wrongly, rows."""
-    rule, tally, rows = Watch(np.zeros(state.n_machines, np.int64)), np.zeros(3, np.int64), 0
+    """What ``weights`` get wrong: what the mistakes of each machine count, rows predicted wrongly,
+    and rows.
+    """
+    rule, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(3, np.int64), 0
     scheme = state.scheme(tie, count_errors=True, learning=False)
     for visit in visits:
         for piece in slices(visit.order, rows_per_slice(visit.rows, state.n_columns)):

@@ -98,6 +98,7 @@ class Winnow(LinearClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # on what is no disjunction of features
         return tags
 
     def _learner(self) -> Learner:
