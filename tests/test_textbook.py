@@ -314,6 +314,17 @@ def test_pocket_by_hand():
         kept(steps, "first", "binary")
 
 
+def test_the_pocket_can_weigh_mistakes():
+    X, y = [[1], [2]], [1, 0]
+    counts = [1, 3]
+    steps = list(run(Perceptron(), "binary", X, y, fit_intercept=False, max_iter=1,
+                     row_weights=counts))  # fmt: skip
+    assert [s.weights for s in steps] == [[1], [-5]]
+    # Each gets one row wrong: the first that came stays, unless its row counts more.
+    assert kept(steps, "best", "binary", X=X, y=y).weights == [1]
+    assert kept(steps, "best", "binary", X=X, y=y, row_weights=counts).weights == [-5]
+
+
 def test_the_pocket_never_gets_worse():
     X, y = blobs(40, 3, 3, spread=4.0, seed=4)
     X, y = X.tolist(), y.tolist()

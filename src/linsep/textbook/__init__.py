@@ -17,7 +17,7 @@ from linsep.textbook.perceptron import (
     ovo_perceptron,
     ovr_perceptron,
 )
-from linsep.textbook.running import Step, first_weights, run
+from linsep.textbook.running import Step, run
 from linsep.textbook.schemes import (
     pairs,
     predict_binary,
@@ -38,7 +38,6 @@ __all__ = [
     "Step",
     "Winnow",
     "binary_perceptron",
-    "first_weights",
     "kept",
     "most_updates",
     "native_perceptron",

@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from linsep.textbook.machine import Machine, Number, Row, Rows, moved
-from linsep.textbook.running import Step
+from linsep.textbook.running import Step, weight_of
 from linsep.textbook.schemes import SCHEMES, Scheme, predict_binary
 
 
@@ -88,6 +88,7 @@ def kept(
     tie: str = "negative",
     X: Rows = (),
     y: Sequence[int] = (),
+    row_weights: Sequence[Number] | None = None,
 ) -> Kept:
     """What to predict with after these steps of :func:`linsep.textbook.run`.
 
@@ -99,7 +100,8 @@ def kept(
         weights, those with fewest mistakes on the rows; "longest": the version that survived most
         rounds, which is what "best" means where rows are seen only once
     scheme, n_classes, tie : as they were for ``run``
-    X, y : the rows learnt from and their classes, for "best"
+    X, y, row_weights : the rows learnt from, their classes and what a mistake on each counts
+        (default 1), for "best"
     """
     made = SCHEMES[scheme](n_classes, tie)
     listed = list(steps)
@@ -116,7 +118,7 @@ def kept(
     if how == "longest":
         return Kept(made, [longest(v, m) for v, m in zip(lives, last, strict=True)])
     if how == "best":
-        return Kept(made, pocket(listed, made, X, y))
+        return Kept(made, pocket(listed, made, X, y, row_weights))
     raise ValueError(f"how must be last, average, vote, best or longest, got {how!r}.")
 
 
@@ -171,14 +173,20 @@ def longest(versions: list[Version], otherwise: Machine) -> Machine:
     return max(versions, key=lambda v: v.rounds).machine if versions else otherwise
 
 
-def pocket(steps: list[Step], scheme: Scheme, X: Rows, y: Sequence[int]) -> list[Machine]:
+def pocket(
+    steps: list[Step],
+    scheme: Scheme,
+    X: Rows,
+    y: Sequence[int],
+    row_weights: Sequence[Number] | None = None,
+) -> list[Machine]:
     """The machines with the fewest mistakes on the rows, each counted on those it sees.
 
     At the end of every pass two candidates are counted out: the version that survived longest of
     all that were current in the pass, then the last. One that makes fewer mistakes than what is in
     the pocket takes its place.
     """
-    rows = sorted({step.row for step in steps})
+    counted = {row: weight_of(row, row_weights) for row in {step.row for step in steps}}
     best: list[Machine] = []
     fewest: list[float] = []
     lives: list[list[Version]] = []
@@ -192,7 +200,7 @@ def pocket(steps: list[Step], scheme: Scheme, X: Rows, y: Sequence[int]) -> list
             oldest.append(longest(life[running:], last[k]))
         for candidates in (oldest, last):
             best, fewest = best or candidates, fewest or [inf] * len(candidates)
-            counts = mistakes(candidates, scheme, X, y, rows)
+            counts = mistakes(candidates, scheme, X, y, counted)
             better = [count < least for count, least in zip(counts, fewest, strict=True)]
             best = [c if b else m for c, b, m in zip(candidates, better, best, strict=True)]
             fewest = [min(pair) for pair in zip(counts, fewest, strict=True)]
@@ -200,11 +208,11 @@ def pocket(steps: list[Step], scheme: Scheme, X: Rows, y: Sequence[int]) -> list
 
 
 def mistakes(
-    machines: list[Machine], scheme: Scheme, X: Rows, y: Sequence[int], rows: list[int]
-) -> list[int]:
-    """What each machine gets wrong of the rows it sees."""
+    machines: list[Machine], scheme: Scheme, X: Rows, y: Sequence[int], counted: dict[int, Number]
+) -> list[Number]:
+    """What each machine gets wrong of the rows it sees, each as much as it counts."""
     counts = [0] * len(machines)
-    for row in rows:
+    for row, weight in counted.items():
         for shown in scheme.show(machines, X[row], 1, y[row]):
-            counts[shown.machine] += shown.wrong
+            counts[shown.machine] += weight * shown.wrong
     return counts

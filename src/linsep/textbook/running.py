@@ -127,12 +127,6 @@ def run(
             machines = start(rule, how, len(X[0]), None, None)
 
 
-def first_weights(rule: Rule, scheme: str, n_classes: int, n_features: int) -> tuple[Any, Any]:
-    """The weights and the intercept that ``run`` starts from, in the shape that steps have."""
-    how = SCHEMES[scheme](n_classes, "negative")
-    return how.weights(start(rule, how, n_features, None, None))
-
-
 def start(
     rule: Rule, scheme: Scheme, n_features: int, weights: Any, intercept: Any
 ) -> list[Machine]:

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils.validation import check_array
 
 from linsep import textbook
 from linsep.engine.feed import ArrayFeed
 from linsep.engine.stop import StopReason
 from linsep.estimators import labels
 from linsep.estimators.facts import check_parameters
+from linsep.estimators.margin import MarginPerceptron
+from linsep.estimators.passive_aggressive import PassiveAggressive
+from linsep.estimators.perceptron import Perceptron
+from linsep.estimators.winnow import BalancedWinnow, Winnow
 from linsep.tracing.table import Trace, TraceRow, label_text
 
 #: numbers in a trace, or in the rows it learns from: beyond that nobody reads it
@@ -21,18 +24,17 @@ MOST_NUMBERS = 2_000_000
 
 
 def _perceptron(e: Any) -> textbook.Rule:
-    batch = getattr(e, "update", "single") == "batch"
-    rule = textbook.BatchPerceptron if batch else textbook.Perceptron
-    return rule(e.learning_rate, getattr(e, "schedule", "constant"))
+    rule = textbook.BatchPerceptron if e.update == "batch" else textbook.Perceptron
+    return rule(e.learning_rate, e.schedule)
 
 
-#: the textbook rule of an estimator, by the name of its class
-TWINS: dict[str, Callable[[Any], textbook.Rule]] = {
-    "Perceptron": _perceptron,
-    "MarginPerceptron": lambda e: textbook.MarginPerceptron(e.gamma, e.epsilon),
-    "PassiveAggressive": lambda e: textbook.PassiveAggressive(e.C, e.loss),
-    "Winnow": lambda e: textbook.Winnow(e.promotion, e.threshold),
-    "BalancedWinnow": lambda e: textbook.BalancedWinnow(e.promotion, e.threshold),
+#: the textbook rule of each estimator
+TWINS: dict[type, Callable[[Any], textbook.Rule]] = {
+    Perceptron: _perceptron,
+    MarginPerceptron: lambda e: textbook.MarginPerceptron(e.gamma, e.epsilon),
+    PassiveAggressive: lambda e: textbook.PassiveAggressive(e.C, e.loss),
+    Winnow: lambda e: textbook.Winnow(e.promotion, e.threshold),
+    BalancedWinnow: lambda e: textbook.BalancedWinnow(e.promotion, e.threshold),
 }
 
 
@@ -77,7 +79,8 @@ def trace(
         For an estimator that has no twin.
     """
     rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
-    X, y = model._checked(X, y, model._learner(), reset=True, finite=True)
+    learner = model._learner()
+    X, y = model._checked(X, y, learner, reset=True, finite=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
     texts = [label_text(label) for label in classes]
@@ -85,13 +88,14 @@ def trace(
     check_size(X.shape, max(1, len(vectors)), max_rounds)
     weights = labels.check_sample_weight(sample_weight, len(y))
     importance = labels.importance(model.class_weight, classes, codes, weights)
-    scheme, learnt = model.multiclass if vectors else "binary", fits_intercept(model)
-    first = textbook.first_weights(rule, scheme, classes.size, X.shape[1])
-    start = starting_from(first, coef_init, intercept_init, learnt)
+    scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
+    begun = model._start(learner, classes, X.shape[1], coef_init, intercept_init).state
+    coef, intercept = (array.tolist() for array in begun.split(begun.W))
+    start = (coef, intercept) if vectors else (coef[0], intercept[0])
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     steps = textbook.run(
-        rule, scheme, plain(X, getattr(model, "normalize", False)), codes.tolist(), classes.size,
+        rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
         orders=orders(ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))),
         row_weights=importance.tolist() if importance.size else None,
@@ -101,7 +105,7 @@ def trace(
     if not taken:
         raise ValueError("No row is left to learn from: all have weight 0.")
     return Trace(
-        list(trace_rows(taken, start, first, rows, y)), features, texts, vectors,
+        list(trace_rows(taken, start, rows, y)), features, texts, vectors,
         learnt or not rule.learns_intercept,
         stop_reason(taken, cut=next(steps, None) is not None),
     )  # fmt: skip
@@ -109,11 +113,12 @@ def trace(
 
 def rule_of(estimator: Any) -> textbook.Rule:
     """The textbook rule with the parameters of an estimator; TypeError if there is none."""
-    for kind in type(estimator).__mro__:
-        if kind.__name__ in TWINS and kind.__module__.startswith("linsep."):
-            return TWINS[kind.__name__](estimator)
+    for kind, rule in TWINS.items():
+        if isinstance(estimator, kind):
+            return rule(estimator)
+    known = ", ".join(kind.__name__ for kind in TWINS)
     raise TypeError(
-        f"{type(estimator).__name__} has no textbook twin to trace; these have: {', '.join(TWINS)}."
+        f"{type(estimator).__name__} has no textbook twin to trace; these have: {known}."
     )
 
 
@@ -145,11 +150,6 @@ def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
             )
 
 
-def fits_intercept(model: Any) -> bool:
-    """Whether the weight of the constant feature is learnt."""
-    return bool(getattr(model, "fit_intercept", True))
-
-
 def index_of(X: Any) -> Any:
     """The row names of a data frame, None of anything else."""
     return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
@@ -179,27 +179,6 @@ def vector_names(texts: list[str], multiclass: str) -> list[str]:
     return texts
 
 
-def starting_from(first: Any, coef: Any, intercept: Any, learnt: bool) -> tuple[Any, Any]:
-    """Weights and intercepts to start from; those not given are the ``first`` ones."""
-    if intercept is not None and np.any(intercept) and not learnt:
-        raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
-    return given(coef, first[0], "coef_init"), given(intercept, first[1], "intercept_init")
-
-
-def given(value: Any, like: Any, name: str) -> Any:
-    """Initial weights as plain numbers of the shape of ``like``, which is taken for None."""
-    if value is None:
-        return like
-    array = check_array(
-        np.reshape(value, (1,)) if np.ndim(value) == 0 else value,
-        dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name,
-    )  # fmt: skip
-    shape = np.shape(like)
-    if array.shape not in (shape, (1, *shape)):
-        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape or (1,)}.")
-    return array.reshape(shape).tolist()
-
-
 def plain(X: Any, normalize: bool) -> list[list[float]]:
     """Rows as Python numbers, scaled to length 1 if asked to."""
     rows = (X.toarray() if sp.issparse(X) else X).tolist()
@@ -212,15 +191,13 @@ def orders(feed: ArrayFeed) -> Callable[[int], list[int]]:
 
 
 def trace_rows(
-    steps: list[textbook.Step], start: Any, first: Any, names: Sequence[Any], y: Any
+    steps: list[textbook.Step], start: Any, names: Sequence[Any], y: Any
 ) -> Iterator[TraceRow]:
-    """The steps as lines of a table; ``start`` is where they begin, ``first`` where a rule that
-    starts anew does.
-    """
+    """The steps as lines of a table; ``start`` is where they begin, unless they start anew."""
     before, attempt = vectors_of(*start), 0
     for number, step in enumerate(steps, start=1):
         if step.attempt > attempt:
-            before, attempt = vectors_of(*first), step.attempt
+            before, attempt = tuple((0.0,) * len(v) for v in before), step.attempt
         after = vectors_of(step.weights, step.intercept)
         change = tuple(
             tuple(p - q for p, q in zip(new, old, strict=True))
