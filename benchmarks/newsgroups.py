@@ -55,9 +55,9 @@ def main() -> None:
     average = {"loss": "perceptron", "penalty": None, "learning_rate": "constant", "eta0": 1.0}
     sides = {
         "linsep Perceptron, native, averaged": Perceptron(keep="average"),
-        "linsep Perceptron, ovr, averaged": Perceptron(keep="average", multiclass="ovr"),
-        "linsep PassiveAggressive, averaged, 20 passes": PassiveAggressive(
-            keep="average", max_iter=20
+        "linsep Perceptron, native, averaged, 20 passes": Perceptron(keep="average", max_iter=20),
+        "linsep PassiveAggressive, ovr, averaged": PassiveAggressive(
+            C=0.3, keep="average", multiclass="ovr", max_iter=50
         ),
         "scikit-learn Perceptron": TheirPerceptron(),
         "scikit-learn SGD perceptron, averaged": SGDClassifier(**average, average=True),

@@ -4,11 +4,11 @@ import doctest
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import linsep.estimators.perceptron
 from documents import ROOT, run_commands, run_python
 from linsep.compiled.jit import COMPILING
 
@@ -17,8 +17,13 @@ def test_python_in_the_readme():
     assert run_python("README.md") > 3
 
 
-def test_examples_in_docstrings():
-    result = doctest.testmod(linsep.estimators.perceptron)
+def test_python_in_the_tour_of_learners():
+    assert run_python("docs/learners.md") > 10
+
+
+@pytest.mark.parametrize("name", ["perceptron", "margin", "passive_aggressive", "winnow"])
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(import_module(f"linsep.estimators.{name}"))
     assert result.attempted > 2
     assert result.failed == 0
 
@@ -29,6 +34,7 @@ def test_commands_in_the_readme(tmp_path):
     demo.mkdir()
     subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", demo], check=True)
     assert run_commands("README.md", tmp_path) >= 6
+    assert run_commands("docs/learners.md", tmp_path) >= 2
 
 
 @pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")

@@ -43,7 +43,7 @@ class Winnow(LinearClassifier):
     >>> X = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 1, 0]]
     >>> w = Winnow(shuffle=False).fit(X, [1, 1, 0, 0])  # the first or the second feature
     >>> w.coef_.tolist(), w.mistakes_.tolist()
-    ([[4.0, 4.0, 1.0, 1.0]], [3, 1, 0])
+    ([[2.0, 2.0, 0.25, 1.0]], [2, 2, 0])
     """
 
     _parameters = (
