@@ -219,7 +219,7 @@ LEARNERS = [
 
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_every_learner_has_its_rule(learner, multiclass, normalize):
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 5, (40, 4)) + rng.random((40, 4)), rng.integers(0, 3, 40)
