@@ -110,7 +110,7 @@ class Encoder:
         """
         X, texts, label, kept = self._parts(table, place)
         if kept is not None:
-            mask = pa.array(kept)
+            mask, place = pa.array(kept), _place_of_kept(place, np.flatnonzero(kept))
             X, texts = X[kept], {name: column.filter(mask) for name, column in texts.items()}
             label = None if label is None else label.filter(mask)
         if self.columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
@@ -193,17 +193,17 @@ class Encoder:
                 f"{place(int(np.argmax(np.isinf(y))))} has an infinite label in column "
                 f"'{self.columns.target}': correct it."
             )
+        if (np.abs(y) >= 2.0**53).any():  # where floats tell whole numbers no longer apart
+            raise DataError(
+                f"{place(int(np.argmax(np.abs(y) >= 2.0**53)))} has a label in column "
+                f"'{self.columns.target}' with too many digits: shorten the labels."
+            )
         if kind == "float":
             return y
         if (np.trunc(y) != y).any():
             # The first labels were whole numbers, this one is not: all are floats from here on.
             self.columns.target_kind = "float"
             return y
-        if (np.abs(y) >= 2.0**53).any():
-            raise DataError(
-                f"{place(int(np.argmax(np.abs(y) >= 2.0**53)))} has a label in column "
-                f"'{self.columns.target}' with too many digits: shorten the labels."
-            )
         return y.astype(np.int64)
 
     def _with_indicators(
@@ -298,6 +298,10 @@ def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.n
             f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text: correct it "
             f"or leave the column out with --exclude."
         ) from error
+
+
+def _place_of_kept(place: Place, rows: np.ndarray) -> Place:
+    return lambda row: place(int(rows[row]))
 
 
 def _missing(column: pa.ChunkedArray) -> np.ndarray | None:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from linsep.compiled.text import PADDING
 from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
-from linsep.textbook.svmlight import LARGEST_INDEX, parse_line
+from linsep.textbook.svmlight import LABELS_BELOW, LARGEST_INDEX, parse_line
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
 CHUNK_BYTES = 2 << 20
@@ -235,6 +236,8 @@ def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
                 break
     if outcome == INDEX_ZERO and base is None:
         return scan_chunk(chunk, 0, dtype)
+    if (large := _too_large(chunk, labels[:rows])) is not None:
+        refused_at = large if refused_at is None else min(large, refused_at)
     return Scanned(
         file=chunk.file,
         lines=newlines,
@@ -246,6 +249,14 @@ def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
         width=int(width),
         refused=None if refused_at is None else _line_at(chunk, refused_at),
     )
+
+
+def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
+    """Where the first row begins whose label has too many digits."""
+    if not labels.size or max(labels.max(), -labels.min()) < LABELS_BELOW:
+        return None
+    row = int(np.argmax(np.abs(labels) >= LABELS_BELOW))
+    return next(islice(DATA_LINE.finditer(chunk.text, 0, chunk.size), row, None)).start()
 
 
 def _line_at(chunk: Chunk, at: int) -> tuple[int, bytes]:

@@ -18,6 +18,9 @@ from linsep.errors import DataError
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
 
+#: from here on, floats no longer tell whole numbers apart
+LABELS_BELOW = 2.0**53
+
 BLANKS = re.compile(rb"[ \t]+")
 #: what Python's float() reads, without underscores, surrounding space, nan and inf
 DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -89,13 +92,15 @@ def parse_line(
 
 
 def parse_label(token: bytes) -> float:
-    """The label, a finite number."""
+    """The label, a finite number that a float holds to its last digit."""
     if b"," in token:
         refuse(f"the label {show(token)} lists several labels: keep one label a row")
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
         refuse(f"the label {show(token)} is not finite: give a finite number, such as +1")
     if not DECIMAL.fullmatch(token):
         refuse(f"the label {show(token)} is not a number: begin the line with one, such as +1")
+    if abs(float(token)) >= LABELS_BELOW:
+        refuse(f"the label {show(token)} has too many digits: shorten the labels")
     return float(token)
 
 
