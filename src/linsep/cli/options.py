@@ -184,7 +184,7 @@ def _owners() -> dict[str, list[str]]:
     for name, learner in LEARNERS.items():
         facts = _facts(name)
         for parameter in inspect.signature(learner).parameters:
-            if parameter in facts:
+            if parameter in facts and parameter != "warm_start":  # a command starts from nothing
                 owners.setdefault(parameter, []).append(name)
     return owners
 

@@ -13,7 +13,7 @@ class Parameter(NamedTuple):
 
     ``kind`` is int, float, bool or str (one of ``choices``). ``low`` and ``high`` bound numbers;
     ``open_low`` and ``open_high`` exclude the bound itself. Instead of a number it may be None, a
-    function, one word or infinity where the last four say so.
+    function, one word, infinity or a boolean where the last five say so.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Parameter(NamedTuple):
     or_callable: bool = False
     or_word: str = ""
     or_infinite: bool = False
+    or_bool: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` is one this parameter takes."""
@@ -40,7 +41,7 @@ class Parameter(NamedTuple):
         if self.kind is str:
             return isinstance(value, str) and value in self.choices
         if isinstance(value, bool | np.bool_):
-            return False
+            return self.or_bool
         if not isinstance(value, Integral if self.kind is int else Real):
             return False
         value = float(value)
@@ -85,7 +86,7 @@ COMMON = (
     ),
     Parameter("n_iter_no_change", int, "passes without improvement before stopping early", low=1),
     Parameter("warm_start", bool, "fit goes on from the weights of the last fit"),
-    Parameter("verbose", int, "1 prints a line a pass", low=0),
+    Parameter("verbose", int, "1 prints a line a pass", low=0, or_bool=True),
     Parameter(
         "tie",
         str,

@@ -28,8 +28,9 @@ class Perceptron(LinearClassifier):
     random_state : int, RandomState or None, default=0
         Seed of the shuffling, of the held-out rows and of random ties.
     learning_rate : float or callable, default=1.0
-        What the first update of a machine is multiplied by; from zero weights and with a constant
-        schedule it changes no prediction. Or a function from k = 1, 2, ... to that of update k.
+        What the first update of a machine is multiplied by. From zero weights and with a constant
+        schedule it changes no prediction in exact arithmetic; in floats only powers of 2 are sure
+        not to. Or a function from k = 1, 2, ... to the rate of update k.
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         The rate of update k: constant, divided by k, or by its square root.
     update : {"single", "batch"}, default="single"

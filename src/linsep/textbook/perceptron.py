@@ -77,8 +77,16 @@ class BatchPerceptron(Perceptron):
 def binary_perceptron(
     X: Rows, y: Sequence[int], *, learning_rate: Number = 1, **how: Any
 ) -> Iterator[Step]:
-    """The perceptron of two classes, here -1 and +1; see :func:`linsep.textbook.run`."""
-    codes = [(label + 1) // 2 for label in y]
+    """The perceptron of two classes, here -1 and +1; see :func:`linsep.textbook.run`.
+
+    Other labels, also booleans, raise ValueError.
+    """
+    for row, label in enumerate(y):
+        if type(label).__name__.startswith("bool") or label not in (-1, 1):
+            raise ValueError(
+                f"Row {row} has the label {label!r}: binary_perceptron takes -1 and +1."
+            )
+    codes = [int(label == 1) for label in y]
     return run(Perceptron(learning_rate), "binary", X, codes, **how)
 
 

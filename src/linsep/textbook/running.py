@@ -4,6 +4,7 @@ Numbers may be ints, floats or fractions. Rows are sequences of numbers, all of 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from linsep.textbook.machine import Machine, Number, Rows, Rule
@@ -96,8 +97,9 @@ def run(
     Raises
     ------
     ValueError
-        For rows that the rule cannot learn.
+        For rows that the rule cannot learn, and labels that are no classes.
     """
+    y = classes_of(X, y, scheme, n_classes)
     how = SCHEMES[scheme](n_classes, tie)
     one = int(fit_intercept and rule.learns_intercept)
     machines = start(rule, how, len(X[0]), weights, intercept)
@@ -125,6 +127,23 @@ def run(
         if other is not None:
             rule, attempt = other, attempt + 1
             machines = start(rule, how, len(X[0]), None, None)
+
+
+def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[int]:
+    """The class of every row, a whole number that there is; else ValueError."""
+    if scheme == "binary" and n_classes != 2:
+        raise ValueError(f"The binary scheme has two classes, not {n_classes}: choose another.")
+    if not len(X):
+        raise ValueError("X has no rows to learn from.")
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels: give one a row.")
+    for row, code in enumerate(y):
+        if not isinstance(code, Integral) or int(code) not in range(n_classes):
+            raise ValueError(
+                f"Row {row} has the class {code!r}: classes are the whole numbers from 0 to "
+                f"{n_classes - 1} (n_classes {n_classes})."
+            )
+    return [int(code) for code in y]
 
 
 def start(
