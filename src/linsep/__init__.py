@@ -10,14 +10,19 @@ _HOMES = {
     "PassiveAggressive": "linsep.estimators.passive_aggressive",
     "Perceptron": "linsep.estimators.perceptron",
     "Winnow": "linsep.estimators.winnow",
+    "cosine_margin": "linsep.theory.margins",
     "from_json": "linsep.theory.proof_file",
+    "functional_margin": "linsep.theory.margins",
+    "geometric_margin": "linsep.theory.margins",
     "load": "linsep.model_file",
+    "margin_distribution": "linsep.theory.margins",
     "save": "linsep.model_file",
     "open_source": "linsep.sources.opening",
     "separation": "linsep.theory.deciding",
     "sources": "linsep.sources",
     "textbook": "linsep.textbook",
     "trace": "linsep.tracing.tracer",
+    "unsigned_margin": "linsep.theory.margins",
 }
 __all__ = list(_HOMES)
 __getattr__ = loader(__name__, _HOMES)

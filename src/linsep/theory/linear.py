@@ -1,0 +1,138 @@
+"""Any linear classifier as its weights, and rows as it sees them: what margins are made of."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from linsep.errors import DataError
+from linsep.theory.data import KEPT_TYPES
+
+
+class Linear(NamedTuple):
+    """Weights of shape (machines, features), an intercept for each, and the classes.
+
+    One machine for two classes, the second being its positive side; else one a class, or with
+    ``pairs`` one a pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ...
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray
+    fit_intercept: bool
+    unit: bool
+    pairs: bool
+
+    def rows(self, X: Any) -> Any:
+        """X as these weights see it: float64, of length 1 where they were learnt so."""
+        X = checked_rows(X)
+        if X.shape[1] != self.coef.shape[1]:
+            raise DataError(f"X has {X.shape[1]} features, but there are {self.coef.shape[1]}.")
+        return scaled(X, 1.0 / nonzero(lengths(X))) if self.unit else X
+
+    def scores(self, X: Any) -> np.ndarray:
+        """<w, x> + b of rows already seen as :meth:`rows` gives them, shape (rows, machines)."""
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def codes(self, y: Any, n_rows: int) -> np.ndarray:
+        """The number of each label among the classes."""
+        y = column_or_1d(y)
+        check_consistent_length(np.empty((n_rows, 0)), y)
+        known = np.isin(y, self.classes)
+        if not known.all():
+            row = int(np.argmin(known))
+            listed = ", ".join(map(repr, self.classes.tolist()[:8]))
+            raise DataError(f"Row {row} has the label {y[row]!r}, which is no class: {listed}.")
+        return np.searchsorted(self.classes, y)
+
+
+def linear_of(model: Any, y: Any = None) -> Linear:
+    """The weights of a fitted linear classifier, or weights that are given.
+
+    Parameters
+    ----------
+    model : estimator with ``coef_``, ``intercept_`` and ``classes_``; or Linear; or array of shape
+        (features,) or (1, features), the larger of two labels being the positive side
+    y : labels, which say the classes where ``model`` is an array; None for no labels at all
+
+    Raises
+    ------
+    DataError
+        For what is not linear, is not fitted, or has a weight a pair of classes in an order that
+        is not known here.
+    """
+    if isinstance(model, Linear):
+        return model
+    if not hasattr(model, "coef_"):
+        if hasattr(model, "get_params"):
+            raise DataError(
+                f"This {type(model).__name__} has no coef_: give a fitted linear classifier."
+            )
+        return _given(model, y)
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    coef = np.atleast_2d(coef).astype(np.float64)
+    if not hasattr(model, "classes_"):
+        raise DataError(f"This {type(model).__name__} has no classes_: margins need a classifier.")
+    classes = np.asarray(model.classes_)
+    intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
+    k, machines = len(classes), len(coef)
+    # With three classes there are three pairs, too: only the estimator knows which they are.
+    foreign = k > 2 and hasattr(model, "decision_function_shape")
+    pairs = k > 2 and getattr(model, "multiclass", None) == "ovo"
+    if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
+        raise DataError(
+            f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
+            "need one for two classes, else one a class (or a linsep estimator with a row a pair)."
+        )
+    learnt = bool(getattr(model, "fit_intercept", intercept.any()))
+    unit = bool(getattr(model, "normalize", False))
+    return Linear(coef, intercept, classes, learnt or bool(intercept.any()), unit, pairs)
+
+
+def _given(weights: Any, y: Any) -> Linear:
+    try:
+        coef = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{type(weights).__name__} is neither a fitted estimator nor an array of weights."
+        ) from None
+    classes = np.array([-1, 1]) if y is None else np.unique(column_or_1d(y))
+    if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
+        classes = np.array([0, 1]) if classes[0] == 0 else np.array([-1, 1])
+    if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
+        raise DataError(
+            f"Weights given as an array are finite numbers of shape (features,) for two classes, "
+            f"got shape {np.shape(weights)} for {len(classes)}."
+        )
+    return Linear(coef, np.zeros(1), classes, False, False, False)
+
+
+def checked_rows(X: Any) -> Any:
+    """X as float64, dense or CSR."""
+    X = check_array(X, accept_sparse="csr", dtype=KEPT_TYPES)
+    return X.astype(np.float64, copy=False)
+
+
+def lengths(X: Any, constant: bool = False) -> np.ndarray:
+    """||x|| of every row, or of [x; 1] with the constant feature."""
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.sqrt(np.ravel(squares) + float(constant))
+
+
+def nonzero(numbers: np.ndarray) -> np.ndarray:
+    """The numbers, zeros among them replaced by ones: rows of zeros stay what they are."""
+    return np.where(numbers > 0, numbers, 1.0)
+
+
+def scaled(X: Any, factors: np.ndarray) -> Any:
+    """Every row times its factor."""
+    return sp.csr_matrix(sp.diags(factors) @ X) if sp.issparse(X) else X * factors[:, None]
+
+
+def augmented(X: Any) -> Any:
+    """[x; 1] for every row."""
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
