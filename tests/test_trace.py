@@ -116,8 +116,23 @@ def test_why_it_stopped():
     assert trace(P, X, y, max_rounds=len(whole)).stop_reason == "converged"
     cut = trace(Perceptron(max_iter=2), X, y)
     assert (len(cut), cut.stop_reason) == (10, "max_iter")
-    assert str(cut).endswith("max_iter passes were made and the last still had mistakes\n")
+    assert "max_iter passes were made and the last still had mistakes;" in str(cut)
     assert repr(cut).startswith("<Trace of 10 rounds; max_iter: ")
+
+
+def test_a_cycle_ends_it_where_it_ends_the_fit():
+    X, y = [(1, 1), (1, -1), (-1, 1), (-1, -1)], [1, -1, -1, 1]
+    model = Perceptron(fit_intercept=False, shuffle=False)
+    shown = trace(model, X, y)
+    assert (len(shown), shown.stop_reason) == (4, "cycle")
+    assert shown.stopped == str(model.fit(X, y).cycle_)
+    assert trace(model.set_params(max_iter=1), X, y).stop_reason == "cycle"
+    assert trace(model, X, y, max_rounds=3).stop_reason is None
+    X, y = [(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], [1, 1, 1, -1, -1]
+    start = {"coef_init": [1, 1], "intercept_init": 1}
+    shown = trace(Perceptron(shuffle=False), X, y, **start)
+    assert (len(shown), shown.stop_reason) == (5 * 130, "cycle")
+    assert shown[-1].weights == shown[5 * 121 - 1].weights
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,9 @@ def test_exclusive_or_cycles():
     assert [tuple(step.weights) for step in twin(XOR, 20)] == cycle * 20
     model = estimator(XOR, 20)
     assert bare(model) == ([0, 0], 0)
-    assert model.mistakes_.tolist() == [4] * 20
-    assert model.stop_reason_ == "max_iter"
+    assert model.mistakes_.tolist() == [4]
+    assert model.stop_reason_ == "cycle"
+    assert model.stop_sentence_.startswith("the weights before pass 1 came back before pass 2,")
 
 
 def test_long_run():
@@ -133,11 +134,18 @@ def test_overlap_cycles_after_121_passes():
     weights_in_first_pass(OVERLAP)
     assert [after_pass(OVERLAP, passes) for passes in (1, 2)] == [updates[0], updates[2]]
     # The weights at the start of pass p, counted from 0, are those after p passes.
-    starts = {p: after_pass(OVERLAP, p) for p in range(119, 140)}
+    starts = {p: after_pass(OVERLAP, p) for p in range(119, 131)}
+    steps = twin(OVERLAP, 140)[len(OVERLAP.X) - 1 :: len(OVERLAP.X)]
+    starts |= {p: [steps[p - 1].intercept, *steps[p - 1].weights] for p in range(131, 140)}
     assert starts[130] == starts[121]
     assert all(starts[p + 9] == starts[p] for p in range(121, 131))
     assert all(starts[p] != starts[121] for p in range(122, 130))
     assert starts[129] != starts[120]
+    model = estimator(OVERLAP, 1000)
+    assert (model.stop_reason_, model.n_iter_) == ("cycle", 130)
+    assert (model.cycle_.first, model.cycle_.again) == (121, 130)
+    assert "before pass 122 came back before pass 131," in model.stop_sentence_
+    assert model.cycle_.verify(OVERLAP.X, OVERLAP.y)
 
 
 THREE = [(-2, 2, 1), (0, 3, 4), (1, 4, -2)]

@@ -5,11 +5,13 @@ from linsep.lazy import loader
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Adversary": "linsep.theory.adversary",
     "BalancedWinnow": "linsep.estimators.winnow",
     "MarginPerceptron": "linsep.estimators.margin",
     "PassiveAggressive": "linsep.estimators.passive_aggressive",
     "Perceptron": "linsep.estimators.perceptron",
     "Winnow": "linsep.estimators.winnow",
+    "bounds": "linsep.theory.bounding",
     "cosine_margin": "linsep.theory.margins",
     "from_json": "linsep.theory.proof_file",
     "functional_margin": "linsep.theory.margins",

@@ -204,6 +204,8 @@ def _describe(model: Any) -> dict[str, Any]:
             "passes": [list(report) for report in model._passes],
             "open_mistakes": model._open_mistakes,
             "accuracy": getattr(model, "training_accuracy_", None),
+            "began": {"fresh": model._fresh, "weighted": model._weighted},
+            "cycle": None if model._cycle is None else model._cycle.to_json(),
         },
     }
 
@@ -266,6 +268,8 @@ def _remember_training(
     passes: list[list[Any]],
     open_mistakes: int | None,
     accuracy: float | None,
+    began: dict[str, bool] | None = None,
+    cycle: str | None = None,
 ) -> None:
     reports = [PassReport(*fields) for fields in passes]
     counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
@@ -277,6 +281,9 @@ def _remember_training(
     model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
     model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
+    if began is not None:
+        model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
+    model._cycle = None if cycle is None else linsep.from_json(cycle)
 
 
 def _reason(stored: str | None) -> StopReason | None:

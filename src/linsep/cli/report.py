@@ -118,7 +118,7 @@ def stopped_text(model: Any) -> str:
     """Why the last fit ended."""
     if model.stop_reason_ is None:
         return "not by itself: it learnt what partial_fit was given"
-    return f"{model.stop_reason_}: {model.stop_reason_.sentence}"
+    return f"{model.stop_reason_}: {model.stop_sentence_}"
 
 
 def margin_pairs(model: Any) -> list[tuple[str, str]]:

@@ -28,9 +28,12 @@ class Visit(NamedTuple):
 
 
 class Feed(Protocol):
-    """Passes over the rows of one data set; ``n_rows`` is None until they are all known."""
+    """Passes over the rows of one data set; ``n_rows`` is None until they are all known.
+    ``shuffle`` says whether passes after the first have an order of their own.
+    """
 
     n_rows: int | None
+    shuffle: bool
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """The rows to learn from, in the order of that pass."""

@@ -107,6 +107,11 @@ class Schedule:
         self._table = np.zeros(1)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether all rates are the same."""
+        return self.kind == "constant" and not callable(self.rate)
+
+    @property
     def rows_at_once(self) -> int | None:
         """How many rows can be walked before more rates have to be worked out."""
         return self.ASKED_AHEAD if callable(self.rate) else None

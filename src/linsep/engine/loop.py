@@ -13,6 +13,7 @@ from linsep.engine.feed import Feed, Visit
 from linsep.engine.keeping import KeepLast, count_changes
 from linsep.engine.learners import BadRow, Learner, Unlearnable
 from linsep.engine.order import longest_row, rows_per_slice, slices
+from linsep.engine.repeats import watched
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import DataError
@@ -37,6 +38,8 @@ class Progress:
     def __init__(self) -> None:
         self.pass_number = self.rows = 0
         self.total: int | None = None
+        #: the :class:`linsep.theory.cycles.Cycle` that ended the run, if one did
+        self.cycle: Any = None
         self.tally = np.zeros(3, dtype=np.int64)
         self.reading = self.learning = 0.0
 
@@ -175,6 +178,7 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
     then the last weights are what the stop reason speaks of.
     """
     state, best_score, put_back, since_best = run.state, -1.0, None, 0
+    repeats = watched(state, run.learner, run.keeping, feed) if plan.patience is None else None
 
     def report(scores: Scores, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors = (int(n) for n in progress.tally)
@@ -195,6 +199,8 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
             reason = None
             if progress.mistakes == 0:
                 reason, put_back = StopReason.CONVERGED, None
+            elif repeats and (cycle := repeats.after(state, feed, number + 1)):
+                reason, progress.cycle = StopReason.CYCLE, cycle
             elif plan.patience is not None and since_best >= plan.patience:
                 reason = StopReason.EARLY_STOP
             elif number + 1 == plan.max_iter:

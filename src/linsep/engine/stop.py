@@ -7,6 +7,7 @@ class StopReason(StrEnum):
     """Why passes ended; compares equal to its name, e.g. ``"converged"``."""
 
     CONVERGED = "converged"
+    CYCLE = "cycle"
     MAX_ITER = "max_iter"
     EARLY_STOP = "early_stop"
     INTERRUPTED = "interrupted"
@@ -19,7 +20,11 @@ class StopReason(StrEnum):
 
 _SENTENCES = {
     StopReason.CONVERGED: "a whole pass made no mistake: the weights separate the rows",
-    StopReason.MAX_ITER: "max_iter passes were made and the last still had mistakes",
+    StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
+    StopReason.MAX_ITER: (
+        "max_iter passes were made and the last still had mistakes; linsep.separation(X, y) says "
+        "whether the rows can be separated at all"
+    ),
     StopReason.EARLY_STOP: (
         "held-out rows were predicted no better for n_iter_no_change passes, or a callback asked"
     ),

@@ -1,10 +1,13 @@
 """What a fitted linear classifier tells: weights, counts, and how each pass went."""
 
+from typing import Any
+
 import numpy as np
 
 from linsep.engine.keeping import KeepLast
 from linsep.engine.loop import PassReport
 from linsep.engine.state import State
+from linsep.engine.stop import StopReason
 
 
 class Fitted:
@@ -14,6 +17,8 @@ class Fitted:
     _keeping: KeepLast
     _passes: list[PassReport]
     _open_mistakes: int | None
+    _cycle: Any
+    stop_reason_: StopReason | None
 
     @property
     def coef_(self) -> np.ndarray:
@@ -50,6 +55,22 @@ class Fitted:
     def n_iter_(self) -> int:
         """How many passes were made."""
         return len(self.mistakes_)
+
+    @property
+    def cycle_(self) -> Any:
+        """The :class:`linsep.theory.cycles.Cycle` that ended the run, which proves that no number
+        of passes will separate the rows; None if none was found.
+        """
+        self._fitted("cycle_")
+        return self._cycle
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        self._fitted("stop_sentence_")
+        if self.stop_reason_ is None:
+            raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
+        return self.stop_reason_.sentence if self._cycle is None else self._cycle.sentence
 
     @property
     def progressive_accuracy_(self) -> float:

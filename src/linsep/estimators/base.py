@@ -39,15 +39,15 @@ from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import LinsepError
 from linsep.estimators import labels
-from linsep.estimators.attributes import Fitted
 from linsep.estimators.facts import Parameter, check_parameters
 from linsep.estimators.from_source import fit_source
+from linsep.estimators.proofs import Proofs
 from linsep.sources.base import Source
 
 FLOATS = (np.float64, np.float32)
 
 
-class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
 
     _parameters: tuple[Parameter, ...] = ()
@@ -118,6 +118,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
         run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
+        self._weighted = bool(counted.size)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
             self._run(lambda plan: passes(run, feed, plan, self.progress_), X, y, metadata)
@@ -169,6 +170,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         if first:
             self._start(learner, known, X.shape[1], None, None)
         self._check_same_machines("partial_fit")
+        self._weighted = self._weighted or bool(counted.size)
         unit = bool(self.normalize)
         feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=unit)
         self._learn_once(Run(self._state, learner, self._keeping), feed)
@@ -255,7 +257,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
     ) -> Run:
         """A fresh state, or with warm_start the old one where it fits."""
-        if self.warm_start and hasattr(self, "_state"):
+        going_on = bool(self.warm_start) and hasattr(self, "_state")
+        if going_on:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
             self._check_same_machines("warm_start")
@@ -278,6 +281,10 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
         self._passes: list[PassReport] = []
         self._open_mistakes: int | None = None
+        self._cycle: Any = None
+        self._weighted = self.class_weight is not None
+        given = [array for array in (coef, intercept) if array is not None]
+        self._fresh = not going_on and not any(array.any() for array in given)
         self.stop_reason_ = None
         return Run(state, learner, self._keeping)
 
@@ -339,7 +346,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
     def _note(self, report: PassReport) -> None:
         """Keep what a pass reported."""
         self._passes.append(report)
-        self.stop_reason_ = report.stop_reason
+        self.stop_reason_, self._cycle = report.stop_reason, self.progress_.cycle
         if self.verbose:
             held_out = report.validation_score
             print(

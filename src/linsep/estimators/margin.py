@@ -113,6 +113,9 @@ class MarginPerceptron(LinearClassifier):
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
 
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "margin", {"gamma": self.gamma_, "epsilon": float(self.epsilon)}
+
     @property
     def gamma_(self) -> float:
         """The margin tried last."""

@@ -102,3 +102,15 @@ class PassiveAggressive(LinearClassifier):
 
     def _learner(self) -> Learner:
         return PassiveAggressiveLearner(float(self.C), self.loss)
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        soft = 1 / (2 * float(self.C)) if self.loss == "squared_hinge" else 0.0
+        return "pa", {"C": float(self.C), "soft": soft}
+
+    def _obstacle(self) -> str | None:
+        if self.fit_intercept:
+            return (
+                "its steps leave the constant feature out of the length of a row, as "
+                "scikit-learn's do; with fit_intercept=False and a column of ones they hold"
+            )
+        return super()._obstacle()

@@ -12,7 +12,9 @@ class Perceptron(LinearClassifier):
 
     It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which comes
     exactly when the rows are linearly separable, or after ``max_iter`` passes. A score of zero is
-    a mistake while learning.
+    a mistake while learning. With two classes, a constant rate, ``shuffle=False`` and
+    ``keep="last"`` it also stops where the weights at the start of a pass come back
+    (``"cycle"``): ``cycle_`` then proves that no number of passes will separate the rows.
 
     Parameters
     ----------
@@ -74,8 +76,11 @@ class Perceptron(LinearClassifier):
     mistakes_ : array of shape (n_iter_,), mistakes in each pass; with ovr and ovo, summed over
         the machines
     n_updates_ : int, how often the weights were changed
-    stop_reason_ : "converged", "max_iter", "early_stop" or "interrupted"; its ``sentence`` says
-        it in words; None after partial_fit
+    stop_reason_ : "converged", "cycle", "max_iter", "early_stop" or "interrupted"; None after
+        partial_fit
+    stop_sentence_ : the same in a sentence
+    cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
+    report_ : what the run alone proves: ||w||/M; ``bounds(X, y)`` adds what needs the rows
     criterion_ : array of shape (n_iter_,), J_p at the start of each pass; with update="batch"
     validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
         the errors on rows learnt and held out, after each pass
@@ -163,3 +168,23 @@ class Perceptron(LinearClassifier):
             )
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "perceptron", {}
+
+    def _obstacle(self) -> str | None:
+        if self._rate() is None:
+            return "its rate is not constant"
+        if self.update == "batch":
+            return "they are about an update at every mistake"
+        return super()._obstacle()
+
+    def _rate(self) -> float | None:
+        """The rate, if it is the same at every update."""
+        constant = self.schedule == "constant" and not callable(self.learning_rate)
+        return float(self.learning_rate) if constant else None
+
+    def _total_rate(self, learner: str) -> float | None:
+        rate = self._rate()
+        # The batch rule adds every mistake of a pass at once, with the same rate.
+        return None if rate is None else rate * float(self.mistakes_.sum())

@@ -17,7 +17,8 @@ class Winnow(LinearClassifier):
     All weights start at 1. A row is positive when <w, x> exceeds the threshold; on a mistake the
     weight of every feature x_j is multiplied by promotion^(y x_j). Weights saturate at 1e150 and
     1e-150. With features of 0 and 1, promotion 2 and threshold d/2, a disjunction of k of d
-    features costs at most 2 k log2(d) + 2 mistakes.
+    features costs less than 3 k log2(d) + 4 mistakes. (The well-known 2 k log2(d) + 2 is that of
+    Winnow1, which drops a weight where this one, Winnow2, halves it.)
 
     Parameters
     ----------
@@ -105,6 +106,9 @@ class Winnow(LinearClassifier):
         threshold = None if self.threshold is None else float(self.threshold)
         return WinnowLearner(float(self.promotion), threshold)
 
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "winnow", {"promotion": float(self.promotion), "threshold": self.threshold}
+
 
 class BalancedWinnow(LinearClassifier):
     """Winnow with weights of either sign and features of either sign.
@@ -189,3 +193,8 @@ class BalancedWinnow(LinearClassifier):
 
     def _learner(self) -> Learner:
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "balanced-winnow", {
+            "promotion": float(self.promotion), "threshold": float(self.threshold),
+        }  # fmt: skip

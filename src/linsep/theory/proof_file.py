@@ -31,8 +31,8 @@ def to_json(claim: Verdict | Separations) -> str:
     return json.dumps(plain, allow_nan=False, indent=1) + "\n"
 
 
-def from_json(text: str | bytes) -> Verdict | Separations:
-    """The verdict that :meth:`Verdict.to_json` wrote.
+def from_json(text: str | bytes) -> Any:
+    """The verdict, or the cycle, that ``to_json()`` wrote.
 
     Raises
     ------
@@ -43,6 +43,10 @@ def from_json(text: str | bytes) -> Verdict | Separations:
         plain = json.loads(text)
         if plain["format"] != FORMAT:
             raise DataError(f"This is {plain['format']!r}: only {FORMAT!r} can be read.")
+        if "cycle" in plain:
+            from linsep.theory.cycles import from_plain
+
+            return from_plain(plain["cycle"])
         verdicts = [_verdict(one) for one in plain["verdicts"]]
         return _several(verdicts) if plain["several"] else _only(verdicts)
     except DataError:

@@ -70,12 +70,14 @@ class Trace(Sequence):
         vectors: list[str],
         with_intercept: bool,
         stop_reason: StopReason | None,
+        sentence: str | None = None,
     ):
         self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
         # Of two classes the second is +1, which the names of labels seldom say.
         signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
         self._signs = signs if len(classes) == 2 else {}
         self.stop_reason = stop_reason
+        self._sentence = sentence or (stop_reason.sentence if stop_reason else "")
         weights = ["intercept", *map(str, features)][not with_intercept :]
         heads = [f"{vector} " for vector in vectors] or [""]
         self.columns = ["round", "pass", "row", "class", *(f"{head}score" for head in heads)]
@@ -102,7 +104,7 @@ class Trace(Sequence):
         """Why it ends, in words."""
         if self.stop_reason is None:
             return f"cut after {len(self):,} rounds: learning goes on"
-        return f"{self.stop_reason}: {self.stop_reason.sentence}"
+        return f"{self.stop_reason}: {self._sentence}"
 
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
         """The rows as texts, numbers with up to six digits or as ``shown`` writes them."""

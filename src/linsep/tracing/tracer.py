@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 from linsep import textbook
 from linsep.engine.feed import ArrayFeed
+from linsep.engine.repeats import Repeats, watched
+from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.estimators import labels
 from linsep.estimators.facts import check_parameters
@@ -89,25 +91,27 @@ def trace(
     weights = labels.check_sample_weight(sample_weight, len(y))
     importance = labels.importance(model.class_weight, classes, codes, weights)
     scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
-    begun = model._start(learner, classes, X.shape[1], coef_init, intercept_init).state
+    begun, learner, keeping = model._start(learner, classes, X.shape[1], coef_init, intercept_init)
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
-    steps = textbook.run(
+    feed = ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))
+    ending = Ending(begun, feed, watched(begun, learner, keeping, feed))
+    steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
-        orders=orders(ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))),
+        orders=orders(feed),
         row_weights=importance.tolist() if importance.size else None,
         weights=start[0], intercept=start[1],
-    )  # fmt: skip
+    ))  # fmt: skip
     taken = list(islice(steps, max_rounds))
     if not taken:
         raise ValueError("No row is left to learn from: all have weight 0.")
     return Trace(
         list(trace_rows(taken, start, rows, y)), features, texts, vectors,
         learnt or not rule.learns_intercept,
-        stop_reason(taken, cut=next(steps, None) is not None),
+        *ending.reason(taken, cut=next(steps, None) is not None),
     )  # fmt: skip
 
 
@@ -217,10 +221,39 @@ def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
     return tuple((b, *w) for b, w in zip(intercept, weights, strict=True))
 
 
-def stop_reason(steps: list[textbook.Step], cut: bool) -> StopReason | None:
-    """Why the last pass was the last; None where it was not."""
-    if cut:
-        return None
-    last = steps[-1].pass_number
-    clean = not any(step.mistakes for step in steps if step.pass_number == last)
-    return StopReason.CONVERGED if clean else StopReason.MAX_ITER
+class Ending:
+    """Why the passes end: the estimator stops where its weights come back, and so do the steps."""
+
+    def __init__(self, state: State, feed: ArrayFeed, repeats: Repeats | None):
+        self._state, self._feed, self._repeats = state, feed, repeats
+        self._cycle: Any = None
+
+    def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
+        """The steps up to the end of a cycle, all of them if there is none."""
+        last = mistakes = None
+        for step in steps:
+            if last is not None and step.pass_number != last.pass_number:
+                if self._closed(last):
+                    return
+                mistakes = None
+            mistakes = mistakes or step.mistakes
+            yield step
+            last = step
+        if last is not None and mistakes:
+            self._closed(last)
+
+    def _closed(self, last: textbook.Step) -> bool:
+        if self._repeats is not None:
+            self._state.set_weights(np.array([last.weights]), np.array([last.intercept]))
+            self._cycle = self._repeats.after(self._state, self._feed, last.pass_number + 1)
+        return self._cycle is not None
+
+    def reason(self, steps: list[textbook.Step], cut: bool) -> tuple[StopReason | None, str | None]:
+        """Why the last pass was the last, None where it was not; and its sentence."""
+        if cut:
+            return None, None
+        if self._cycle is not None:
+            return StopReason.CYCLE, self._cycle.sentence
+        last = steps[-1].pass_number
+        clean = not any(step.mistakes for step in steps if step.pass_number == last)
+        return (StopReason.CONVERGED if clean else StopReason.MAX_ITER), None

@@ -1,0 +1,184 @@
+"""What a fitted linear classifier proves: bounds that its run kept, and whether rows separate."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.stop import StopReason
+from linsep.errors import DataError
+from linsep.estimators import labels
+from linsep.estimators.attributes import Fitted
+
+#: norms of weights are off by less than this share, however many updates were rounded
+ROUNDING = 1e-9
+
+
+class Proofs(Fitted):
+    """Bounds on the run, and verdicts on data with the parameters of the estimator.
+
+    A subclass says which theorems are about it in :meth:`_theorems`.
+    """
+
+    _weighted: bool
+    _fresh: bool
+    classes_: np.ndarray
+    normalize: bool
+    fit_intercept: bool
+    early_stopping: bool
+
+    @property
+    def report_(self) -> Any:
+        """What the run alone proves, as :class:`linsep.theory.claims.Bounds`: no separator's margin
+        is above ||w||/M after M mistakes. :meth:`bounds` adds what needs the rows.
+        """
+        from linsep.theory.claims import Bound, Bounds
+
+        self._fitted("report_")
+        widest, why = self._widest(self._theorems()[0])
+        interval = getattr(self, "margin_interval_", None)
+        return Bounds(
+            () if widest is None else (
+                Bound("||w||/M", widest, "margin", type(self).__name__,
+                      "A. Novikoff, On convergence proofs for perceptrons (1962)"),
+            ),
+            {} if widest is not None else {"||w||/M": why},
+            margin=None if interval is None else (interval[0] or 0.0, interval[1]),
+            mistakes=int(self.mistakes_.sum()),
+            passes=self.n_iter_,
+        )  # fmt: skip
+
+    def bounds(self, X: Any, y: Any, *, literals: int | None = None) -> Any:
+        """The mistake bounds of this learner on the rows it learnt from, and how it kept them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+            The rows of the fit; no theorem speaks of others.
+        y : array of shape (rows,)
+        literals : int, default=None
+            Winnow: how many features the disjunction has; None looks for one.
+
+        Returns
+        -------
+        linsep.theory.claims.Bounds
+            As of :func:`linsep.bounds`, with what the run counted; what is not known, as after
+            initial weights or with weighted rows, is in ``left_out`` with the reason.
+
+        Raises
+        ------
+        DataError, ValueError
+            For other features or labels than those of the fit, NaN, infinity, a source.
+        """
+        from linsep.theory.bounding import Ran, bounds_of_run
+        from linsep.theory.claims import Bounds
+
+        state = self._fitted("bounds")
+        X, codes = self._same_data(X, y)
+        why = self._obstacle()
+        learner, numbers = self._theorems()
+        if why is not None:
+            return Bounds((), {"mistake bounds": why}, mistakes=int(self.mistakes_.sum()))
+        updates = state.counts.get("updates") if learner == "margin" else None
+        errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
+        run = Ran(
+            learner,
+            numbers | {"literals": literals},
+            state.multiclass,
+            learner != "winnow" and bool(state.bias),
+            bool(self.normalize),
+            self.n_iter_,
+            int(self.mistakes_.sum()),
+            self.n_updates_ if updates is None else int(updates.sum()),
+            errors,
+            self._widest(learner)[0],
+        )
+        return bounds_of_run(run, X, codes, np.arange(len(self.classes_)))
+
+    def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
+        """Whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), data frame, or source
+        y : array of shape (rows,), not for a source
+        **how : ``margin`` and ``senses`` of :func:`linsep.separation`
+
+        Returns
+        -------
+        linsep.theory.verdicts.Verdict
+            With this estimator's ``fit_intercept``, rows scaled to length 1 with ``normalize``.
+            The estimator need not be fitted, and is not changed.
+
+        Raises
+        ------
+        ValueError
+            As :func:`linsep.separation`.
+        """
+        from linsep.theory.deciding import separation
+        from linsep.theory.problems import seen_rows
+
+        if self.normalize:
+            if hasattr(X, "batches"):
+                raise DataError("With normalize=True give arrays: rows have to be scaled first.")
+            X = seen_rows(X, False, True, False)
+        return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        """The name that the theory knows this learner by, and the numbers it needs."""
+        raise NotImplementedError
+
+    def _obstacle(self) -> str | None:
+        """Why theorems on mistakes are not about this run, None where they are."""
+        if not hasattr(self, "_fresh"):
+            return "a model from a file does not say how it began"
+        if not self._fresh:
+            return "it did not start from the learner's own initial weights"
+        return "its rows or classes have weights" if self._weighted else None
+
+    def _total_rate(self, learner: str) -> float | None:
+        """The sum of what examples were multiplied by; None of learners that do not add them."""
+        if learner != "margin":
+            return None
+        return float(self._state.per_machine("updates").sum())
+
+    def _widest(self, learner: str) -> tuple[float | None, str]:
+        """||w||/M, which no separator's margin exceeds, or why it is not known.
+
+        Every update adds at least the rate times the margin to <w, u> <= ||w||, for any separator
+        u of length 1. Of several machines, the smallest of their margins is below the sum of their
+        lengths over the sum of their mistakes.
+        """
+        why = Proofs._obstacle(self)
+        if why is not None:
+            return None, why
+        total = self._total_rate(learner)
+        if total is None:
+            return None, "it is about learners that add examples at a constant rate"
+        stopped = self.stop_reason_
+        if learner != "margin" and self.early_stopping and stopped != StopReason.CONVERGED:
+            return None, "weights of an earlier pass were put back"
+        if not total:
+            return None, "no mistake was made"
+        state = self._state
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        joint = state.n_machines < state.n_columns
+        length = np.linalg.norm(W) if joint else np.linalg.norm(W, axis=0).sum()
+        return float(length) / total * (1 + ROUNDING), ""
+
+    def _same_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """The rows and the codes of their labels, if they can be those of the fit."""
+        if hasattr(X, "batches"):
+            raise DataError("Bounds need arrays: read the source into memory first.")
+        from linsep.theory.linear import checked_rows
+
+        X, y, width = checked_rows(X), np.asarray(y), self._state.n_features
+        if X.shape[1] != width or y.shape != (X.shape[0],):
+            raise DataError(
+                f"X of shape {X.shape} and y of shape {y.shape} are not what was learnt: "
+                f"{width} features and a label a row."
+            )
+        known = self.classes_
+        codes = labels.encode_with(y, known)
+        if codes is None:
+            raise DataError(f"y has labels that were not learnt: {labels.strangers(y, known)}.")
+        return X, codes

@@ -1,0 +1,120 @@
+"""The opponent that makes Novikoff's bound tight: no deterministic learner does better."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+CLASSES = np.array([-1, 1])
+
+
+class Adversary:
+    """Shows the unit vectors e_1, ..., e_m one after another and always says "no".
+
+    With m = 1 / gamma^2 every row has length 1, and whatever the answers y were, the weights
+    gamma * y have length 1 and separate all rows by exactly gamma. So every learner makes m =
+    1 / gamma^2 mistakes on rows that are separable with margin gamma: Novikoff's bound cannot be
+    improved. (Against a learner that draws at random the answers would have to be fixed before.)
+
+    Parameters
+    ----------
+    gamma : float in (0, 1]
+        1 / gamma^2 must be a whole number: 1, 1/2, 1/10, 0.1 ** 0.5, ...
+
+    Attributes
+    ----------
+    n_rows : int
+        1 / gamma^2.
+    X : array of shape (n_rows, n_rows)
+        The rows, in their order.
+    y : array of shape (n_rows,)
+        The answers of the last game, -1 or 1; zeros before.
+    separator : array of shape (n_rows,)
+        Weights of length 1 that separate them with margin gamma, without an intercept.
+
+    Raises
+    ------
+    ValueError
+        For a gamma that is none.
+
+    References
+    ----------
+    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
+
+    Examples
+    --------
+    >>> from linsep import Adversary, Perceptron
+    >>> game = Adversary(1 / 6)
+    >>> game.run(Perceptron(fit_intercept=False))
+    36
+    """
+
+    def __init__(self, gamma: float) -> None:
+        if not _is_margin(gamma):
+            raise ValueError(f"gamma is {gamma!r}: a margin of rows of length 1 is in (0, 1].")
+        rows = round(1 / gamma**2)
+        if abs(1 / gamma**2 - rows) > 1e-9 * rows:
+            raise ValueError(
+                f"1 / gamma^2 is {1 / gamma**2:.6g}, which must be a whole number of rows: try "
+                f"gamma = {rows**-0.5:.6g}."
+            )
+        self.gamma, self.n_rows = float(gamma), rows
+        self.y = np.zeros(rows, dtype=int)
+
+    @property
+    def X(self) -> np.ndarray:
+        """The rows."""
+        return np.eye(self.n_rows)
+
+    @property
+    def separator(self) -> np.ndarray:
+        """What separates the rows of the last game with margin gamma."""
+        return self.gamma * self.y
+
+    def run(self, estimator: Any) -> int:
+        """Play against an estimator, which learns each row before it sees the next.
+
+        Parameters
+        ----------
+        estimator : any classifier with ``partial_fit`` and ``predict``
+            Not fitted yet, or fitted to labels -1 and 1 and n_rows features. Before its first row
+            an estimator that is not fitted predicts nothing, which is a mistake; the answer is 1.
+
+        Returns
+        -------
+        int
+            The mistakes it made: n_rows, if it is deterministic.
+
+        Raises
+        ------
+        TypeError
+            For what has no ``partial_fit`` or no ``predict``.
+        """
+        from sklearn.exceptions import NotFittedError
+
+        for method in ("partial_fit", "predict"):
+            if not callable(getattr(estimator, method, None)):
+                raise TypeError(
+                    f"A {type(estimator).__name__} has no {method}: the adversary plays against "
+                    "learners that take one row after another."
+                )
+        self.y = np.zeros(self.n_rows, dtype=int)
+        mistakes = 0
+        for i in range(self.n_rows):
+            row = np.zeros((1, self.n_rows))
+            row[0, i] = 1.0
+            try:
+                said = int(estimator.predict(row)[0])
+            except NotFittedError:
+                said = 0
+            answer = -1 if said == 1 else 1
+            self.y[i] = answer
+            mistakes += said != answer
+            estimator.partial_fit(row, [answer], classes=CLASSES)
+        return mistakes
+
+
+def _is_margin(gamma: Any) -> bool:
+    return isinstance(gamma, Real) and 0 < float(gamma) <= 1
