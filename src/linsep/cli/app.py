@@ -1,4 +1,4 @@
-"""The commands: fit, predict, score, inspect, trace."""
+"""The commands: fit, predict, score, inspect, trace, separate, verify."""
 
 import sys
 from contextlib import nullcontext, redirect_stdout
@@ -9,7 +9,7 @@ import typer
 
 import linsep
 from linsep import model_file
-from linsep.cli import options, report
+from linsep.cli import options, proofs, report
 from linsep.cli.failures import Commands
 from linsep.cli.inspection import model_summary, print_model
 from linsep.cli.output import never_overwrite, open_output, print_rows
@@ -232,3 +232,7 @@ def inspect(
         report.print_json(summary)
     else:
         print_model(estimator, summary)
+
+
+app.command()(proofs.separate)
+app.command()(proofs.verify)

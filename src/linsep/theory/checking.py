@@ -222,6 +222,10 @@ def _quasi(verdict: QuasiSeparable, data: Data, question: Question, exact: bool)
         line = {pivot: Fraction(1), **entries}
         if sum(x * verdict.direction.get(j, 0) for j, x in line.items()):
             raise Fails("the direction is not zero on the boundary")
+    everything = Span(verdict.everything, question)
+    for piece, values in scans(data, question, w):
+        if everything.outside(piece, values, np.arange(len(values.row))).any():
+            raise Fails("some rows are outside of the space that is said to hold all")
     if not free or sorted(set(boundary)) != list(verdict.boundary):
         raise Fails("the boundary rows are others")
 

@@ -118,6 +118,8 @@ def data_of(X: Any, y: Any = None) -> Data:
     ValueError
         For NaN, infinity, fewer than two classes, X and y of different lengths.
     """
+    if isinstance(X, Data):
+        return X
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
     if y is None:

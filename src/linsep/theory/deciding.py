@@ -5,16 +5,19 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.theory.data import Data, data_of
+from linsep.theory.elimination import reduced
 from linsep.theory.fingerprint import fingerprint
 from linsep.theory.gordan import TooLarge
 from linsep.theory.questions import Question, multinomial, scans, two_sides
-from linsep.theory.row_space import to_whole
+from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
-from linsep.theory.search import Separated, dense_floats, search
+from linsep.theory.search import Separated, exact_rows, search
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, witness
+from linsep.theory.twins import opposite_twins
 from linsep.theory.verdicts import (
     Combination,
     Overlapping,
@@ -25,7 +28,7 @@ from linsep.theory.verdicts import (
     Undecided,
     Verdict,
 )
-from linsep.theory.working_set import columns_of, floats_of
+from linsep.theory.working_set import table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
 WIDTH = 1e-6
@@ -85,11 +88,20 @@ def separation(
     >>> bool(verdict.verify(X[50:], y[50:], exact=True))
     True
     """
+    return decide(data_of(X, y), fit_intercept, margin, senses)
+
+
+def decide(
+    data: Data,
+    fit_intercept: bool = True,
+    margin: str | None = None,
+    senses: tuple[str, ...] = SENSES,
+) -> Verdict | Separations:
+    """:func:`separation` of data that are open already."""
     if margin not in (None, "max"):
         raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
     if not set(senses) <= set(SENSES):
         raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
-    data = data_of(X, y)
     tolerance = WIDTH if margin == "max" else None
     mark = fingerprint(data)
 
@@ -184,14 +196,46 @@ def _margin(
 
 def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> Verdict:
     proof = found.proof
-    bound = [m for m in found.members if not proof.span.remainder(m.whole[0])]
-    A = floats_of(bound, columns_of(bound))
-    few = witness(proof, A, bound)
-    evidence = (_combination(few), _combination(proof), proof.span)
+    table = table_of(found.members, question.size)
+    outside = Span(proof.span, question).outside_rows(table, lambda k: found.members[k].whole[0])
+    bound = np.flatnonzero(~outside)
+    twins = opposite_twins(data, question) if question.blocks == 1 else None
+    few = _pair(twins) if twins else _witness(found, table, bound)
+    evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
-    boundary = _boundary(data, question, proof)
-    return QuasiSeparable(subject, *evidence, proof.direction, boundary)
+    everything = _everything(data, question, found)
+    return QuasiSeparable(subject, *evidence, proof.direction, found.boundary or (), everything)
+
+
+def _witness(found: Found, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
+    return _combination(witness(found.proof, table[bound], [found.members[i] for i in bound]))
+
+
+def _pair(rows: tuple[int, int]) -> Combination:
+    return Combination(rows, (0, 0), (1, 1))
+
+
+def _everything(data: Data, question: Question, found: Found) -> Reduced:
+    """The space of all rows."""
+    space = found.proof.span
+    table = table_of(found.members, question.size)
+    while len(space.rows) < question.size:
+        outside = Span(space, question).outside_rows(table, lambda k: found.members[k].whole[0])
+        new = [found.members[i].whole[0] for i in np.flatnonzero(outside)[: question.size]]
+        if not new:
+            break
+        space = reduced(space.basis() + new)
+    while len(space.rows) < question.size:
+        span = Span(space, question)
+        more = []
+        for piece, values in scans(data, question, np.zeros(question.size)):
+            places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))
+            more += [row for _, row in exact_rows(question, piece, values, places[:100])]
+        if not more:
+            break
+        space = reduced(space.basis() + more)
+    return space
 
 
 def _combination(proof: Proof) -> Combination:
@@ -202,15 +246,3 @@ def _combination(proof: Proof) -> Combination:
     return Combination(
         tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())
     )
-
-
-def _boundary(data: Data, question: Question, proof: Proof) -> tuple[int, ...]:
-    """The rows in the space of the bound ones."""
-    span = Span(proof.span, question)
-    w = dense_floats(proof.direction, question.size)
-    found: set[int] = set()
-    for piece, values in scans(data, question, w):
-        doubtful = np.flatnonzero(values.value <= values.bound)
-        inside = doubtful[~span.outside(piece, values, doubtful)]
-        found.update(piece.numbers[values.row[inside]].tolist())
-    return tuple(sorted(found))

@@ -34,25 +34,27 @@ def whole_numbers(numbers: Any) -> tuple[list[int], int]:
     return [m << shift for m, shift in pairs], lowest - 53
 
 
-def row_of(piece: Piece, row: int, intercept: bool) -> tuple[Row, int]:
-    """The whole numbers of [x; 1] and their exponent: [x; 1] is the row times 2**exponent."""
-    columns, numbers = piece.row(row)
-    ones = [1] if intercept else []
-    if numbers.dtype.kind in "iu":
-        whole, exponent = numbers.tolist() + ones, 0
-    else:
-        whole, exponent = whole_numbers(np.append(numbers.astype(np.float64), ones))
-    places = columns.tolist() + [piece.X.shape[1]] * intercept
-    return {j: m for j, m in zip(places, whole, strict=True) if m}, exponent
-
-
 def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, int]:
-    """The whole numbers of one constraint, and their exponent."""
-    z, exponent = row_of(piece, row, question.intercept)
-    signs = question.coefficients[piece.codes[row]][which].tolist()
-    width = question.width
-    a = {b * width + j: s * m for b, s in enumerate(signs) if s for j, m in z.items()}
-    return a, exponent
+    """The whole numbers of one constraint, and their exponent: it is they times 2**exponent."""
+    signs = question.coefficients[piece.codes[row]][which]
+    return whole_row(question, *piece.row(row), signs)
+
+
+def whole_row(
+    question: Question, columns: np.ndarray, numbers: np.ndarray, signs: np.ndarray
+) -> tuple[Row, int]:
+    """The whole numbers, and their exponent, of ``signs (x) [x; 1]`` for a row x."""
+    if numbers.dtype.kind in "iu":
+        whole, exponent = numbers.tolist(), 0
+    else:
+        one = [1.0] if question.intercept else []
+        whole, exponent = whole_numbers(np.append(numbers.astype(np.float64), one))
+    if question.intercept and len(whole) == len(columns):
+        whole.append(1)
+    places = [*columns.tolist(), question.width - 1] if question.intercept else columns.tolist()
+    z = [(j, m) for j, m in zip(places, whole, strict=True) if m]
+    blocks = [(b * question.width, s) for b, s in enumerate(signs.tolist()) if s]
+    return {shift + j: s * m for shift, s in blocks for j, m in z}, exponent
 
 
 def dot(a: Row, w: Row) -> int:
