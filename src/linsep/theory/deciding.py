@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.theory.checking import square_of
 from linsep.theory.data import Data, data_of
 from linsep.theory.elimination import reduced
 from linsep.theory.fingerprint import fingerprint
@@ -14,7 +15,7 @@ from linsep.theory.gordan import TooLarge
 from linsep.theory.questions import Question, multinomial, scans, two_sides
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
-from linsep.theory.search import Separated, exact_rows, search
+from linsep.theory.search import Separated, as_row, exact_rows, search
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, witness
 from linsep.theory.twins import opposite_twins
@@ -28,6 +29,7 @@ from linsep.theory.verdicts import (
     Undecided,
     Verdict,
 )
+from linsep.theory.whole import dense_floats, root_above
 from linsep.theory.working_set import table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
@@ -138,7 +140,9 @@ def _subject(data: Data, sides: list[tuple[Any, ...]], fit_intercept: bool, mark
 
 def _verdict(data: Data, question: Question, tolerance: float | None, subject: Subject) -> Verdict:
     try:
-        found = search(data, question, tolerance)
+        # numbers may leave the floats here: that only spoils a guess
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = search(data, question, tolerance)
     except TooLarge as too_large:
         return Undecided(
             subject,
@@ -163,7 +167,9 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
     )
     margin = (0.0, float("inf"))
     if question.blocks == 1:
-        margin = _margin(data, question, found, members, found.multipliers[used])
+        rows = [(member.whole, member.group) for member in members]
+        high = root_above(square_of(rows, support.multipliers, question, d))
+        margin = (min(high, _lowest(data, question, found.w)), high)
     return Separable(
         subject,
         tuple(tuple(row) for row in W[:, :d].tolist()),
@@ -173,25 +179,12 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
     )
 
 
-def _margin(
-    data: Data, question: Question, found: Separated, members: list[Any], x: np.ndarray
-) -> tuple[float, float]:
-    """What these weights have for sure, and what no weights exceed."""
-    d = data.n_features
-    length = float(np.linalg.norm(found.w[:d])) * (1 + 1e-14)
-    lowest = min(float((v.value - v.bound).min()) for _, v in scans(data, question, found.w))
-    point = np.zeros(d)
-    sides = {member.group for member in members}
-    for side in sides:
-        chosen = [i for i, member in enumerate(members) if member.group == side]
-        share = x[chosen] / (x[chosen].sum() if question.intercept else x.sum())
-        for i, part in zip(chosen, share, strict=True):
-            inside = members[i].columns < d
-            point[members[i].columns[inside]] += part * members[i].floats[inside]
-    parts = 2 if question.intercept else 1
-    high = float(np.linalg.norm(point)) / parts * (1 + 1e-9)
-    low = max(0.0, lowest / length * (1 - 1e-12)) if length else 0.0
-    return min(low, high), high
+def _lowest(data: Data, question: Question, weights: np.ndarray) -> float:
+    """A margin that the weights have for sure."""
+    w = dense_floats(as_row(weights), question.size)
+    length = float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)
+    lowest = min(float((v.value - v.bound).min()) for _, v in scans(data, question, w))
+    return max(0.0, lowest / length * (1 - 1e-12)) if length else 0.0
 
 
 def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> Verdict:

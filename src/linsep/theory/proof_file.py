@@ -82,7 +82,8 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
     plain: dict[str, Any] = {"kind": verdict.kind, "subject": subject}
     if isinstance(verdict, Separable):
         high = verdict.margin[1]
-        plain |= {"coef": verdict.coef, "intercept": verdict.intercept}
+        plain["coef"] = [[_plain_weight(w) for w in row] for row in verdict.coef]
+        plain["intercept"] = [_plain_weight(w) for w in verdict.intercept]
         plain["margin"] = [verdict.margin[0], high if high != float("inf") else None]
         plain["support"] = _plain_combination(verdict.support)
     elif isinstance(verdict, Overlapping | QuasiSeparable):
@@ -96,6 +97,14 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         plain["boundary"] = verdict.boundary
         plain["everything"] = _plain_space(verdict.everything)
     return plain
+
+
+def _plain_weight(weight: float) -> float | str:
+    return hex(weight) if isinstance(weight, int) else weight
+
+
+def _weight(plain: float | str) -> float:
+    return int(plain, 16) if isinstance(plain, str) else float(plain)
 
 
 def _plain_space(space: Reduced) -> dict[str, Any]:
@@ -134,8 +143,8 @@ def _verdict(plain: dict[str, Any]) -> Verdict:
         low, high = plain["margin"]
         return Separable(
             subject,
-            tuple(tuple(float(x) for x in row) for row in plain["coef"]),
-            tuple(float(x) for x in plain["intercept"]),
+            tuple(tuple(_weight(x) for x in row) for row in plain["coef"]),
+            tuple(_weight(x) for x in plain["intercept"]),
             (float(low), float("inf") if high is None else float(high)),
             _combination(plain["support"]),
         )

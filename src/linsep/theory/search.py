@@ -16,7 +16,7 @@ from linsep.theory.programs import lean, quick_split, split
 from linsep.theory.questions import Question, Values, scans
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, proved
-from linsep.theory.whole import Row, constraint, dot, nearest_floats, whole_numbers
+from linsep.theory.whole import Row, constraint, dense_floats, dot, whole_numbers
 from linsep.theory.working_set import Member, WorkingSet
 
 #: values of a float combination below so much of the lengths are zero for a linear program
@@ -27,7 +27,8 @@ MOST_ROUNDS = 1_000
 class Separated(NamedTuple):
     """Weights that are positive on every constraint, and rows that bound every margin.
 
-    ``w`` has the size of the question; ``members`` times ``multipliers``, which add up to 1 within
+    ``w`` has the size of the question: floats, or whole numbers as objects where floats are too
+    short. ``members`` times ``multipliers``, which add up to 1 within
     each side, are no longer than any separator's margin times the number of sides.
     """
 
@@ -65,7 +66,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         if weights is None:
             weights = _by_program(working)
         if weights is None:
-            return blocked_by(working)
+            return blocked_by(working, find.last)
         if not grow(working, weights, target):
             return Separated(weights, working.members[: len(find.last)], find.last)
     raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
@@ -108,7 +109,7 @@ class Widest:
         sides = 2 if question.intercept else 1
         if question.intercept:
             columns = columns[columns != question.width - 1]
-        A = table[:, columns].toarray()
+        A, power = near_one(table[:, columns].toarray())
         groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
         start = np.append(self.last, np.zeros(len(A) - len(self.last)))
         fine = 0.1 if self.tolerance is None else self.tolerance / 2
@@ -120,13 +121,20 @@ class Widest:
         w = np.zeros(question.size)
         w[columns] = found.point
         if question.intercept:
-            w[-1] = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
-            scores = scores + groups * w[-1]
+            bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
+            scores = scores + groups * bias
+            w[-1] = np.ldexp(bias, power)
         square = float(found.point @ found.point)
         if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
             return None, None
         target = (1 - self.tolerance / 2) * square / sides if self.tolerance else None
-        return w, target
+        return w, None if target is None else float(np.ldexp(target, power))
+
+
+def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Rows over a power of two, where their squares would leave the floats; and the power."""
+    power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
+    return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
 
 
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
@@ -189,8 +197,11 @@ class Worst:
         return any([self.working.include(member) for _, _, member in self.found])
 
 
-def blocked_by(working: WorkingSet) -> Blocked:
-    """The proof for all rows; the working set grows until it has it."""
+def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
+    """The proof for all rows; the working set grows until it has it.
+
+    Weights that floats could not find turn up here, too: as a direction that no row bounds.
+    """
     question = working.question
     for _ in range(MOST_ROUNDS):
         weights = lean(working.table())
@@ -203,6 +214,9 @@ def blocked_by(working: WorkingSet) -> Blocked:
         if len(proof.span.rows) == question.size:
             return Blocked(proof, working.members, None)
         boundary = _boundary(working, proof)
+        if boundary is not None and not proof.members:
+            w = np.array([proof.direction.get(j, 0) for j in range(question.size)], dtype=object)
+            return Separated(w, working.members[: len(last)], last)
         if boundary is not None:
             return Blocked(proof, working.members, boundary)
     raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
@@ -245,11 +259,3 @@ def exact_rows(
     """The whole numbers of some constraints of a piece."""
     for i in places.tolist():
         yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))[0]
-
-
-def dense_floats(row: Row, size: int) -> np.ndarray:
-    """The whole numbers over a power of two near the largest, each rounded once."""
-    dense = np.zeros(size)
-    if row:
-        dense[list(row)] = nearest_floats(list(row.values()))
-    return dense

@@ -23,7 +23,7 @@ from linsep.theory.programs import Split, few_rows, split
 from linsep.theory.questions import Question
 from linsep.theory.row_space import Reduced
 from linsep.theory.spans import Span
-from linsep.theory.whole import Row, dot, nearest_floats, whole_numbers
+from linsep.theory.whole import Row, dense_floats, dot, whole_numbers
 from linsep.theory.working_set import Member, WorkingSet
 
 
@@ -73,7 +73,7 @@ def _near(working: WorkingSet, guess: Split) -> Proof | None:
     bound, free = np.flatnonzero(~guess.free), np.flatnonzero(guess.free)
     members = [working.members[i] for i in bound]
     span, basis = spanned(members, table[bound], working.question)
-    multipliers = _multipliers(members, table[bound], span, basis)
+    multipliers = _multipliers(members, table[bound], span, basis) if members else {}
     if multipliers is None:
         return None
     weights = {j: w for j, w in enumerate(guess.w.tolist()) if w and j not in span.rows}
@@ -88,22 +88,18 @@ def spanned(
     members: list[Member], A: sp.csr_matrix, question: Question
 ) -> tuple[Reduced, list[int]]:
     """The space of some rows, and the numbers of rows that span it, as many as its dimension."""
-    chosen = np.arange(min(A.shape[0], 3 * question.size + 8))
-    basis: list[int] = []
+    if not members:
+        return Reduced({}), []
+    some = A[: 3 * question.size + 8]
+    basis = far_apart(some).tolist()
     while True:
-        candidates = np.array([*basis, *chosen])
-        basis = candidates[far_apart(A[candidates])].tolist()
-        span = reduced([members[i].whole[0] for i in basis])
-        if len(span.rows) < len(basis):  # floats took dependent rows for independent ones
-            basis = [basis[k] for k in independent([members[i].whole[0] for i in basis])]
+        rows = [members[i].whole[0] for i in basis]
+        basis = [basis[k] for k in independent(rows)]  # what floats took for independent
+        span = reduced(rows)
         outside = Span(span, question).outside_rows(A, lambda k: members[k].whole[0])
-        chosen = np.flatnonzero(outside)[: question.size]
-        if not chosen.size:
+        if not outside.any():
             return span, basis
-        if len(span.rows) < len(candidates) and set(chosen) <= set(candidates.tolist()):
-            basis += chosen[:1].tolist()  # floats took it for dependent
-            rows = [members[i].whole[0] for i in basis]
-            basis = [basis[k] for k in independent(rows)]
+        basis += np.flatnonzero(outside)[: question.size].tolist()
 
 
 def _multipliers(
@@ -146,8 +142,7 @@ def _direction(
 
 def _all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
     """Whether all rows have positive products: told by floats where they are sure."""
-    w = np.zeros(A.shape[1])
-    w[list(direction)] = nearest_floats(list(direction.values()))
+    w = dense_floats(direction, A.shape[1])
     value, reach = A @ w, abs(A) @ np.abs(w)
     sure = value > 4 * A.shape[1] * 2.0**-53 * reach + 2.0**-1000
     return all(dot(members[i].whole[0], direction) > 0 for i in np.flatnonzero(~sure))

@@ -131,7 +131,8 @@ class Separable(Verdict):
     Attributes
     ----------
     coef : tuple of tuple of float
-        A row of weights; in the multinomial sense one a class but the last.
+        A row of weights; in the multinomial sense one a class but the last. Whole numbers where
+        floats are too short.
     intercept : tuple of float
     margin : pair of float
         No separator has a larger geometric margin than the second, the smallest distance of a row

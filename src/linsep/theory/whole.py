@@ -4,7 +4,9 @@ Signs and zeros do not change when a row, or all weights, are multiplied by a po
 each row and each weight vector becomes whole numbers, which Python adds and multiplies exactly.
 """
 
+import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -71,10 +73,16 @@ def combination(rows: Iterable[tuple[int, Row]]) -> Row:
     return {j: m for j, m in total.items() if m}
 
 
-def nearest_floats(numbers: list[int]) -> np.ndarray:
-    """The numbers over the largest of them, each rounded once."""
-    from fractions import Fraction
+def root_above(square: Fraction) -> float:
+    """The square root, or a float a little above it, whatever the size of the numbers."""
+    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(square / Fraction(4) ** half) * (1 + 1e-15), half)
 
-    top = max((abs(m) for m in numbers), default=0) or 1
-    power = 1 << top.bit_length()
-    return np.array([float(Fraction(m, power)) if m else 0.0 for m in numbers])
+
+def dense_floats(row: Row, size: int) -> np.ndarray:
+    """The whole numbers of a row, over a power of two near the largest, each rounded once."""
+    dense = np.zeros(size)
+    top = max((abs(m).bit_length() for m in row.values()), default=0)
+    for j, m in row.items():
+        dense[j] = float(Fraction(m, 1 << top))
+    return dense
