@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 import linsep
 from linsep.engine.loop import PassReport
 from linsep.engine.stop import StopReason
-from linsep.errors import ModelFileError
+from linsep.errors import ModelFileError, way
 from linsep.estimators.facts import check_parameters
 from linsep.estimators.learners import LEARNERS as BY_COMMAND
 from linsep.model_state import arrays_of, restore
@@ -71,7 +71,7 @@ def check_free(path: Path, force: bool) -> None:
             raise ModelFileError(f"{path} is a device or a pipe; name a file.")
         if path.exists() and not force:
             raise ModelFileError(
-                f"{path} exists; choose another name or overwrite it with --force."
+                f"{path} exists", "choose another name", way("overwrite it with {}", force=True)
             )
         if not folder.exists():
             raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")

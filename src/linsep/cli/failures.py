@@ -2,17 +2,28 @@
 
 import errno
 import os
+import shlex
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from linsep.errors import LinsepError
+from linsep.errors import LinsepError, Way
+
+# Typer brings its own click, or uses the one that is installed.
+UsageError: Any = typer.BadParameter.__base__
+
+# Characters that cannot be seen on a command line have names there.
+TYPED = {"\t": "tab"}
 
 
 class Commands(TyperGroup):
-    """Commands whose failures are told in one sentence: exit code 1, or 130 after Ctrl-C."""
+    """Commands whose failures are told in one sentence.
+
+    Exit code 1; 2 for wrong use, 130 after Ctrl-C.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write out what it printed while failures can still be told."""
@@ -24,8 +35,12 @@ class Commands(TyperGroup):
             fail("interrupted; nothing was kept.", 130)
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
-        except (LinsepError, ValueError) as problem:
+        except LinsepError as problem:
+            fail(problem.told(as_options(self.commands[ctx.invoked_subcommand])))
+        except ValueError as problem:
             fail(str(problem))
+        except UsageError as problem:
+            fail(wrong_use(problem), 2)
         except OSError as problem:
             if problem.errno == errno.EPIPE:  # who read our output has seen enough
                 _drop_output()
@@ -34,6 +49,38 @@ class Commands(TyperGroup):
             _drop_output()
             fail(f"{what} cannot be read or written: {problem.strerror or problem}.")
         return result
+
+
+def as_options(command: Any) -> Callable[[Way], str | None]:
+    """How ``command`` tells a way that is a matter of options: with its own, or not at all."""
+    flags = {option.name: option.opts[0] for option in command.params}
+
+    def spell(name: str, value: Any) -> str:
+        flag = flags.get(name, flag_of(name))
+        if value is None or value is True:
+            return flag
+        values = value if isinstance(value, list) else [value]
+        return " ".join(f"{flag} {shlex.quote(TYPED.get(v, str(v)))}" for v in values)
+
+    def tell(way: Way) -> str | None:
+        return way.told(spell) if way.again or flags.keys() >= way.settings.keys() else None
+
+    return tell
+
+
+def flag_of(name: str) -> str:
+    """The option for a parameter of this name."""
+    return "--" + name.replace("_", "-")
+
+
+def wrong_use(problem: Any) -> str:
+    """What is wrong with the words of a command."""
+    option = getattr(problem, "param", None)
+    if type(problem) is typer.BadParameter:
+        return f"{option.opts[0]} {problem.message}" if option else problem.message
+    where = problem.ctx.command_path if problem.ctx else "linsep"
+    said = problem.format_message().rstrip(".")
+    return f"{said[0].lower()}{said[1:]}; `{where} --help` says more."
 
 
 def fail(said: str, code: int = 1) -> None:

@@ -33,8 +33,8 @@ def class_importance(
             strangers = [label for label in class_weight if label not in known]
             if strangers and not class_weight.keys() >= set(known):
                 raise DataError(
-                    f"class_weight is given for {_listed(strangers)}, which is no class of {name}: "
-                    f"its classes are {_listed(known)}."
+                    f"A class weight is given for {_listed(strangers)}, which is no class of "
+                    f"{name}: its classes are {_listed(known)}."
                 )
         return weigh_classes(class_weight, classes, classes)
 

@@ -45,6 +45,8 @@ class Source(ABC):
     #: rows of up to so many bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
+    #: a model says how the rows are read
+    by_recipe: bool = False
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
 

@@ -105,7 +105,7 @@ class CsvFile(TextFile):
             lambda error, done: self._explain(error, done, kinds),
         )
 
-    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> str | None:
+    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
         """Find the first row after `done` rows that does not fit; None when all seem to fit."""
         found = _INVALID.search(str(error))
         bad = found[1].strip() if found else None
@@ -113,16 +113,19 @@ class CsvFile(TextFile):
             place = f"{self.path} line {line}"
             if len(fields) != len(self._header):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
-                return (
+                return DataError(
                     f"{place} has {_count(len(fields), 'field')} where the header has "
-                    f"{len(self._header)}: correct the line{quote}."
+                    f"{len(self._header)}",
+                    f"correct the line{quote}",
                 )
             for name, field in zip(self._header, fields, strict=True):
                 kind = kinds.get(name)
                 if kind not in {None, "text"} and field.strip() == bad:
-                    return f"{place}, {misfit(name, repr(field), kinds[name])}"
+                    return misfit(place, name, repr(field), kinds[name])
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
-                    return f"{place}, column '{name}' is not UTF-8 text: save the file as UTF-8."
+                    return DataError(
+                        f"{place}, column '{name}' is not UTF-8 text", "save the file as UTF-8"
+                    )
             if bad is None and (said := too_long(place, _length(fields), self._block)):
                 return said
         return None

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
@@ -153,8 +153,9 @@ class Encoder:
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
                 raise DataError(
-                    f"{place(int(np.argmax(gaps)))} has no label in column '{named}': fill it in, "
-                    f"or leave such rows out with --missing drop."
+                    f"{place(int(np.argmax(gaps)))} has no label in column '{named}'",
+                    "fill it in",
+                    way("leave such rows out with {}", missing="drop"),
                 )
             holes[""] = gaps
         if columns.missing in {"error", "drop"}:
@@ -162,8 +163,12 @@ class Encoder:
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             raise DataError(
-                f"{place(row)}, column '{name}' has no value: choose --missing zero, mean (of the "
-                f"column) or drop (the row), or leave the column out with --exclude."
+                f"{place(row)}, column '{name}' has no value",
+                "fill it in",
+                way("take it for zero with {}", missing="zero"),
+                way("for the mean of the column with {}", missing="mean"),
+                way("leave out such rows with {}", missing="drop"),
+                way("the column with {}", exclude=[name]),
             )
         return X, texts, label, ~np.logical_or.reduce(list(holes.values())) if holes else None
 
@@ -248,8 +253,9 @@ class Encoder:
                 continue
             if len(known) + len(new) > MOST_VALUES:
                 raise DataError(
-                    f"Column '{name}' has more than {MOST_VALUES} different values: leave it out "
-                    f"with --exclude or use --hash-bits."
+                    f"Column '{name}' has more than {MOST_VALUES} different values",
+                    way("leave it out with {}", exclude=[name]),
+                    way("hash the values with {}", hash_bits=20),
                 )
             backwards = np.flatnonzero(codes >= 0)[::-1]
             first = np.empty(len(values), np.int64)
@@ -295,8 +301,9 @@ def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.n
     except UnicodeDecodeError as error:
         bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
         raise DataError(
-            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text: correct it "
-            f"or leave the column out with --exclude."
+            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
+            "correct it",
+            way("leave the column out with {}", exclude=[name]),
         ) from error
 
 

@@ -4,7 +4,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources.base import Source
 from linsep.sources.svmlight import SvmlightSource
 
@@ -21,7 +21,7 @@ def open_source(
     target: str | None = None,
     missing: str = "error",
     hash_bits: int | None = None,
-    exclude: list[str] | None = None,
+    exclude: str | list[str] | None = None,
     index_base: int | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool = True,
@@ -37,7 +37,7 @@ def open_source(
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": what to do about missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values
-    exclude : columns to leave out; tables only
+    exclude : column or columns to leave out; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     recipe : how a model's training data were read (its ``recipe_``); overrides all of the above
     labelled : whether a table must have its target column
@@ -63,7 +63,10 @@ def open_source(
         recipe = recipe | {"missing": "error"}
     if kind == "table":
         if index_base is not None:
-            raise DataError(f"{paths[0]} is a table; --index-base is for svmlight text.")
+            raise DataError(
+                f"{paths[0]} is a table, whose columns have names",
+                way("leave out {}", index_base=None),
+            )
         from linsep.sources.tables import TableSource  # loads pyarrow's readers, so only if needed
 
         source = TableSource(
@@ -72,15 +75,19 @@ def open_source(
         )  # fmt: skip
     else:
         if target is not None or hash_bits is not None or exclude or missing != "error":
+            given = {
+                "target": target, "missing": missing != "error", "hash_bits": hash_bits,
+                "exclude": exclude,
+            }  # fmt: skip
             raise DataError(
-                f"{paths[0]} is svmlight text, which has labels first and no columns: leave out "
-                "--target, --missing, --hash-bits and --exclude."
+                f"{paths[0]} is svmlight text, which has labels first and no columns",
+                way("leave out {}", **{name: None for name, value in given.items() if value}),
             )
         base = index_base if recipe is None else recipe.get("index_base")
         if recipe is not None and base not in {0, 1}:
             raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
         source = SvmlightSource(paths, index_base=base)
-    source.cache = cache
+    source.cache, source.by_recipe = cache, recipe is not None
     return source
 
 

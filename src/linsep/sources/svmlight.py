@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.svmlight import DONE, INDEX_ZERO, count, scan
 from linsep.compiled.text import PADDING
-from linsep.errors import DataError
+from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
 from linsep.textbook.svmlight import LABELS_BELOW, LARGEST_INDEX, parse_line
@@ -134,7 +134,7 @@ class SvmlightSource(Source):
                 if part.file != file:
                     file, lines = part.file, 0
                 if part.refused is not None:
-                    raise DataError(self._explain(part, lines))
+                    raise self._explain(part, lines)
                 lines += part.lines
                 if part.columns.size:
                     self._base = part.base
@@ -202,15 +202,15 @@ class SvmlightSource(Source):
         X.has_sorted_indices = X.has_canonical_format = True
         return X
 
-    def _explain(self, part: Scanned, lines: int) -> str:
+    def _explain(self, part: Scanned, lines: int) -> LinsepError:
         assert part.refused is not None
         number, line = part.refused
-        said = "this line cannot be read: write it like '+1 3:0.5 17:1'."
+        said: LinsepError = DataError("this line cannot be read", "write it like '+1 3:0.5 17:1'")
         try:
             parse_line(line, part.base, self._dtype)
         except DataError as error:
-            said = str(error)
-        return f"{self.paths[part.file]} line {lines + number + 1}: {said}"
+            said = error.of_model() if self.by_recipe else error
+        return said.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
 
 
 def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources.arrow_files import IpcFile, ParquetFile, TableFile
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import CODECS
@@ -24,6 +24,7 @@ from linsep.sources.roles import (
     family_of,
     from_recipe,
     guess_columns,
+    listed,
     to_recipe,
 )
 
@@ -54,8 +55,8 @@ class TableSource(Source):
         unless "drop".
     hash_bits : int or None
         Hash text values into 2**hash_bits features (1 to 30) instead of learning them.
-    exclude : list of str
-        Columns to leave out.
+    exclude : str or list of str
+        Column or columns to leave out.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to about two million values. Rows and columns come out the same.
@@ -79,7 +80,7 @@ class TableSource(Source):
         target: str | None,
         missing: str = "error",
         hash_bits: int | None = None,
-        exclude: list[str] | None = None,
+        exclude: str | list[str] | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
@@ -92,13 +93,13 @@ class TableSource(Source):
         self.paths = [Path(path) for path in paths]
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
-        exclude = list(exclude or [])
+        exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         self._options = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
             "exclude": exclude, "recipe": recipe,
         }  # fmt: skip
         self._files = [open_table(path) for path in self.paths]
-        self._learns = recipe is None
+        self.by_recipe = recipe is not None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
@@ -108,7 +109,7 @@ class TableSource(Source):
         else:
             self._columns = from_recipe(recipe, target)
         self._kinds = [self._kinds_in(file) for file in self._files]
-        self._encoder = Encoder(self._columns, self._learns, require_target)
+        self._encoder = Encoder(self._columns, not self.by_recipe, require_target)
         width = len(self._columns.numeric) + len(self._columns.text)
         self._batch_rows = batch_rows or max(64, min(65_536, _BATCH_VALUES // width))
         self._starts: list[int] = []  # number of the first row of every file reached so far
@@ -116,6 +117,14 @@ class TableSource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
+        try:
+            yield from self._batches()
+        except DataError as problem:
+            if not self.by_recipe:
+                raise
+            raise problem.of_model() from problem.__cause__
+
+    def _batches(self) -> Iterator[Batch]:
         self._learn_means()
         self._encoder.unseen = {}
         first, some = 0, False
@@ -133,8 +142,9 @@ class TableSource(Source):
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise DataError(
-                f"{self.name} has a missing value in every row, so --missing drop leaves none: "
-                f"choose zero or mean."
+                f"{self.name} has a missing value in every row, so that dropping them leaves none",
+                way("choose {}", missing="zero"),
+                way("{}", missing="mean"),
             )
 
     def where(self, row: int) -> str:
@@ -214,8 +224,8 @@ class TableSource(Source):
         for name, count in zip(columns, counts, strict=True):
             if not count:
                 raise DataError(
-                    f"{self.name}, column '{name}' has no value at all and so no mean: leave it "
-                    f"out with --exclude."
+                    f"{self.name}, column '{name}' has no value at all and so no mean",
+                    way("leave it out with {}", exclude=[name]),
                 )
         self._columns.means = dict(zip(columns, (sums / counts).tolist(), strict=True))
 
@@ -224,20 +234,28 @@ class TableSource(Source):
         columns = self._columns
         found = file.columns()
         kinds = columns.numeric | dict.fromkeys(columns.text, "text")
-        model = "the model was learnt from" if not self._learns else f"{self.paths[0]} has"
+        model = "the model was learnt from" if self.by_recipe else f"{self.paths[0]} has"
         absent = [f"'{name}'" for name in kinds if name not in found]
         if absent and not file.sparse:
             names, them = ", ".join(absent[:20]), "it" if len(absent) == 1 else "them"
             raise DataError(f"{file.path} has no column {names}, which {model}: add {them}.")
-        if self._learns:
+        if not self.by_recipe:
             known = {*kinds, *columns.exclude, columns.target}
             for name in found:
                 if name not in known:
                     raise DataError(
-                        f"{file.path} has a column '{name}' that {self.paths[0]} lacks: leave it "
-                        f"out with --exclude or add it there."
+                        f"{file.path} has a column '{name}' that {self.paths[0]} lacks",
+                        "add it there",
+                        way("leave it out with {}", exclude=[name]),
                     )
         if self._require_target or columns.target in found:
+            if self.by_recipe and columns.target not in found:
+                raise DataError(
+                    f"{file.path} has no column '{columns.target}', the labels that the model "
+                    f"learnt, only {listed(list(found))}",
+                    "add it",
+                    "rename one",
+                )
             check_target(file.path, found, columns.target, [])
             assert columns.target is not None
             kind = columns.target_kind

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -62,7 +62,7 @@ def parse_svmlight(
         try:
             parsed = parse_line(line, index_base, dtype)
         except DataError as error:
-            raise DataError(f"line {number}: {error}") from None
+            raise error.at(f"line {number}: ") from None
         if parsed is not None:
             labels.append(parsed[0])
             rows.append(parsed[1])
@@ -121,9 +121,9 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
         )
     index = int(token or b"0")
     if index < index_base:
-        refuse(
-            "the index is 0 where the file is taken to count from 1: "
-            "pass index_base=0 (--index-base 0 on the command line)"
+        raise DataError(
+            "the index is 0 where the features are taken to be numbered from 1",
+            way("count from 0 with {}", index_base=0),
         )
     if index == previous:
         refuse(f"the index {index} stands twice: keep one value for each feature")
