@@ -279,6 +279,12 @@ def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
     refused("fit", "t.svm", "--model", "m", cwd=folder, said="m exists: .* --force")
     refused("fit", "t.svm", "--test", "none.svm", cwd=folder, said="no file none.svm")
     refused("fit", "t.svm", "--model", "no/m", cwd=folder, said="folder no does not exist")
+    table(folder, "t.csv", ["x", "kind"], [[1, "a"], [2, "b"]])
+    table(folder, "bare.csv", ["x"], [[1], [2]])
+    fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--test")
+    refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no column 'kind'")
+    refused(*fit, "t.svm", cwd=folder, said="t.svm is svmlight text, but the model")
+    refused("fit", "t.svm", "--test", "t.csv", cwd=folder, said="t.csv is a table, but the model")
     assert (folder / "m").read_text() == "precious"
 
 
@@ -325,10 +331,13 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
         walk(run, scheme, visit, progress)
 
     monkeypatch.setattr(linsep.engine.loop, "walk_visit", interrupted)
-    done = here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)
+    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
+    done = here(*fit, cwd=folder)
     monkeypatch.setattr(linsep.engine.loop, "walk_visit", walk)
     assert done.returncode == 130
     assert done.stderr == ""
+    assert re.search("test +not scored: learning was interrupted", done.stdout)
+    assert re.search("training +not measured: learning was interrupted", done.stdout)
     assert re.search("stopped +interrupted: ", done.stdout)
     assert ("progressive" in done.stdout) == (after > 0)
     model = linsep.load(folder / "m")

@@ -10,16 +10,17 @@ import typer
 import linsep
 from linsep import model_file
 from linsep.cli import options, report
-from linsep.cli.failures import Commands
+from linsep.cli.failures import Commands, note
 from linsep.cli.inspection import model_summary, print_model
 from linsep.cli.output import never_overwrite, open_output, print_rows
 from linsep.cli.progress import watching
-from linsep.cli.scoring import open_like, predictions, score_source
+from linsep.cli.scoring import open_like, score_source
 from linsep.cli.screen import on_terminal
 from linsep.errors import LinsepError
+from linsep.estimators.predict_source import Prediction
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
-from linsep.sources.opening import find_files, open_source
+from linsep.sources.opening import open_source
 
 app = typer.Typer(
     cls=Commands,
@@ -80,14 +81,14 @@ def fit(
     """
     if model is not None:
         model_file.check_free(model, force)
-    if test:
-        find_files(list(test))
     started = perf_counter()
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
         index_base=index_base, cache=None if no_cache else cache or cache_folder() / "rows",
     )  # fmt: skip
     never_overwrite(model, source.paths)
+    if test:  # what shows at once that it cannot be scored should not wait for the learning
+        open_source(test, recipe=source.recipe())
     weights = options.class_weights(class_weight, source)
     estimator = options.make_learner(
         learner, parameters, random_state=random_state, class_weight=weights
@@ -98,19 +99,20 @@ def fit(
     if model is not None:
         model_file.save(estimator, model, force=force)
     seconds = {"total": perf_counter() - started} | estimator.progress_.seconds
-    tested, trouble = None, None
+    tested, trouble, untested = None, None, "learning was interrupted" if test else None
     if test and not interrupted:
         try:
             tested = score_source(estimator, open_like(estimator, model, test, labelled=True))
         except LinsepError as problem:  # what was learnt is told all the same
-            trouble = problem
+            trouble, untested = problem, "there was an error"
     summary = report.fit_summary(estimator, seconds, tested)
+    summary["rows_dropped"] = source.dropped
     summary["model"] = None if model is None else str(model)
     summary["cache"] = None if source.kept is None else str(source.kept)
     if as_json:
         report.print_json(summary)
     else:
-        report.print_fit(estimator, summary)
+        report.print_fit(estimator, summary, untested)
         if curve:
             report.print_curve(summary)
     if trouble is not None:
@@ -151,9 +153,12 @@ def predict(
     never_overwrite(output, [*source.paths, model])
     # A bar would be drawn into predictions that go to the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
+    prediction = Prediction(estimator, source)
     with open_output(output, force) as out, seen:
-        for _, values, codes in predictions(estimator, source):
+        for _, values, codes in prediction.codes():
             print_rows(out, estimator.classes_, codes, values, with_scores=scores, as_json=as_json)
+    if prediction.unknown:
+        note(f"{report.unknown_text(prediction.unknown)}.")
 
 
 @app.command()

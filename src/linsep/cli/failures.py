@@ -83,10 +83,15 @@ def wrong_use(problem: Any) -> str:
     return f"{said[0].lower()}{said[1:]}; `{where} --help` says more."
 
 
-def fail(said: str, code: int = 1) -> None:
-    """Say why in one line and end the command."""
+def note(said: str) -> None:
+    """Say something in one line beside the results."""
     if sys.stderr is not None:
         print("linsep:", " ".join(said.splitlines()), file=sys.stderr)
+
+
+def fail(said: str, code: int = 1) -> None:
+    """Say why in one line and end the command."""
+    note(said)
     raise typer.Exit(code) from None
 
 

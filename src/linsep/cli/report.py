@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from linsep.cli.screen import label_text, labels_text, percent, print_pairs, print_table
+from linsep.cli.screen import count, label_text, labels_text, percent, print_pairs, print_table
+from linsep.engine.stop import StopReason
 
 # More rows than that are no screen; --json has them all.
 MOST_CLASSES = 20
@@ -49,14 +50,17 @@ def fit_summary(
     }
 
 
-def print_fit(model: Any, summary: dict[str, Any]) -> None:
-    """The screen at the end of ``linsep fit``."""
+def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
+    """The screen at the end of ``linsep fit``; ``untested`` says why test data were not scored."""
     test, held_out, training = (
         summary[name] for name in ("test", "validation_accuracy", "training_accuracy")
     )
-    pairs = []
+    pairs, interrupted = [], model.stop_reason_ == StopReason.INTERRUPTED
     if test is not None:
-        pairs.append(("test", _right(test)))
+        aside = [f"{name} {text}" for name, text in _left_aside(test)]
+        pairs.append(("test", "; ".join([_right(test), *aside])))
+    elif untested is not None:
+        pairs.append(("test", f"not scored: {untested}"))
     if held_out is not None:
         pairs.append(
             ("held out", f"{percent(held_out)} right, rows kept from learning (best pass)")
@@ -64,10 +68,12 @@ def print_fit(model: Any, summary: dict[str, Any]) -> None:
     if summary["progressive_accuracy"] is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
-    measured = "not measured: the rows were not kept; `linsep score` reads them again"
+    why = "learning was interrupted" if interrupted else "the rows were not kept"
+    measured = f"not measured: {why}; `linsep score` reads them again"
     pairs += [
         ("training", measured if training is None else f"{percent(training)} right, final weights"),
         ("learnt", learnt_text(summary)),
+        *_dropped(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
@@ -138,11 +144,33 @@ def _right(result: dict[str, Any]) -> str:
     )
 
 
+def _dropped(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """How many rows missing values cost, if any."""
+    rows = result["rows_dropped"]
+    return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
+
+
+def unknown_text(unknown: dict[str, int]) -> str:
+    """How many values learning never saw; ``unknown`` is that of a Prediction."""
+    parts = [
+        f"{count(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
+        for name, n in unknown.items()
+    ]
+    return f"{', '.join(parts)} that learning never saw, taken for nothing"
+
+
+def _left_aside(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """What of the rows did not count towards a score."""
+    unknown = result["unknown_values"]
+    return _dropped(result) + ([("unknown", unknown_text(unknown))] if unknown else [])
+
+
 def print_score(result: dict[str, Any]) -> None:
     """The screen of ``linsep score``."""
     pairs = [
         ("accuracy", _right(result)),
         ("baseline", f"{percent(result['most_frequent'])} by always saying the commonest class"),
+        *_left_aside(result),
     ]
     print_pairs(pairs)
     classes = result["classes"]

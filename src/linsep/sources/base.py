@@ -45,6 +45,8 @@ class Source(ABC):
     #: rows of up to so many bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
+    #: rows left out in the last reading, for their missing values
+    dropped: int = 0
     #: a model says how the rows are read
     by_recipe: bool = False
     #: where the last run left its parsed rows for the next, None where it left none
@@ -60,6 +62,11 @@ class Source(ABC):
 
         May read the file again: it is only called when something is wrong.
         """
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Values of the last reading, by text column, that the recipe does not have."""
+        return {}
 
     @property
     def feature_names(self) -> list[str] | None:

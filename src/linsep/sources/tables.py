@@ -126,7 +126,7 @@ class TableSource(Source):
 
     def _batches(self) -> Iterator[Batch]:
         self._learn_means()
-        self._encoder.unseen = {}
+        self._encoder.unseen, self.dropped = {}, 0
         first, some = 0, False
         for number, file in enumerate(self._files):
             self._running = number
@@ -135,6 +135,7 @@ class TableSource(Source):
             for start, table in self._tables(number):
                 some = True
                 X, y, _ = self._encoder.encode(table, partial(_place, file, start))
+                self.dropped += table.num_rows - X.shape[0]
                 if X.shape[0]:
                     yield Batch(X, y, first)
                     first += X.shape[0]
@@ -173,7 +174,7 @@ class TableSource(Source):
 
     @property
     def unseen(self) -> dict[str, int]:
-        """Rows of the last pass, by text column, whose value the recipe does not have."""
+        """Values of the last reading, by text column, that the recipe does not have."""
         return dict(self._encoder.unseen)
 
     @property
