@@ -100,7 +100,7 @@ def test_keeps_the_sign_of_zero(tmp_path):
 
 BAD_LINES = [
     (b"abc 1:2", "the label 'abc' is not a number"),
-    (b"1:2 3:4", "the label '1:2' is not a number"),
+    (b"1:2 3:4", "the line has no label before '1:2'"),
     (b"1_0 1:2", "the label '1_0' is not a number"),
     (b"1,2 3:4", "the label '1,2' lists several labels"),
     (b"nan 3:4", "the label 'nan' is not finite"),

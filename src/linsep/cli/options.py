@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from linsep.cli.failures import flag_of
+from linsep.cli.failures import TYPED, flag_of
 from linsep.estimators.facts import Parameter
 from linsep.estimators.learners import LEARNERS
 from linsep.sources.base import Source
+from linsep.sources.formats import FORMATS
+from linsep.sources.roles import MISSING, is_delimiter
 
 
 def reader(parameter: Parameter) -> Callable[[Any], Any]:
@@ -29,16 +31,26 @@ def reader(parameter: Parameter) -> Callable[[Any], Any]:
     return read
 
 
+def _delimiter(text: str) -> str:
+    by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
+    character = by_name.get(text, text)
+    if not is_delimiter(character):
+        raise typer.BadParameter(
+            f"must be one character that is no letter or digit, or 'tab', not {text!r}."
+        )
+    return character
+
+
 # A file may be large, and most data are not separable: ten passes, not a thousand.
 MAX_ITER = 10
-MISSING = ("error", "zero", "drop", "mean")
 TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
 
 Data = Annotated[
     list[str],
     typer.Argument(
         help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), CSV, TSV, "
-        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst.",
+        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With the format told, - is standard "
+        "input.",
         metavar="DATA",
         show_default=False,
     ),
@@ -79,6 +91,24 @@ IndexBase = Annotated[
         parser=reader(Parameter("index_base", int, "", low=0, high=1)),
         help="First feature index of svmlight text; detected if not given.",
         metavar="0|1",
+        show_default=False,
+    ),
+]
+_DATA_FORMAT = {
+    "help": "What DATA is where names do not say it.",
+    "parser": reader(Parameter("format", str, "", choices=FORMATS)),
+    "metavar": "|".join(FORMATS),
+    "show_default": False,
+}
+DataFormat = Annotated[Any, typer.Option("--format", **_DATA_FORMAT)]
+TraceDataFormat = Annotated[Any, typer.Option("--data-format", **_DATA_FORMAT)]
+Delimiter = Annotated[
+    Any,
+    typer.Option(
+        "--delimiter",
+        help="What separates the fields of CSV: one character, or 'tab'.",
+        parser=_delimiter,
+        metavar="CHARACTER",
         show_default=False,
     ),
 ]
@@ -142,7 +172,12 @@ ClassWeight = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file instead.", metavar="FILE", show_default=False
+        "--output",
+        "-o",
+        help="Write to this file instead; - is the screen.",
+        callback=lambda path: None if path == Path("-") else path,
+        metavar="FILE",
+        show_default=False,
     ),
 ]
 Scores = Annotated[bool, typer.Option("--scores", help="Add the scores, tab separated.")]
@@ -156,12 +191,12 @@ Top = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[
+TraceFormat = Annotated[
     Any,
     typer.Option(
         "--format",
         help="How to write it.",
-        parser=reader(Parameter("format", str, "", choices=TRACE_FORMATS)),
+        parser=reader(Parameter("written", str, "", choices=TRACE_FORMATS)),
         metavar="|".join(TRACE_FORMATS),
     ),
 ]

@@ -1,10 +1,12 @@
 """What ``fit`` and ``score`` print: one screen, the number people came for first."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from linsep.cli.screen import count, label_text, labels_text, percent, print_pairs, print_table
 from linsep.engine.stop import StopReason
+from linsep.sources.base import Source
 
 # More rows than that are no screen; --json has them all.
 MOST_CLASSES = 20
@@ -16,9 +18,20 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def fit_summary(
-    model: Any, seconds: dict[str, float], test: dict[str, Any] | None
+    model: Any, seconds: dict[str, float], source: Source, path: Path | None
 ) -> dict[str, Any]:
-    """Everything ``linsep fit`` says, as plain JSON."""
+    """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
+    return training_summary(model) | {
+        "rows_dropped": source.dropped,
+        "test": None,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "model": None if path is None else str(path),
+        "cache": None if source.kept is None else str(source.kept),
+    }
+
+
+def training_summary(model: Any) -> dict[str, Any]:
+    """How a model was trained, as plain JSON."""
     passes = model._passes
     rows = passes[0].rows if passes else 0
     return {
@@ -45,8 +58,6 @@ def fit_summary(
             if p.validation_score is not None
         ],
         "criterion": [p.criterion for p in passes if p.criterion is not None],
-        "test": test,
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
 
 

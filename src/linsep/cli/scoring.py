@@ -12,14 +12,17 @@ from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
 
-def open_like(model: Any, path: Path | None, data: list[str], labelled: bool) -> Source:
-    """The files ``data``, read the way the model's training data were."""
+def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
+    """The files ``data``, read the way the model's training data were.
+
+    ``how`` is what :func:`linsep.open_source` takes besides: the format and so on.
+    """
     if not hasattr(model, "recipe_"):
         raise DataError(
             f"{path} was not learnt from a file, so linsep does not know how to read one for it; "
             "use it in Python."
         )
-    return open_source(data, recipe=model.recipe_, labelled=labelled)
+    return open_source(data, recipe=model.recipe_, **how)
 
 
 def score_source(model: Any, source: Source) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -59,14 +60,19 @@ class LineReader:
         self._free: deque[bytearray] = deque()
 
     def chunks(self) -> Generator[Chunk, None, None]:
-        """Yield the chunks; raises DataError for a file that cannot be opened or is damaged."""
+        """Yield the chunks, a byte-order mark as blanks.
+
+        Raises DataError for a file that cannot be opened or is damaged.
+        """
         before = 0
         for file, path in enumerate(self.paths):
             with opened(path) as (stream, tell):
-                tail = b""
-                ended = False
+                tail, ended, start = b"", False, True
                 while not ended:
                     buffer, size, end, ended = self._fill(path, stream, tail)
+                    if start and buffer.startswith(BYTE_ORDER_MARK):
+                        buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                    start = False
                     self.position = before + tell()
                     tail = bytes(memoryview(buffer)[size:end])
                     buffer[size : size + self._padding] = b"\n" * self._padding

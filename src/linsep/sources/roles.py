@@ -16,8 +16,11 @@ from linsep.sources.encode import Columns, coded
 MISSING = ("error", "zero", "drop", "mean")
 #: from so many rows on, a text column without a repeated value is taken for an id
 _MANY_ROWS = 100
+#: a text column of so many different numbers, and few other rows, was meant to be numeric
+_MANY_NUMBERS, _FEW_ODD = 10, 0.1
 # A leading zero is left to codes such as 02134, which are no numbers.
 _NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
 
 
 def guess_columns(
@@ -67,7 +70,8 @@ def guess_columns(
 
 
 def check_text_columns(files: list[TableFile], columns: Columns) -> None:
-    """Raise DataError for text columns whose first values are numbers, or never repeat.
+    """Raise DataError for text columns whose first values are numbers, or nearly all, or never
+    repeat.
 
     With hashing, values may be as many as they like.
     """
@@ -75,12 +79,29 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
     for name in columns.text:
         codes, values = coded(pa.chunked_array([head.column(name)]), name, file.where)
         filled = int(np.count_nonzero(codes >= 0))
-        if values and all(map(_NUMBER.fullmatch, values)):
+        odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+        if values and not odd:
             raise DataError(
                 f"{file.path}, column '{name}' looks like numbers stored as text (such as "
                 f"'{values[0]}')",
                 "convert it to numbers",
                 way("leave it out with {}", exclude=[name]),
+            )
+        if odd and all(map(_DECIMAL_COMMA.fullmatch, values)):
+            raise DataError(
+                f"{file.path}, column '{name}' has decimal commas (such as '{values[odd[0]]}')",
+                "write points",
+                way("leave it out with {}", exclude=[name]),
+            )
+        rows = np.flatnonzero(np.isin(codes, odd))
+        if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
+            more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+            raise DataError(
+                f"{file.where(int(rows[0]))}, column '{name}' holds "
+                f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
+                "correct it",
+                way("leave the cell empty and choose {}", missing="mean"),
+                way("leave the column out with {}", exclude=[name]),
             )
         if len(values) == filled >= _MANY_ROWS and columns.hash_bits is None:
             raise DataError(
@@ -180,6 +201,20 @@ def check_options(missing: str, hash_bits: int | None) -> None:
         raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
     if hash_bits is not None and not 1 <= hash_bits <= 30:
         raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Raise DataError for what cannot separate fields."""
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise DataError(
+            f"delimiter is {delimiter!r}: give one character that is no letter or digit."
+        )
+
+
+def is_delimiter(given: Any) -> bool:
+    """Whether fields can be separated by that."""
+    one = isinstance(given, str) and len(given) == 1 and given.isascii()
+    return one and not given.isalnum() and given not in '"\r\n\0'
 
 
 def _first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 from linsep.errors import DataError, way
 from linsep.sources.arrow_files import IpcFile, ParquetFile, TableFile
 from linsep.sources.base import Batch, Source
-from linsep.sources.chunks import CODECS
 from linsep.sources.csv_files import CsvFile
 from linsep.sources.encode import Encoder
+from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.json_files import JsonFile
 from linsep.sources.roles import (
+    check_delimiter,
     check_options,
     check_target,
     check_text_columns,
@@ -57,6 +58,11 @@ class TableSource(Source):
         Hash text values into 2**hash_bits features (1 to 30) instead of learning them.
     exclude : str or list of str
         Column or columns to leave out.
+    format : str or None
+        What the files are, of :data:`linsep.sources.formats.FORMATS`; None goes by their names.
+    delimiter : str or None
+        One character that separates the fields of CSV; None takes that of the recipe, else a comma,
+        in TSV a tab.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to about two million values. Rows and columns come out the same.
@@ -81,6 +87,8 @@ class TableSource(Source):
         missing: str = "error",
         hash_bits: int | None = None,
         exclude: str | list[str] | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
@@ -96,9 +104,14 @@ class TableSource(Source):
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         self._options = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
-            "exclude": exclude, "recipe": recipe,
+            "exclude": exclude, "recipe": recipe, "as": [format, delimiter],
         }  # fmt: skip
-        self._files = [open_table(path) for path in self.paths]
+        self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
+        check_delimiter(self._delimiter)
+        self.kind = " and ".join(
+            sorted({format or format_by_name(path) or "unknown" for path in self.paths})
+        )
+        self._files = [open_table(path, format, self._delimiter) for path in self.paths]
         self.by_recipe = recipe is not None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
@@ -139,6 +152,7 @@ class TableSource(Source):
                 if X.shape[0]:
                     yield Batch(X, y, first)
                     first += X.shape[0]
+        self.n_rows = first
         if not some:
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
@@ -200,7 +214,7 @@ class TableSource(Source):
         ``missing`` "mean". Reads the file when these are needed and not known yet.
         """
         self._learn_means()
-        return to_recipe(self._columns)
+        return to_recipe(self._columns) | {"delimiter": self._delimiter}
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
         """Yield tables of one file, each with the number of its first row in the file."""
@@ -278,23 +292,18 @@ def _place(file: TableFile, start: int, row: int) -> str:
     return file.where(start + row)
 
 
-def open_table(path: Path) -> TableFile:
-    """Open a file by its name's ending; raises DataError for an ending that is no table's."""
-    endings = [ending.lower() for ending in path.suffixes]
-    compressed = bool(endings) and endings[-1] in CODECS
-    ending = "".join(endings[-2:-1] if compressed else endings[-1:])
-    if ending in {".csv", ".tsv"}:
-        return CsvFile(path, "," if ending == ".csv" else "\t")
-    if ending in {".jsonl", ".ndjson", ".json"}:
+def open_table(path: Path, format: str | None = None, delimiter: str | None = None) -> TableFile:
+    """Open a file of a format, by default as its name says; DataError where that is no table's."""
+    format = format or format_by_name(path)
+    if format in {"csv", "tsv"}:
+        return CsvFile(path, delimiter or ("," if format == "csv" else "\t"))
+    if format == "jsonl":
         return JsonFile(path)
-    if ending in {".parquet", ".pq"} and not compressed:
+    if format == "parquet":
         return ParquetFile(path)
-    if ending in {".arrow", ".feather", ".ipc"} and not compressed:
+    if format == "arrow":
         return IpcFile(path)
-    raise DataError(
-        f"{path} is no table by its name: use .csv, .tsv, .jsonl (these also .gz, .bz2 or .zst), "
-        f".parquet or .arrow."
-    )
+    raise unknown_format(path)
 
 
 def load_table(

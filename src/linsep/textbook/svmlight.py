@@ -97,6 +97,8 @@ def parse_label(token: bytes) -> float:
         refuse(f"the label {show(token)} lists several labels: keep one label a row")
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
         refuse(f"the label {show(token)} is not finite: give a finite number, such as +1")
+    if WHOLE.match(token) and b":" in token:
+        refuse(f"the line has no label before {show(token)}: begin it with one, such as +1")
     if not DECIMAL.fullmatch(token):
         refuse(f"the label {show(token)} is not a number: begin the line with one, such as +1")
     if abs(float(token)) >= LABELS_BELOW:
