@@ -68,6 +68,7 @@ def fit(
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
+    scale: options.Scale = False,
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
@@ -87,8 +88,9 @@ def fit(
         model_file.check_free(model, force)
     started, files = perf_counter(), {"format": format, "delimiter": delimiter}
     source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude, **files,
-        index_base=index_base, cache=None if no_cache else cache or cache_folder() / "rows",
+        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude, scale=scale,
+        index_base=index_base, **files,
+        cache=None if no_cache else cache or cache_folder() / "rows",
     )  # fmt: skip
     never_overwrite(model, source.paths)
     if test:  # what shows at once that it cannot be scored should not wait for the learning
@@ -106,11 +108,8 @@ def fit(
     trouble, untested = None, "learning was interrupted" if test else None
     summary = report.fit_summary(estimator, seconds, source, model)
     if test and not interrupted:
-        try:
-            told = open_like(estimator, model, test, **files)
-            summary["test"] = score_source(estimator, told)
-        except LinsepError as problem:  # what was learnt is told all the same
-            trouble, untested = problem, "there was an error"
+        summary["test"], trouble = _tested(estimator, model, test, files)
+        untested = "there was an error"
     if as_json:
         report.print_json(summary)
     else:
@@ -121,6 +120,14 @@ def fit(
         raise trouble
     if interrupted:
         raise typer.Exit(130)
+
+
+def _tested(estimator: Any, model: Any, test: list[str], files: dict[str, Any]) -> Any:
+    """The score of test data, and no error; or none, and why: what was learnt is told anyhow."""
+    try:
+        return score_source(estimator, open_like(estimator, model, test, **files)), None
+    except LinsepError as problem:
+        return None, problem
 
 
 def _fitted(estimator: Any, source: Source) -> bool:

@@ -84,6 +84,13 @@ Exclude = Annotated[
     list[str] | None,
     typer.Option("--exclude", help="Column to leave out; repeatable.", metavar="COLUMN"),
 ]
+Scale = Annotated[
+    bool,
+    typer.Option(
+        "--scale",
+        help="Bring numeric columns to mean 0 and standard deviation 1 (tables only).",
+    ),
+]
 IndexBase = Annotated[
     Any,
     typer.Option(

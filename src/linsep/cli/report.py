@@ -10,6 +10,8 @@ from linsep.sources.base import Source
 
 # More rows than that are no screen; --json has them all.
 MOST_CLASSES = 20
+# Columns whose ranges are so many times apart learn badly.
+UNEVEN = 1000
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -23,11 +25,26 @@ def fit_summary(
     """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
     return training_summary(model) | {
         "rows_dropped": source.dropped,
+        "uneven_columns": None if scaled(model) else uneven(source.ranges),
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "model": None if path is None else str(path),
         "cache": None if source.kept is None else str(source.kept),
     }
+
+
+def scaled(model: Any) -> bool:
+    """Whether the model was learnt from scaled columns."""
+    return bool(getattr(model, "recipe_", {}).get("scale"))
+
+
+def uneven(ranges: dict[str, float]) -> dict[str, float] | None:
+    """The columns of least and largest range, where these are a thousand times apart."""
+    wide = {name: span for name, span in ranges.items() if span > 0}
+    if not wide:
+        return None
+    least, most = min(wide, key=wide.__getitem__), max(wide, key=wide.__getitem__)
+    return {n: wide[n] for n in (least, most)} if wide[most] > UNEVEN * wide[least] else None
 
 
 def training_summary(model: Any) -> dict[str, Any]:
@@ -91,6 +108,10 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]
+    if summary["uneven_columns"]:
+        (least, low), (most, high) = summary["uneven_columns"].items()
+        spans = f"'{least}' spans {low:g}, '{most}' {high:g}"
+        pairs.append(("advice", f"{spans}: --scale brings columns to one scale"))
     if summary["cache"]:
         pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
     print_pairs(pairs)

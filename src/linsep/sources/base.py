@@ -77,6 +77,11 @@ class Source(ABC):
         return {}
 
     @property
+    def ranges(self) -> dict[str, float]:
+        """How far the values of each numeric column are apart, where columns have names."""
+        return {}
+
+    @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns of X seen so far; None when the format has no names."""
         return None

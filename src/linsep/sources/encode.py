@@ -36,6 +36,8 @@ class Columns:
     target_kind : "int", "float", "bool", "text"; None without a target
     missing : "error", "zero", "drop", "mean"
     means : dict of name to mean; filled for missing="mean"
+    scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
+        as they are
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
     dtype : "float32" or "float64"
@@ -50,6 +52,7 @@ class Columns:
     exclude: list[str] = field(default_factory=list)
     dtype: str = "float64"
     means: dict[str, float] = field(default_factory=dict)
+    scale: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -86,6 +89,8 @@ class Encoder:
     def __init__(self, columns: Columns, learn: bool, labels_needed: bool):
         self.columns = columns
         self.unseen: dict[str, int] = {}
+        self.lows = np.full(len(columns.numeric), np.inf)
+        self.highs = np.full(len(columns.numeric), -np.inf)
         self._learn = learn
         self._labels_needed = labels_needed
 
@@ -117,8 +122,19 @@ class Encoder:
             means = self.columns.means
             fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
             np.copyto(X, fill, where=holes)
+        self._widen(X)
+        if self.columns.scale:
+            centre, spread = np.array(list(self.columns.scale.values()), X.dtype).T
+            X -= centre
+            X /= spread
         y = None if label is None else self._labels(label, place)
         return (self._with_indicators(X, texts, place) if texts else X), y, kept
+
+    def _widen(self, X: np.ndarray) -> None:
+        """Take the rows into the :attr:`lows` and :attr:`highs` of the numeric columns."""
+        if X.shape[0]:
+            np.minimum(self.lows, X.min(axis=0), out=self.lows)
+            np.maximum(self.highs, X.max(axis=0), out=self.highs)
 
     def kept(self, table: pa.Table, place: Place) -> np.ndarray | None:
         """Return which rows of the table :meth:`encode` keeps, without learning anything."""

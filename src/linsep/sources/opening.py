@@ -17,6 +17,7 @@ def open_source(
     missing: str = "error",
     hash_bits: int | None = None,
     exclude: str | list[str] | None = None,
+    scale: bool = False,
     index_base: int | None = None,
     format: str | None = None,
     delimiter: str | None = None,
@@ -35,6 +36,7 @@ def open_source(
     missing : "error", "zero", "drop" or "mean": what to do about missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values
     exclude : column or columns to leave out; tables only
+    scale : whether numeric columns are brought to mean 0 and standard deviation 1; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     format : "svmlight", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do not
         say it
@@ -71,13 +73,13 @@ def open_source(
         from linsep.sources.tables import TableSource  # loads pyarrow's readers, so only if needed
 
         source = TableSource(
-            paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude or [],
-            format=format, delimiter=delimiter, recipe=recipe, require_target=labelled,
+            paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+            scale=scale, format=format, delimiter=delimiter, recipe=recipe, require_target=labelled,
         )  # fmt: skip
     else:
         given = {
             "target": target, "missing": missing != "error", "hash_bits": hash_bits,
-            "exclude": exclude, "delimiter": delimiter,
+            "exclude": exclude, "scale": scale, "delimiter": delimiter,
         }  # fmt: skip
         if any(given.values()):
             raise DataError(

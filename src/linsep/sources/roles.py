@@ -155,6 +155,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "hash_bits": columns.hash_bits,
         "missing": columns.missing,
         "means": dict(columns.means),
+        "scale": {name: list(pair) for name, pair in columns.scale.items()},
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
     }
@@ -177,6 +178,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             exclude=list(recipe["exclude"]),
             dtype=recipe["dtype"],
             means={name: float(mean) for name, mean in recipe["means"].items()},
+            scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
@@ -186,6 +188,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and places == list(range(first, first + len(places)))
             and columns.dtype in {"float32", "float64"}
             and columns.target_kind in {None, "int", "float", "bool", "text"}
+            and (not columns.scale or list(columns.scale) == list(columns.numeric))
             and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
         )
     except (KeyError, TypeError, AttributeError, ValueError):

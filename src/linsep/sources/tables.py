@@ -17,6 +17,7 @@ from linsep.sources.csv_files import CsvFile
 from linsep.sources.encode import Encoder
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.json_files import JsonFile
+from linsep.sources.moments import Moments
 from linsep.sources.roles import (
     check_delimiter,
     check_options,
@@ -58,6 +59,9 @@ class TableSource(Source):
         Hash text values into 2**hash_bits features (1 to 30) instead of learning them.
     exclude : str or list of str
         Column or columns to leave out.
+    scale : bool
+        Subtract the mean of each numeric column and divide by its standard deviation, over all
+        files (read once more for them, before the first batch).
     format : str or None
         What the files are, of :data:`linsep.sources.formats.FORMATS`; None goes by their names.
     delimiter : str or None
@@ -68,8 +72,8 @@ class TableSource(Source):
         None fits batches to about two million values. Rows and columns come out the same.
     recipe : dict or None
         What :meth:`recipe` returned: columns mean exactly the same again, other columns are
-        ignored, `missing`, `hash_bits` and `exclude` are taken from it, and unknown text values
-        set no indicator and are counted in :attr:`unseen`.
+        ignored, `missing`, `hash_bits`, `exclude` and `scale` are taken from it, and unknown text
+        values set no indicator and are counted in :attr:`unseen`.
     require_target : bool
         False allows files without labels: Batch.y is then None, also where some are missing.
 
@@ -87,6 +91,7 @@ class TableSource(Source):
         missing: str = "error",
         hash_bits: int | None = None,
         exclude: str | list[str] | None = None,
+        scale: bool = False,
         format: str | None = None,
         delimiter: str | None = None,
         batch_rows: int | None = None,
@@ -104,7 +109,7 @@ class TableSource(Source):
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         self._options = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
-            "exclude": exclude, "recipe": recipe, "as": [format, delimiter],
+            "exclude": exclude, "recipe": recipe, "as": [format, delimiter], "scale": scale,
         }  # fmt: skip
         self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
         check_delimiter(self._delimiter)
@@ -113,6 +118,7 @@ class TableSource(Source):
         )
         self._files = [open_table(path, format, self._delimiter) for path in self.paths]
         self.by_recipe = recipe is not None
+        self._scale = scale and recipe is None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
@@ -138,7 +144,7 @@ class TableSource(Source):
             raise problem.of_model() from problem.__cause__
 
     def _batches(self) -> Iterator[Batch]:
-        self._learn_means()
+        self._learn_moments()
         self._encoder.unseen, self.dropped = {}, 0
         first, some = 0, False
         for number, file in enumerate(self._files):
@@ -192,6 +198,12 @@ class TableSource(Source):
         return dict(self._encoder.unseen)
 
     @property
+    def ranges(self) -> dict[str, float]:
+        """How far the values of each numeric column are apart, of the rows read so far."""
+        apart = (self._encoder.highs - self._encoder.lows).tolist()
+        return dict(zip(self._columns.numeric, apart, strict=True))
+
+    @property
     def size(self) -> int:
         """Bytes on disk, as they were when the source was made."""
         return sum(file.size for file in self._files)
@@ -213,7 +225,7 @@ class TableSource(Source):
         value to feature (empty when hashed into 2**``hash_bits``); ``means`` is filled for
         ``missing`` "mean". Reads the file when these are needed and not known yet.
         """
-        self._learn_means()
+        self._learn_moments()
         return to_recipe(self._columns) | {"delimiter": self._delimiter}
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
@@ -224,25 +236,29 @@ class TableSource(Source):
             yield start, table
             start += table.num_rows
 
-    def _learn_means(self) -> None:
-        """Read all rows for the means of the columns, if they are needed and not known yet."""
-        if self._columns.missing != "mean" or self._columns.means or not self._columns.numeric:
+    def _learn_moments(self) -> None:
+        """Read all rows for means and spreads, if they are needed and not known yet."""
+        known, names = self._columns, list(self._columns.numeric)
+        means = known.missing == "mean" and not known.means
+        scale = self._scale and not known.scale
+        if not names or not (means or scale):
             return
-        columns = list(self._columns.numeric)
-        sums, counts = np.zeros(len(columns)), np.zeros(len(columns), np.int64)
+        moments = Moments(len(names))
         for number, file in enumerate(self._files):
             self._running = number
             for start, table in self._tables(number):
-                X = self._encoder.numbers(table, partial(_place, file, start))
-                sums += np.nansum(X, axis=0, dtype=np.float64)
-                counts += np.count_nonzero(~np.isnan(X), axis=0)
-        for name, count in zip(columns, counts, strict=True):
-            if not count:
+                moments.add(self._encoder.numbers(table, partial(_place, file, start)))
+        for name, count in zip(names, moments.counts, strict=True):
+            if means and not count:
                 raise DataError(
                     f"{self.name}, column '{name}' has no value at all and so no mean",
                     way("leave it out with {}", exclude=[name]),
                 )
-        self._columns.means = dict(zip(columns, (sums / counts).tolist(), strict=True))
+        if means:
+            known.means = dict(zip(names, moments.means.tolist(), strict=True))
+        if scale:
+            pairs = np.column_stack([moments.means, moments.spreads]).tolist()
+            known.scale = dict(zip(names, pairs, strict=True))
 
     def _kinds_in(self, file: TableFile) -> dict[str, str]:
         """Return the columns to read from `file` and their kinds, or say what does not fit."""
