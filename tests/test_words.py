@@ -134,8 +134,25 @@ def test_values_that_options_do_not_take_are_wrong_use(folder, option, value, sa
     refused("fit", "t.csv", option, value, cwd=folder, said=rf"^linsep: .*{said}", code=2)
 
 
+def test_options_that_do_not_go_together_are_wrong_use(folder):
+    trace = ("trace", "t.svm", "--early-stopping")
+    refused(*trace, cwd=folder, said="leave out --early-stopping", code=2)
+    (folder / "three.svm").write_text("0 1:1\n1 2:1\n2 3:1\n")
+    fit = ("fit", "three.svm", "--learner", "balanced-winnow", "--threshold", 1)
+    said = "leave it at --threshold 0, choose --multiclass ovr or --multiclass ovo"
+    refused(*fit, cwd=folder, said=said, code=2)
+    refused("fit", "t.svm", "--C", 2, cwd=folder, said="--C is for --learner pa", code=2)
+    assert here(cwd=folder).returncode == 2
+
+
 def test_wrong_use_is_one_sentence(folder):
-    for words in (["fit"], ["learn"], ["fit", "t.csv", "--max-iter"], ["inspect", "m", "--top=x"]):
+    for words in (
+        ["fit"],
+        ["learn"],
+        ["--bogus"],
+        ["fit", "t.csv", "--max-iter"],
+        ["inspect", "m", "--top=x"],
+    ):
         done = here(*words, cwd=folder)
         assert done.returncode == 2
         assert re.fullmatch(r"linsep: [^\n]+\.\n", done.stderr), done.stderr

@@ -83,5 +83,9 @@ class DataError(LinsepError, ValueError):
     """The data cannot be used as they are: what is wrong, where (file, line or row), what to do."""
 
 
+class ParameterError(LinsepError, ValueError):
+    """Parameters that do not go together; on the command line, wrong use (exit code 2)."""
+
+
 class ModelFileError(LinsepError, ValueError):
     """A model file is damaged, foreign, of an unknown version, or would be overwritten."""

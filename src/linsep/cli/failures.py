@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from linsep.errors import LinsepError, Way
+from linsep.errors import LinsepError, ParameterError, Way
 
 # Typer brings its own click, or uses the one that is installed.
 UsageError: Any = typer.BadParameter.__base__
@@ -25,6 +25,16 @@ class Commands(TyperGroup):
     Exit code 1; 2 for wrong use, 130 after Ctrl-C.
     """
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read what stands before the command; without any, help is printed."""
+        some = bool(args)  # they are taken out of the list
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as problem:
+            if not some:
+                raise
+            fail(wrong_use(problem), 2)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write out what it printed while failures can still be told."""
         try:
@@ -36,7 +46,8 @@ class Commands(TyperGroup):
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
-            fail(problem.told(as_options(self.commands[ctx.invoked_subcommand])))
+            told = problem.told(as_options(self.commands[ctx.invoked_subcommand]))
+            fail(told, 2 if isinstance(problem, ParameterError) else 1)
         except ValueError as problem:
             fail(str(problem))
         except UsageError as problem:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -299,9 +300,11 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
     weights = {}
     for pair in given:
         label, equals, weight = pair.rpartition("=")
-        if not equals or (number := _number(weight)) is None:
+        number = _number(weight)
+        if not equals or number is None or not 0 <= number < inf:
             raise typer.BadParameter(
-                f"--class-weight takes 'balanced' or LABEL=WEIGHT, got {pair!r}."
+                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
+                f"{pair!r}."
             )
         weights[_label(label, source.recipe().get("target_kind"))] = number
     return weights
