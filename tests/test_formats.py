@@ -152,6 +152,9 @@ def test_the_wrong_delimiter_is_named(folder):
             TableSource([folder / "c.csv"], target="kind", delimiter=bad)
     refused("fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be one", code=2)
     refused("fit", "t.svm", "--delimiter", ";", cwd=folder, said="leave out --delimiter")
+    write(folder, "t.jsonl", '{"a":1,"kind":"x"}\n{"a":2,"kind":"y"}\n')
+    fit = ("fit", "t.jsonl", "--target", "kind", "--delimiter", ";")
+    refused(*fit, cwd=folder, said="t.jsonl is jsonl, .*: leave out --delimiter")
 
 
 # Standard input and output.
@@ -188,6 +191,12 @@ def test_standard_input_needs_a_format_and_comes_once(folder):
     refused("fit", "-", cwd=folder, said="- has no name .* add --format", code=2)
     refused("trace", "-", cwd=folder, said="- has no name .* add --data-format", code=2)
     refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
+
+
+def test_pipes_with_names_are_refused(folder):
+    for name in ("pipe", "pipe.csv", "pipe.svm"):
+        os.mkfifo(folder / name)
+        refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* takes - for")
 
 
 def test_outputs_to_standard_output(folder):

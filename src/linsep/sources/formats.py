@@ -63,8 +63,6 @@ def unknown_format(path: Path) -> DataError:
 
 def _looks_like_svmlight(path: Path) -> bool:
     """Whether the first line that is no comment is svmlight text; files of LIBSVM have any name."""
-    if not path.is_file():  # a pipe can be read only once
-        return True
     try:
         with opened(path) as (stream, _):
             lines = stream.read(_PEEK_BYTES).splitlines()

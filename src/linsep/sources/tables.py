@@ -117,6 +117,11 @@ class TableSource(Source):
             sorted({format or format_by_name(path) or "unknown" for path in self.paths})
         )
         self._files = [open_table(path, format, self._delimiter) for path in self.paths]
+        if delimiter is not None and not any(isinstance(file, CsvFile) for file in self._files):
+            raise DataError(
+                f"{self.paths[0]} is {self.kind}, where nothing separates fields",
+                way("leave out {}", delimiter=None),
+            )
         self.by_recipe = recipe is not None
         self._scale = scale and recipe is None
         self._require_target = require_target
@@ -200,7 +205,8 @@ class TableSource(Source):
     @property
     def ranges(self) -> dict[str, float]:
         """How far the values of each numeric column are apart, of the rows read so far."""
-        apart = (self._encoder.highs - self._encoder.lows).tolist()
+        with np.errstate(all="ignore"):
+            apart = (self._encoder.highs - self._encoder.lows).tolist()
         return dict(zip(self._columns.numeric, apart, strict=True))
 
     @property
