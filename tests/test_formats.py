@@ -196,7 +196,7 @@ def test_standard_input_needs_a_format_and_comes_once(folder):
 def test_pipes_with_names_are_refused(folder):
     for name in ("pipe", "pipe.csv", "pipe.svm"):
         os.mkfifo(folder / name)
-        refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* takes - for")
+        refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* take - for")
 
 
 def test_outputs_to_standard_output(folder):

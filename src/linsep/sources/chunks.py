@@ -137,8 +137,8 @@ def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
             raise DataError(f"{path} is a directory: give the files in it.")
         if path.exists() and not path.is_file():
             raise DataError(
-                f"{path} is a pipe or a device, which can be read only once: give a file (a command "
-                "takes - for standard input)."
+                f"{path} is a pipe or a device, which can be read only once: give a file (commands "
+                "take - for standard input)."
             )
         raw = pa.OSFile(str(path))
     except FileNotFoundError as error:
