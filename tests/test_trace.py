@@ -116,7 +116,7 @@ def test_why_it_stopped():
     assert trace(P, X, y, max_rounds=len(whole)).stop_reason == "converged"
     cut = trace(Perceptron(max_iter=2), X, y)
     assert (len(cut), cut.stop_reason) == (10, "max_iter")
-    assert str(cut).endswith("max_iter passes were made and the last still had mistakes\n")
+    assert str(cut).endswith("all passes allowed were made and the last still had mistakes\n")
     assert repr(cut).startswith("<Trace of 10 rounds; max_iter: ")
 
 
