@@ -13,6 +13,7 @@ from linsep.cli.failures import fail
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, print_pairs, print_table
+from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
@@ -47,6 +48,7 @@ ProofIn = Annotated[
 MOST_ROWS, MOST_VALUES = 12, 5
 
 
+@reads_data
 def separate(
     data: options.Data,
     *,
@@ -59,13 +61,16 @@ def separate(
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
     index_base: options.IndexBase = None,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Say whether a hyperplane separates the classes of DATA, and prove it.
 
     Example: linsep separate train.csv --target species --proof species.json
     """
-    from linsep.theory.data import data_of  # other commands need none of it
+    from linsep.cli.tracing import feature_names  # other commands need none of these
+    from linsep.theory.data import data_of
     from linsep.theory.deciding import decide
     from linsep.theory.proof_file import to_json
     from linsep.theory.verdicts import Undecided
@@ -74,11 +79,12 @@ def separate(
         model_file.check_free(proof, force)
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base,
+        index_base=index_base, format=format, delimiter=delimiter,
     )  # fmt: skip
     never_overwrite(proof, source.paths)
     with watching(source):
         opened = data_of(source)
+    opened.names = feature_names(source, opened.n_features)
     claim = decide(opened, fit_intercept, margin)
     checked = claim.verify(opened, exact=True)
     if not checked and not isinstance(claim, Undecided):
@@ -139,10 +145,13 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
     return ["witness", "class", "share", "values".ljust(width)], rows
 
 
+@reads_data
 def verify(
     proof: ProofIn,
     data: options.Data,
     *,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
@@ -157,7 +166,8 @@ def verify(
         claim = from_json(text)
     except DataError as problem:
         raise DataError(f"{proof}: {problem}") from problem
-    source = open_source(data, recipe=json.loads(text).get("recipe"))
+    recipe = json.loads(text).get("recipe")
+    source = open_source(data, recipe=recipe, format=format, delimiter=delimiter)
     with watching(source):
         opened = data_of(source)
     checked = claim.verify(opened, exact=True)
