@@ -45,7 +45,9 @@ def test_what_is_claimed_is_true(rows, fit_intercept, rate, scale):
         assert model.cycle_.verify(X, y)
         assert model.cycle_.verify(sp.csr_matrix(X), y)
         assert from_json(model.cycle_.to_json()) == model.cycle_
-        assert model.separation(X, y).kind != "separable"
+        # Of 0.1, 0.2 and 0.3, the floats can be separable where the decimals are not.
+        meant = X if model.cycle_.base == 2 else table[:, :2]
+        assert model.separation(meant, y).kind != "separable"
         after = np.append(model.coef_, model.intercept_)
         exact = np.array(model.cycle_.weights) / model.cycle_.unit
         np.testing.assert_allclose(exact, after, rtol=1e-9, atol=1e-9)

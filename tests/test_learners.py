@@ -103,7 +103,7 @@ def test_winnow_keeps_the_bound_of_disjunctions(seed):
 def test_what_winnow_cannot_learn_is_said():
     X, y = np.abs(blobs(20, 3, 2)[0]), np.arange(20) % 2
     X[4, 1] = -0.5
-    said = "Negative values in data: feature 1 is -0.5.*use BalancedWinnow"
+    said = "Negative values in data: feature 1 is -0.5.*use the balanced Winnow"
     for rows in (X, sp.csr_array(X)):
         with pytest.raises(ValueError, match="Row 4: " + said):
             Winnow().fit(rows, y)
@@ -236,7 +236,7 @@ def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
 
 def test_a_vote_keeps_to_its_memory():
     X, y = blobs(200, 10, 2, spread=5.0)
-    with pytest.raises(ValueError, match="raise vote_megabytes, or use keep='average'"):
+    with pytest.raises(ValueError, match='raise vote_megabytes or use keep="average"'):
         Perceptron(keep="vote", vote_megabytes=0.001).fit(X, y)
     assert Perceptron(keep="vote", vote_megabytes=1, max_iter=2).fit(X, y).n_updates_ > 6
 
@@ -286,9 +286,9 @@ def test_options_belong_to_learners(tmp_path):
     refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said="--gamma is for --learner margin",
             code=2)  # fmt: skip
     refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
-            said="a number or 'auto'", code=2)  # fmt: skip
+            said="at most 1 or 'auto'", code=2)  # fmt: skip
     refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
-            said="gamma of MarginPerceptron must be a number above 0 and at most 1")  # fmt: skip
+            said="--gamma must be a number above 0 and at most 1", code=2)  # fmt: skip
     refused("fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2)
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown

@@ -15,7 +15,7 @@ from linsep.compiled.settle import settle
 from linsep.compiled.steps import BatchRule, MarginRule, PassiveAggressiveRule, PerceptronRule
 from linsep.compiled.winnow import BalancedWinnowRule, WinnowRule
 from linsep.engine.state import State
-from linsep.errors import LinsepError
+from linsep.errors import LinsepError, ParameterError, way
 
 TOO_LARGE = "the score is beyond floating point; scale the features"
 
@@ -292,7 +292,7 @@ class WinnowLearner(Learner):
         raise BadRow(
             row,
             f"Negative values in data: feature {column} is {value:g}, but Winnow learns from "
-            "features of at least 0; use BalancedWinnow, or shift the feature",
+            "features of at least 0; use the balanced Winnow, or shift the feature",
         )
 
 
@@ -306,9 +306,11 @@ class BalancedWinnowLearner(Learner):
     def begin(self, state: State) -> None:
         """Take the threshold off the weight of the constant feature."""
         if self.threshold and state.n_machines < state.n_columns:
-            raise ValueError(
-                "The native rule compares the scores of classes and has no threshold: leave "
-                "threshold at 0, or choose multiclass='ovr' or 'ovo'."
+            raise ParameterError(
+                "The native rule compares the scores of classes and has no threshold",
+                way("leave it at {}", threshold=0),
+                way("choose {}", multiclass="ovr"),
+                way("{}", multiclass="ovo"),
             )
         state.W[-1] -= self.threshold
 

@@ -22,11 +22,11 @@ _SENTENCES = {
     StopReason.CONVERGED: "a whole pass made no mistake: the weights separate the rows",
     StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
     StopReason.MAX_ITER: (
-        "max_iter passes were made and the last still had mistakes; linsep.separation(X, y) says "
-        "whether the rows can be separated at all"
+        "all passes allowed were made and the last still had mistakes; linsep.separation(X, y), or "
+        "the command linsep separate, says whether any weights separate the rows"
     ),
     StopReason.EARLY_STOP: (
-        "held-out rows were predicted no better for n_iter_no_change passes, or a callback asked"
+        "held-out rows were predicted no better for some passes, or a callback asked"
     ),
     StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
 }

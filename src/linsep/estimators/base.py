@@ -41,10 +41,12 @@ from linsep.errors import LinsepError
 from linsep.estimators import labels
 from linsep.estimators.facts import Parameter, check_parameters
 from linsep.estimators.from_source import fit_source
+from linsep.estimators.predict_source import Prediction
 from linsep.estimators.proofs import Proofs
 from linsep.sources.base import Source
 
 FLOATS = (np.float64, np.float32)
+LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
 
 
 class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -98,7 +100,7 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         check_parameters(self, self._parameters)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
-                raise ValueError("A source brings its own labels: leave out y and sample_weight.")
+                raise ValueError(LABELS_TWICE)
             fit_source(self, X, coef_init, intercept_init)
             return self
         learner = self._learner()
@@ -181,7 +183,8 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
 
         Returns
         -------
@@ -190,6 +193,8 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         win to each) plus the summed scores squeezed so that they decide between equals only.
         """
         check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([values for _, values in Prediction(self, X).decisions()])
         X = validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
             ensure_all_finite=False,
@@ -209,14 +214,35 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
+        X : array or sparse matrix of shape (rows, features), or a Source
 
         Returns
         -------
         array of shape (rows,), of the type of the labels
         """
+        if isinstance(X, Source):
+            check_is_fitted(self)
+            return self.classes_[np.concatenate([c for *_, c in Prediction(self, X).codes()])]
         scores = self.decision_function(X)
         return self.classes_[predicted(scores, self.tie, self.random_state)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted rightly.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source brings its own labels, so y and sample_weight are left out.
+        y : array of shape (rows,)
+        sample_weight : array of shape (rows,), default ones
+        """
+        if not isinstance(X, Source):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        if y is not None or sample_weight is not None:
+            raise ValueError(LABELS_TWICE)
+        right = [codes == truth for codes, truth in Prediction(self, X).compared()]
+        return float(np.concatenate(right).mean())
 
     def _checked(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool

@@ -98,6 +98,6 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.n
     for label, weight in zip(known, weights.tolist(), strict=True):
         if not (np.isfinite(weight) and weight >= 0):
             raise ValueError(
-                f"class_weight of {label!r} is {weight}; weights must be finite and at least 0."
+                f"The class weight of {label!r} is {weight}; weights must be finite and at least 0."
             )
     return weights

@@ -59,7 +59,8 @@ class Cycle:
         One a feature, the intercept last.
     step, unit : int
     base, power : int
-        With base 10 values are taken for the decimals that they print as, 0.1 for one tenth.
+        With base 10 values are taken for the decimals that they print as, 0.1 for one tenth: the
+        floats themselves, which are a little off, may be separable by as little.
     fit_intercept : bool
     n_rows, n_features : int
     """
@@ -78,9 +79,10 @@ class Cycle:
     @property
     def sentence(self) -> str:
         """What was found, in one sentence that counts passes from 1."""
+        decimal = ", values taken for the decimals they print as" if self.base == 10 else ""
         return (
             f"the weights before pass {self.first + 1:,} came back before pass {self.again + 1:,}, "
-            "so no number of passes will separate these rows"
+            f"so no number of passes will separate these rows{decimal}"
         )
 
     def __str__(self) -> str:

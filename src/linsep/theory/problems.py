@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -63,7 +64,10 @@ class Problem:
         if not isinstance(found, Separable):
             self.verdict = found.kind  # type: ignore[union-attr]
             return None
-        self.separator = np.array(found.coef[0])
+        coef, top = found.coef[0], max(map(abs, found.coef[0]))
+        if isinstance(top, int):  # where floats are too short
+            coef = tuple(float(Fraction(weight) / top) for weight in coef)
+        self.separator = np.array(coef)
         return found.margin
 
     def suppose(self, w: np.ndarray) -> None:
