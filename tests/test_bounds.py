@@ -216,7 +216,7 @@ def test_winnow_on_disjunctions():
 def test_bounds_hold_on_real_data(load_data):
     X, y = load_data(return_X_y=True)
     for labels in (y == 0, y == 1):
-        for model in (Perceptron(max_iter=30), Perceptron(max_iter=30, normalize=True)):
+        for model in (Perceptron(max_iter=10), Perceptron(max_iter=10, normalize=True)):
             found = model.fit(X, labels).bounds(sp.csr_matrix(X), labels)
             assert found.kept
             assert {"hinge", "hinge, sharp", "squared hinge"} <= set(found.names())

@@ -25,10 +25,21 @@ def test_python_for_those_who_come_from_scikit_learn():
     assert run_python("docs/from-scikit-learn.md") > 8
 
 
+def test_python_in_the_page_on_bounds():
+    assert run_python("docs/bounds.md") > 20
+
+
 @pytest.mark.parametrize("name", ["perceptron", "margin", "passive_aggressive", "winnow"])
 def test_examples_in_docstrings(name):
     result = doctest.testmod(import_module(f"linsep.estimators.{name}"))
     assert result.attempted > 2
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", ["adversary", "bounding", "deciding", "margins"])
+def test_examples_in_proofs(name):
+    result = doctest.testmod(import_module(f"linsep.theory.{name}"))
+    assert result.attempted > 0
     assert result.failed == 0
 
 
