@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_iris
 
 from documents import ROOT, run_commands, run_python
 from linsep.compiled.jit import COMPILING
@@ -21,6 +22,10 @@ def test_python_in_the_tour_of_learners():
     assert run_python("docs/learners.md") > 10
 
 
+def test_python_about_separation():
+    assert run_python("docs/separation.md") > 12
+
+
 def test_python_for_those_who_come_from_scikit_learn():
     assert run_python("docs/from-scikit-learn.md") > 8
 
@@ -29,16 +34,21 @@ def test_python_in_the_page_on_bounds():
     assert run_python("docs/bounds.md") > 20
 
 
-@pytest.mark.parametrize("name", ["perceptron", "margin", "passive_aggressive", "winnow"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "estimators.perceptron",
+        "estimators.margin",
+        "estimators.passive_aggressive",
+        "estimators.winnow",
+        "theory.adversary",
+        "theory.bounding",
+        "theory.deciding",
+        "theory.margins",
+    ],
+)
 def test_examples_in_docstrings(name):
-    result = doctest.testmod(import_module(f"linsep.estimators.{name}"))
-    assert result.attempted > 2
-    assert result.failed == 0
-
-
-@pytest.mark.parametrize("name", ["adversary", "bounding", "deciding", "margins"])
-def test_examples_in_proofs(name):
-    result = doctest.testmod(import_module(f"linsep.theory.{name}"))
+    result = doctest.testmod(import_module(f"linsep.{name}"))
     assert result.attempted > 0
     assert result.failed == 0
 
@@ -50,6 +60,12 @@ def test_commands_in_the_readme(tmp_path):
     subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", demo], check=True)
     assert run_commands("README.md", tmp_path) >= 6
     assert run_commands("docs/learners.md", tmp_path) >= 2
+
+
+def test_commands_about_separation(tmp_path):
+    iris = load_iris(as_frame=True).frame[50:]
+    iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)
+    assert run_commands("docs/separation.md", tmp_path) == 2
 
 
 @pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")
