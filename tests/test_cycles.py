@@ -113,6 +113,14 @@ def test_the_command_line_says_it(tmp_path):
     assert "cycle: the weights before pass 1 came back before pass 2, so no number" in said
 
 
+def test_the_command_line_verifies_it(tmp_path):
+    (tmp_path / "cycle.json").write_text(fitted(XOR_X, XOR_Y, fit_intercept=False).cycle_.to_json())
+    for labels, code in (("1 -1 -1 1", 0), ("1 -1 -1 -1", 1)):
+        lines = [f"{y} 1:{a} 2:{b}" for y, (a, b) in zip(labels.split(), XOR.X, strict=True)]
+        (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+        assert here("verify", "cycle.json", "rows.svm", cwd=tmp_path).returncode == code
+
+
 def test_a_model_file_keeps_it(tmp_path):
     model = fitted(XOR_X, XOR_Y, fit_intercept=False)
     back = load(save(model, tmp_path / "m"))

@@ -208,10 +208,17 @@ def _describe(model: Any) -> dict[str, Any]:
             "passes": [list(report) for report in model._passes],
             "open_mistakes": model._open_mistakes,
             "accuracy": getattr(model, "training_accuracy_", None),
-            "began": {"fresh": model._fresh, "weighted": model._weighted},
+            "began": _began(model),
             "cycle": None if model._cycle is None else model._cycle.to_json(),
         },
     }
+
+
+def _began(model: Any) -> dict[str, bool] | None:
+    """What theorems need to know of the start; None of a model that does not say."""
+    if not hasattr(model, "_fresh"):
+        return None
+    return {"fresh": model._fresh, "weighted": model._weighted}
 
 
 def _json(label: Any) -> Any:

@@ -22,8 +22,8 @@ _SENTENCES = {
     StopReason.CONVERGED: "a whole pass made no mistake: the weights separate the rows",
     StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
     StopReason.MAX_ITER: (
-        "all passes allowed were made and the last still had mistakes; linsep.separation(X, y), or "
-        "the command linsep separate, says whether any weights separate the rows"
+        "all passes allowed were made and the last still had mistakes; linsep.separation(X, y) "
+        "says if rows are separable"
     ),
     StopReason.EARLY_STOP: (
         "held-out rows were predicted no better for some passes, or a callback asked"

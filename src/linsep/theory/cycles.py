@@ -127,13 +127,13 @@ class Cycle:
         passes, one = self.again - self.first, self._one()
         after, updates = replay(rows, list(self.weights), one, self.step, passes)
         if after != list(self.weights):
-            return self._fails(f"after {passes:,} passes the weights are others")
+            return self._fails(f"after {passes:,} pass{'es' * (passes > 1)} the weights are others")
         if not updates:
             return self._fails("no update was made: these weights separate the rows")
         return Check(
             True,
-            f"It holds: {passes:,} passes over {self.n_rows:,} rows with {updates:,} updates lead "
-            "back to the same weights, in exact arithmetic.",
+            f"It holds: {updates:,} updates in {passes:,} pass{'es' * (passes > 1)} over "
+            f"{self.n_rows:,} rows lead back to the same weights, in exact arithmetic.",
         )
 
     def to_json(self) -> str:
