@@ -55,6 +55,29 @@ def test_an_unknown_margin_is_found_by_halving(gamma):
     assert model.gamma_ in 0.5 ** np.arange(1, 12)
 
 
+def test_rows_that_count_unequally_do_not_refute_a_margin_that_is_there():
+    # One heavy row leads astray and takes many light ones to make up for: more updates than
+    # 8 / gamma^2, which bounds rows that count the same, and yet the margin is 0.55.
+    across = np.sqrt(1 - 0.55**2)
+    X = np.array([[0.55, across]] + [[0.55, -across]] * 200 + [[-0.55, across]])
+    y = np.array([1] * 201 + [0])
+    weight = np.where(np.arange(202) == 0, 1.0, 0.01)
+    model = MarginPerceptron(fit_intercept=False, shuffle=False)
+    model.fit(X, y, sample_weight=weight)
+    assert model.n_updates_ > 8 / 0.5**2
+    assert model.margin_interval_ == (0.25, 1.0)
+    model = MarginPerceptron(fit_intercept=False, shuffle=False).fit(X, y, sample_weight=0.1)
+    assert model.margin_interval_ == (0.25, 1.0)
+
+
+def test_halving_starts_from_zero():
+    X, y = with_margin(0.3, d=2)
+    model = MarginPerceptron(fit_intercept=False, warm_start=True, max_iter=100).fit(X, y)
+    with pytest.raises(ValueError, match=r"warm_start need a gamma that is given, not 'auto'\."):
+        model.fit(X, 1 - y)
+    model.set_params(gamma=0.2).fit(X, y)
+
+
 def test_rows_without_length_and_margins_without_sense():
     X, y = blobs(20, 3, 2)
     X[7] = 0.0
@@ -120,6 +143,8 @@ def test_what_winnow_cannot_learn_is_said():
         Winnow(promotion=1.0).fit(X, y)
     with pytest.raises(ValueError, match="native rule compares the scores of classes"):
         BalancedWinnow(threshold=1.0).fit(X, np.arange(20) % 3)
+    with pytest.raises(ValueError, match="threshold of BalancedWinnow is a part of the intercept"):
+        BalancedWinnow(threshold=1.0, fit_intercept=False).fit(X, y)
 
 
 @pytest.mark.parametrize("learner", [Winnow, BalancedWinnow])

@@ -49,6 +49,8 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
         raise ModelFileError(
             f"A {type(model).__name__} cannot be saved in a model file, only {', '.join(LEARNERS)}."
         )
+    if hasattr(model, "_state"):
+        model._check_same("save")
     tensors = arrays_of(model)
     about = _describe(model)
     about["sha256"] = _digest(tensors, about)

@@ -17,6 +17,10 @@ from linsep.compiled.memory import prefetch
 U = np.uint64
 
 
+# Sums of squares outside lie where floating point has few digits left, or none.
+TINY, HUGE = 1e-280, 1e280
+
+
 class Dense(NamedTuple):
     """Rows of a C-contiguous array of shape (rows, features), float32 or float64."""
 
@@ -277,10 +281,26 @@ def scales(rows, n_rows):
     """1 / ||x|| of every row, 1 for a row of zeros; shape (n_rows,)."""
     found = np.ones(n_rows)
     for i in range(U(n_rows)):
-        length = np.sqrt(square(rows, i))
-        if length > 0.0:
-            found[i] = 1.0 / length
+        total = square(rows, i)
+        if TINY < total < HUGE:
+            found[i] = 1.0 / np.sqrt(total)
+        else:
+            found[i] = _careful_scale(rows, i)
     return found
+
+
+@inlined
+def _careful_scale(rows, i):
+    """1 / ||x|| where the squares have lost their digits: those of x / largest have not."""
+    first, end = span(rows, i)
+    largest = total = 0.0
+    for at in range(first, end):
+        largest = max(largest, abs(entry(rows, i, at)[1]))
+    if largest == 0.0:
+        return 1.0
+    for at in range(first, end):
+        total += (entry(rows, i, at)[1] / largest) ** 2
+    return 1.0 / (largest * np.sqrt(total))
 
 
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:

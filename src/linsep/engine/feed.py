@@ -4,11 +4,21 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.compiled.rows import Csr, Dense, Unit, as_rows
 from linsep.engine.order import Mixing, hold_out, shuffled
 
 NO_IMPORTANCE = np.empty(0)
+
+
+def summed(X: Any) -> Any:
+    """X with no column twice in a row; itself where that is so."""
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 class Visit(NamedTuple):

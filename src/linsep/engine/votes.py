@@ -45,6 +45,10 @@ class KeepVote(KeepLast):
         self._bytes = 0
         self._room: Vote | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the room, which holds nothing between calls."""
+        return self.__dict__ | {"_room": None}
+
     def compiled(self, state: State, most_changes: int) -> Any:
         """Room for the changes of the next rows."""
         if self.first is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.rows import as_rows
+from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.engine.decide import decision
 from linsep.engine.learners import Unlearnable
 from linsep.engine.loop import PassReport, Plan, accuracy, passes
@@ -86,6 +86,7 @@ class SourceRun:
             counts=weight == "balanced" or self.learner.needs_width,
             expected=expected,
             unit=bool(estimator.normalize),
+            lengths=bool(estimator.normalize) or self.learner.needs_lengths,
         )
 
     def start(self) -> None:
@@ -159,7 +160,9 @@ def decisions(estimator: Any, source: Source) -> Iterator[tuple[Batch, np.ndarra
     """
     state, unit = estimator._state, bool(estimator.normalize)
     for batch in source.batches():
-        rows = as_rows(fitted_width(batch.X, state.n_features), unit)
+        rows = as_rows(fitted_width(batch.X, state.n_features))
+        if unit:  # features without a weight make a row longer all the same
+            rows = Unit(rows, scales(as_rows(batch.X), batch.X.shape[0]))
         scores = estimator._keeping.scores(state, rows, batch.X.shape[0])
         if not np.isfinite(scores).all():
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
@@ -170,6 +173,6 @@ def decisions(estimator: Any, source: Source) -> Iterator[tuple[Batch, np.ndarra
 
 def fitted_width(X: Any, n_features: int) -> Any:
     """X with columns beyond the model's left out; missing ones are zeros that need no room."""
-    if X.shape[1] <= n_features or not sp.issparse(X):
+    if X.shape[1] <= n_features:
         return X
-    return X[:, :n_features]
+    return X[:, :n_features] if sp.issparse(X) else np.ascontiguousarray(X[:, :n_features])

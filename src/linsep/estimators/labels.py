@@ -51,7 +51,9 @@ def check_two_classes(classes: np.ndarray) -> None:
         )
 
 
-def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+def check_sample_weight(
+    sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
+) -> np.ndarray:
     """Row weights as float64 of shape (n_rows,), empty for None; ValueError if unusable."""
     if sample_weight is None:
         return NO_IMPORTANCE
@@ -67,7 +69,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise ValueError(
             f"sample_weight of row {row} is {weights[row]}; weights must be finite and at least 0."
         )
-    if not weights.any():
+    if not weights.any() and not all_may_be_zero:
         raise ValueError("All of sample_weight is zero, so there is nothing to learn from.")
     return weights
 

@@ -162,4 +162,8 @@ class Perceptron(LinearClassifier):
                 f"'constant', got {self.schedule!r}."
             )
         schedule = Schedule(self.learning_rate, self.schedule)
+        asked = self.__dict__.setdefault("_schedule", schedule)
+        if (asked.rate, asked.kind) == (schedule.rate, schedule.kind):
+            schedule = asked  # calls of partial_fit ask a function for no rate twice
+        self._schedule = schedule
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)

@@ -117,7 +117,7 @@ class BalancedWinnow(LinearClassifier):
     promotion : float above 1, default=2.0
     threshold : float, default=0.0
         Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
-        less the threshold.
+        less the threshold, so that without an intercept it must stay 0.
 
     Other parameters are those of :class:`linsep.Perceptron`.
 
@@ -188,4 +188,9 @@ class BalancedWinnow(LinearClassifier):
         self.tie = tie
 
     def _learner(self) -> Learner:
+        if self.threshold and not self.fit_intercept:
+            raise ValueError(
+                "The threshold of BalancedWinnow is a part of the intercept: leave it at 0 where "
+                "fit_intercept is False."
+            )
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
