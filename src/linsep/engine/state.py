@@ -18,6 +18,7 @@ from linsep.compiled.schemes import (
 from linsep.compiled.walk import score_matrix, score_vector
 
 LANES = 8
+TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 #: arrays like the weights that sum up changes; the others are weights
 SUMS = ("sums", "asked_for")
 
@@ -164,7 +165,7 @@ class State:
 
         Counting prediction errors costs one-vs-one a score of every machine a row.
         """
-        equals = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}[tie]
+        equals = TIES[tie]
         if self.n_classes == 2:
             return Binary(equals)
         k, scores = self.n_classes, np.zeros(self.W.shape[1])
