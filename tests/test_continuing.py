@@ -218,6 +218,22 @@ def test_a_pickle_of_a_vote_holds_its_changes_only():
     assert weights(back.partial_fit(X, y)) == weights(model.partial_fit(X, y))
 
 
+def test_a_vote_of_rows_that_come_one_by_one_stays_small():
+    X, y = blobs(3000, 1, 2, spread=9.0)
+    parts, whole = Perceptron(keep="vote"), Perceptron(keep="vote")
+    for row in range(3000):
+        parts.partial_fit(X[row : row + 1], y[row : row + 1], classes=[0, 1])
+    whole.partial_fit(X, y, classes=[0, 1])
+    assert parts.n_updates_ > 1000
+    assert len(pickle.dumps(parts)) < len(pickle.dumps(whole)) + 10_000
+    assert np.array_equal(parts.decision_function(X), whole.decision_function(X))
+    assert parts._keeping._bytes == whole._keeping._bytes
+    most = parts._keeping._bytes / 1e6
+    with pytest.raises(ValueError, match="raise vote_megabytes"):
+        Perceptron(keep="vote", vote_megabytes=0.99 * most).partial_fit(X, y, classes=[0, 1])
+    assert most == pytest.approx(parts.n_updates_ * (2 * 16 + 20) / 1e6)
+
+
 # Rows as of length 1.
 
 

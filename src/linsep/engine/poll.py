@@ -41,17 +41,19 @@ class Poll:
         order = np.argsort(log["machines"], kind="stable")
         bounds = np.searchsorted(log["machines"][order], np.arange(1, state.n_machines))
         for machine, mine in enumerate(np.split(order, bounds)):
-            lasted = np.diff(log["rounds"][mine], prepend=0, append=self.rounds[machine])
+            lasted: np.ndarray = np.diff(
+                log["rounds"][mine], prepend=0, append=self.rounds[machine]
+            )
             self.at_first[machine], self.survived[mine] = lasted[0], lasted[1:]
 
     def votes(self, rows: Dense | Csr | Unit, first_scores: np.ndarray) -> np.ndarray:
         """Share of the votes, of the shape of ``first_scores``, those of the first weights."""
         X, scales = _matrix(rows, first_scores.shape[0], self.state.n_features)
-        votes = np.zeros(first_scores.shape)
+        votes = np.zeros_like(first_scores)
         at_once = ROWS_AT_ONCE if sp.issparse(X) else max(1, BLOCK_VALUES // (X.shape[1] + 1))
         for start in range(0, votes.shape[0], at_once):
             some = slice(start, start + at_once)
-            scale = None if scales is None else scales[some, None]
+            scale = None if scales is None else scales[some].reshape(-1, 1)
             self._ask(X[some], scale, first_scores[some], votes[some])
         return votes / np.maximum(self.rounds, 1)
 

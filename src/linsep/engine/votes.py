@@ -1,8 +1,8 @@
 """Every version of the weights votes with the number of rounds it survived (FS99).
 
-Kept are the changes that made the versions, 16 bytes each, and their survival counts, never the
-vectors; a prediction walks over all changes once. So both memory and the time of a prediction grow
-with the number of updates times the length of the rows that caused them.
+Kept are the changes that made the versions, 16 bytes each, and their survival counts, 20 a
+version, never the vectors; a prediction walks over all changes once. So both memory and the time of
+a prediction grow with the number of updates times the length of the rows that caused them.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,11 @@ from linsep.engine.state import State
 from linsep.errors import LinsepError
 
 CHANGES_AT_ONCE = 1 << 20
-BYTES_PER_CHANGE = 16
+BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
+
+
+#: of the arrays of compiled.keep.Vote, but for the last
+KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
 
 
 class TooManyVotes(LinsepError, ValueError):
@@ -52,12 +56,8 @@ class KeepVote(KeepLast):
         if self.first is None:
             self.first = state.W.copy()
         if self._room is None or self._room.amounts.size < most_changes:
-            self._room = Vote(
-                np.empty(most_changes, np.int32), np.empty(most_changes, np.int32),
-                np.empty(most_changes), np.empty(most_changes, np.int64),
-                np.empty(most_changes, np.int64), np.empty(most_changes, np.int32),
-                np.zeros(2, np.int64),
-            )  # fmt: skip
+            room = [np.empty(most_changes, kind) for kind in KINDS]
+            self._room = Vote._make([*room, np.zeros(2, np.int64)])
         return self._room
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
@@ -77,7 +77,10 @@ class KeepVote(KeepLast):
             tuple(a[:changes].copy() for a in (room.features, room.columns, room.amounts))
             + tuple(a[:versions].copy() for a in (room.starts, room.rounds, room.machines))
         )
-        self._bytes += BYTES_PER_CHANGE * changes
+        # Rows may come one by one: small parts are joined, so that there are but few.
+        while len(self._taken) > 1 and self._taken[-1][0].size >= self._taken[-2][0].size:
+            self._taken[-2:] = [joined(self._taken[-2:])]
+        self._bytes += _size(changes, versions)
         if self._bytes > self.most_bytes:
             raise TooManyVotes(
                 f"keep='vote' has to remember more than {self.most_bytes / 1e6:g} MB of updates: "
@@ -121,22 +124,11 @@ class KeepVote(KeepLast):
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
                 raise ValueError("votes that do not fit the weights")
         self.first, self._taken = first, [tuple(changes.values())]
-        self._bytes = BYTES_PER_CHANGE * last
+        self._bytes = _size(last, starts.size)
 
     def changes(self) -> dict[str, np.ndarray]:
         """All changes and versions as six arrays; see :class:`linsep.compiled.keep.Vote`."""
-        columns = list(zip(*self._taken, strict=True)) or [()] * 6
-        features, cols, amounts, starts, rounds, machines = columns
-        before = np.cumsum([0, *(part.size for part in amounts)])
-        moved = [part + n for part, n in zip(starts, before, strict=False)]
-        return {
-            "features": concatenated(features, np.int32),
-            "columns": concatenated(cols, np.int32),
-            "amounts": concatenated(amounts, np.float64),
-            "starts": concatenated(moved, np.int64),
-            "rounds": concatenated(rounds, np.int64),
-            "machines": concatenated(machines, np.int32),
-        }
+        return dict(zip(Vote._fields, joined(self._taken), strict=False))
 
     def errors(self, state: State, visits: Iterator[Visit], tie: str) -> tuple[int, int]:
         """By what is predicted; a random tie counts as if the lowest class were drawn."""
@@ -152,7 +144,21 @@ class KeepVote(KeepLast):
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
         """Share of the votes: in [-1, 1] of a machine, in [0, 1] of a class of the native rule."""
-        self._taken = [tuple(self.changes().values())] if self._taken else []
+        self._taken = [joined(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
         votes = Poll(state, self.changes(), self.tie).votes(rows, first)
         return votes[:, 0] if state.n_classes == 2 else votes
+
+
+def joined(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Changes taken one after the other as if they had been taken at once."""
+    columns = list(zip(*parts, strict=True)) or [()] * len(KINDS)
+    found = [concatenated(arrays, kind) for arrays, kind in zip(columns, KINDS, strict=True)]
+    starts = Vote._fields.index("starts")
+    before = np.cumsum([0, *(amounts.size for amounts in columns[2])])[:-1]
+    found[starts] += np.repeat(before, [part.size for part in columns[starts]])
+    return tuple(found)
+
+
+def _size(changes: int, versions: int) -> int:
+    return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions

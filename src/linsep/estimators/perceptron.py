@@ -43,8 +43,8 @@ class Perceptron(LinearClassifier):
         are counted out on all rows, and the fewest mistakes so far win. (To find the fewest of
         all is NP-hard.) In partial_fit, which sees no row twice, the longest-lived are kept.
     vote_megabytes : float, default=256
-        ``keep="vote"`` remembers 16 bytes for every value of every row that caused an update; a
-        prediction walks over them all. Beyond this much memory fit ends with an error.
+        ``keep="vote"`` remembers, of every row that caused an update, 16 bytes a value and 20 for
+        the row; a prediction walks over them all. Beyond this much memory fit ends with an error.
     normalize : bool, default=False
         See every row as if scaled to unit length, here and in predictions, without a copy.
     early_stopping : bool, default=False
