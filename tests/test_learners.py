@@ -5,8 +5,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
-import linsep
-from command_line import here, refused
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
 from linsep.sources import ArraySource
 from storages import blobs
@@ -287,33 +285,3 @@ def test_the_validation_curve_has_both_errors_of_every_pass():
     assert ((curve >= 0) & (curve <= 1)).all()
     with pytest.raises(AttributeError, match="early_stopping"):
         Perceptron().fit(X, y).validation_curve_  # noqa: B018
-
-
-# The command line.
-
-DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
-
-
-@pytest.mark.parametrize("name", ["perceptron", "margin", "winnow", "balanced-winnow", "pa"])
-def test_every_learner_learns_from_files(name, tmp_path):
-    (tmp_path / "t.svm").write_text(DATA)
-    fit = ("fit", "t.svm", "--learner", name, "--model", "m", "--max-iter", 3)
-    done = here(*fit, "--keep", "average", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert ("\nmargin " in done.stdout) == (name == "margin")
-    assert here("score", "m", "t.svm", cwd=tmp_path).returncode == 0
-    assert here("inspect", "m", cwd=tmp_path).returncode == 0
-    assert linsep.load(tmp_path / "m").keep == "average"
-
-
-def test_options_belong_to_learners(tmp_path):
-    (tmp_path / "t.svm").write_text(DATA)
-    refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said="--gamma is for --learner margin",
-            code=2)  # fmt: skip
-    refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
-            said="a number or 'auto'", code=2)  # fmt: skip
-    refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
-            said="gamma of MarginPerceptron must be a number above 0 and at most 1")  # fmt: skip
-    refused("fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2)
-    shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
-    assert "held-out error" in shown

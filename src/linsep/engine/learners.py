@@ -23,19 +23,27 @@ TOO_LARGE = "the score is beyond floating point; scale the features"
 
 
 class BadRow(LinsepError):
-    """A row that a learner cannot learn. ``row`` is its number among the rows shown."""
+    """A row that a learner cannot learn. ``row`` is its number among the rows shown; ``said`` has
+    a place for the ``feature``, the number of which is ``column``.
+    """
 
-    def __init__(self, row: int, said: str):
-        super().__init__(said)
-        self.row = row
+    def __init__(self, row: int, column: int, said: str):
+        super().__init__(said.format(feature=f"feature {column}"))
+        self.row, self.column, self._said = row, column, said
+
+    def said_of(self, feature: str) -> str:
+        """The same with the name of the feature."""
+        return self._said.format(feature=feature)
 
 
 class Unlearnable(LinsepError):
-    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown."""
+    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad``
+    tells more where it was looked at by the learner.
+    """
 
-    def __init__(self, row: int | None, said: str = TOO_LARGE):
+    def __init__(self, row: int | None, said: str = TOO_LARGE, bad: BadRow | None = None):
         super().__init__(said)
-        self.row, self.not_finite = row, said == TOO_LARGE
+        self.row, self.not_finite, self.bad = row, said == TOO_LARGE, bad
 
 
 class BadSchedule(LinsepError, ValueError):
@@ -320,8 +328,9 @@ class WinnowLearner(Learner):
         value = rows.values[at]
         raise BadRow(
             row,
-            f"Negative values in data: feature {column} is {value:g}, but Winnow learns from "
-            "features of at least 0; use BalancedWinnow, or shift the feature",
+            column,
+            f"Negative values in data: {{feature}} is {value:g}, but Winnow learns from features "
+            "of at least 0; use BalancedWinnow, or shift the feature",
         )
 
 

@@ -145,7 +145,7 @@ def checked(visits: Iterator[Visit], learner: Learner) -> Iterator[Visit]:
             learner.check(visit.rows)
         except BadRow as bad:
             row = None if visit.first is None else visit.first + bad.row
-            raise Unlearnable(row, str(bad)) from None
+            raise Unlearnable(row, str(bad), bad) from None
         yield visit
 
 

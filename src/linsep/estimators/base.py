@@ -124,7 +124,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
             row = "" if problem.row is None else f"Row {problem.row}: "
-            raise ValueError(f"{row}{problem}.") from None
+            said = str(problem) if problem.bad is None else self._said(problem.bad)
+            raise ValueError(f"{row}{said}.") from None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -172,7 +173,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         try:
             learner.check(feed.rows)
         except BadRow as bad:
-            raise ValueError(f"Row {bad.row}: {bad}.") from None
+            raise ValueError(f"Row {bad.row}: {self._said(bad)}.") from None
         if first:
             self._start(learner, known, X.shape[1], None, None)
         self._check_same("partial_fit")
@@ -243,6 +244,10 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
                 f"rows, y has {y.shape[0]}."
             )
         return summed(X) if self.normalize or learner.needs_lengths else X, y
+
+    def _said(self, bad: BadRow) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return str(bad) if names is None else bad.said_of(f"feature {names[bad.column]!r}")
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
