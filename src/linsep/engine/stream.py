@@ -248,6 +248,8 @@ class SourceFeed:
             self._fed = ArrayFeed(
                 X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
             )
+            if k > 2 and not self._lengths:
+                self._fed.pack()
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """The rows to learn from in the order of that pass."""

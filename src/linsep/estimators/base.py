@@ -79,8 +79,10 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             Used without a copy when it is float32 or float64 and C-contiguous, or CSR with int32
-            or int64 indices. A source (:func:`linsep.open_source`) is learnt as it is read, in
-            flat memory, with the same weights; it brings its own labels, so y is left out.
+            or int64 indices; only dense rows of several classes that are mostly zeros are also
+            kept packed where they are visited more than once. A source
+            (:func:`linsep.open_source`) is learnt as it is read, in flat memory, with the same
+            weights; it brings its own labels, so y is left out.
         y : array of shape (rows,)
             Labels of any type; the larger of two is the positive class.
         coef_init : array of the shape of ``coef_``, default zeros
@@ -114,6 +116,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             assert_all_finite(X, input_name="X")
         unit = bool(self.normalize)
         feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
+        if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
+            feed.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
         run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
