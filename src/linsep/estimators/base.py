@@ -95,6 +95,12 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            For a parameter, row, label, weight or initial weight that cannot be learnt from; the
+            message says which, where, and what to do.
         """
         check_parameters(self, self._parameters)
         if isinstance(X, Source):
@@ -127,9 +133,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         except Unlearnable as problem:
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
-            row = "" if problem.row is None else f"Row {problem.row}: "
-            said = str(problem) if problem.bad is None else self._said(problem.bad)
-            raise ValueError(f"{row}{said}.") from None
+            raise self._refusal(problem.row, problem.bad or problem) from None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -149,6 +153,12 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            As ``fit`` does, and where ``classes`` or a parameter that shapes the weights
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) are not those of before.
         """
         check_parameters(self, self._parameters)
         learner, first = self._learner(), not hasattr(self, "_state")
@@ -177,7 +187,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         try:
             learner.check(feed.rows)
         except BadRow as bad:
-            raise ValueError(f"Row {bad.row}: {self._said(bad)}.") from None
+            raise self._refusal(bad.row, bad) from None
         if first:
             self._start(learner, known, X.shape[1], None, None)
         self._check_same("partial_fit")
@@ -195,7 +205,13 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         -------
         array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
         for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
-        win to each) plus the summed scores squeezed so that they decide between equals only.
+        win to each) plus the summed scores squeezed so that they decide between equals only. With
+        ``keep="vote"`` a score is the share of the votes.
+
+        Raises
+        ------
+        ValueError
+            For rows of another width, or with a score that is not finite.
         """
         check_is_fitted(self)
         X = validate_data(
@@ -249,9 +265,12 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             )
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
-    def _said(self, bad: BadRow) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return str(bad) if names is None else bad.said_of(f"feature {names[bad.column]!r}")
+    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+        """What to raise for this row, its feature by its name if it has one."""
+        said, names = str(problem), getattr(self, "feature_names_in_", None)
+        if isinstance(problem, BadRow) and names is not None:
+            said = problem.said_of(f"feature {names[problem.column]!r}")
+        return ValueError(f"{said}." if row is None else f"Row {row}: {said}.")
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
