@@ -174,6 +174,15 @@ def test_rates_are_asked_for_once_over_all_calls():
     assert len(asked) <= model.n_updates_ + 1024
 
 
+def test_a_new_fit_asks_anew():
+    X, y = blobs(30, 3, 2, spread=5.0)
+    rate = [1.0]
+    model = Perceptron(learning_rate=lambda k: rate[0], max_iter=2)
+    first = model.fit(X, y).coef_.copy()
+    rate[0] = 2.0
+    np.testing.assert_allclose(model.fit(X, y).coef_, 2 * first)
+
+
 # Features that come late.
 
 

@@ -103,6 +103,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             message says which, where, and what to do.
         """
         check_parameters(self, self._parameters)
+        self.__dict__.pop("_schedule", None)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
                 raise ValueError("A source brings its own labels: leave out y and sample_weight.")
