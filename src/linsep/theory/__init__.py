@@ -1,0 +1,1 @@
+"""Proofs about data and runs: separability, margins, bounds, cycles. Without the engine."""

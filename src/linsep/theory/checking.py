@@ -1,0 +1,233 @@
+"""Checks of verdicts, from their evidence alone: nothing here knows how they were found.
+
+In whole numbers nothing is rounded. Values that floats are sure of, by the bound of
+``questions.values``, are not computed again: that is a proof, too.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.theory.data import Data
+from linsep.theory.fingerprint import fingerprint
+from linsep.theory.questions import Question, multinomial, scans, two_sides
+from linsep.theory.row_space import rank_at_least
+from linsep.theory.spans import Span
+from linsep.theory.verdicts import (
+    Blocked,
+    Combination,
+    Overlapping,
+    QuasiSeparable,
+    Separable,
+    Subject,
+    Undecided,
+    Verdict,
+)
+from linsep.theory.whole import Row, combination, constraint, dot, nearest_floats, whole_numbers
+
+#: how far from zero, relative to its terms, a sum may be in a check that is not exact
+TOLERANCE = 1e-7
+
+
+class Check(NamedTuple):
+    """Whether a claim holds, and why not; true or false in an ``if``."""
+
+    holds: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+class Fails(Exception):
+    """The claim does not hold."""
+
+
+def check(verdict: Verdict, data: Data, exact: bool) -> Check:
+    """Whether a verdict holds for the data."""
+    how = "in exact arithmetic" if exact else "in float64; exact=True makes it a proof"
+    try:
+        if isinstance(verdict, Undecided):
+            raise Fails("nothing is claimed: the question is undecided")
+        _same_data(verdict.subject, data)
+        question = question_of(verdict.subject, data)
+        KINDS[type(verdict)](verdict, data, question, exact)
+    except Fails as failure:
+        return Check(False, f"It does not hold: {failure}.")
+    return Check(True, f"It holds: {verdict.kind}, checked over {data.n_rows:,} rows {how}.")
+
+
+def question_of(subject: Subject, data: Data) -> Question:
+    """The question that a verdict answers, for data with the same classes."""
+    if subject.multinomial:
+        return multinomial(data, subject.fit_intercept)
+    code = {label: k for k, label in enumerate(data.labels())}
+    positive = [code[label] for label in subject.positive]
+    negative = [code[label] for label in subject.negative]
+    return two_sides(data, positive, negative, subject.fit_intercept)
+
+
+def _same_data(subject: Subject, data: Data) -> None:
+    shape = (subject.n_rows, subject.n_features)
+    if (data.n_rows, data.n_features) != shape:
+        raise Fails(
+            f"it is about {shape[0]:,} rows of {shape[1]:,} features, these are "
+            f"{data.n_rows:,} of {data.n_features:,}"
+        )
+    if data.labels() != list(subject.classes):
+        raise Fails("the labels are others")
+    if fingerprint(data) != subject.fingerprint:
+        raise Fails("it is about other rows or labels, or the same in another order")
+
+
+def _separable(verdict: Separable, data: Data, question: Question, exact: bool) -> None:
+    w = np.array([[*row, b] for row, b in zip(verdict.coef, verdict.intercept, strict=True)])
+    w = (w if question.intercept else w[:, :-1]).ravel()
+    if w.size != question.size or not np.isfinite(w).all():
+        raise Fails("the weights are not as many finite numbers as there are features")
+    length = float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-12)
+    low, high = verdict.margin
+    if not 0 <= low <= high:
+        raise Fails("the margin interval is none")
+    whole, _ = whole_numbers(w)
+    weights = {j: m for j, m in enumerate(whole) if m}
+    squares = sum(m * m for j, m in weights.items() if j < data.n_features)
+    for piece, values in scans(data, question, w, low * length):
+        needed = low * length
+        for i in np.flatnonzero(values.value - values.bound <= needed).tolist():
+            row, which = int(values.row[i]), int(values.which[i])
+            fine = values.value[i] > 0 and values.value[i] >= needed - values.bound[i]
+            if exact:
+                a, power = constraint(question, piece, row, which)
+                product = dot(a, weights)
+                distance = Fraction(product) * Fraction(2) ** power
+                fine = product > 0 and distance**2 >= Fraction(low) ** 2 * squares
+            if not fine:
+                raise Fails(f"row {piece.numbers[row]} is not on its side by the margin")
+    if np.isfinite(high):
+        _margin_bound(verdict, data, question)
+
+
+def _margin_bound(verdict: Separable, data: Data, question: Question) -> None:
+    """No weights do better than the shortest combination that is given."""
+    rows = _rows(verdict.support, data, question)
+    total: dict[int, Fraction] = {}
+    sides: dict[int, int] = {}
+    for (_, side), m in zip(rows, verdict.support.multipliers, strict=True):
+        sides[side] = sides.get(side, 0) + m
+    if len(sides) != (2 if question.intercept else len(sides)):
+        raise Fails("the support rows are all of one side")
+    parts = len(sides) if question.intercept else 1
+    whole = sum(verdict.support.multipliers)
+    for ((row, power), side), m in zip(rows, verdict.support.multipliers, strict=True):
+        share = Fraction(m, sides[side] if question.intercept else whole) * Fraction(2) ** power
+        for j, x in row.items():
+            if j < data.n_features:
+                total[j] = total.get(j, Fraction(0)) + share * x
+    if sum(x * x for x in total.values()) > (parts * Fraction(verdict.margin[1])) ** 2:
+        raise Fails("the support rows allow a wider margin than is claimed")
+
+
+def _rows(given: Combination, data: Data, question: Question) -> list[tuple[tuple[Row, int], int]]:
+    """The rows of a combination, in its order, in whole numbers, and their sides."""
+    if not given.rows or not len(given.rows) == len(given.which) == len(given.multipliers):
+        raise Fails("a combination has no rows, or not as many multipliers as rows")
+    if min(given.multipliers) <= 0:
+        raise Fails("a multiplier is not positive")
+    if min(given.rows) < 0 or max(given.rows) >= data.n_rows:
+        raise Fails("a combination has rows that the data do not have")
+    wanted = np.unique(np.array(given.rows))
+    places = {n: (piece.only(_one(piece.codes, at)), 0) for n, piece, at in data.rows(wanted)}
+    found = []
+    for row, which in zip(given.rows, given.which, strict=True):
+        piece, at = places[row]
+        signs = question.coefficients[piece.codes[at]]
+        if not 0 <= which < len(signs):
+            raise Fails(f"row {row} takes no part in the question")
+        found.append((constraint(question, piece, at, which), int(signs[which][0])))
+    return found
+
+
+def _one(codes: np.ndarray, place: int) -> np.ndarray:
+    chosen = np.zeros(len(codes), dtype=bool)
+    chosen[place] = True
+    return chosen
+
+
+def _vanishes(given: Combination, data: Data, question: Question, exact: bool) -> list[Row]:
+    """The rows of a combination in whole numbers, after a check that they add up to zero."""
+    rows = [row for row, _ in _rows(given, data, question)]
+    lowest = min(power for _, power in rows)
+    terms = [
+        (m << (power - lowest), row)
+        for m, (row, power) in zip(given.multipliers, rows, strict=True)
+    ]
+    left = combination(terms)
+    if left and not exact:
+        sizes = combination((m, {j: abs(x) for j, x in row.items()}) for m, row in terms)
+        left = {j: x for j, x in left.items() if abs(x) > TOLERANCE * sizes[j]}
+    if left:
+        raise Fails("a combination that should be zero is not")
+    return [row for row, _ in rows]
+
+
+def _blocked(verdict: Blocked, data: Data, question: Question, exact: bool) -> Span:
+    """The common part: the witness, and the space that the spanning rows span."""
+    _vanishes(verdict.witness, data, question, exact)
+    rows = _vanishes(verdict.spanning, data, question, exact)
+    space, columns = verdict.space, sorted(verdict.space.rows)
+    if columns and not 0 <= columns[0] <= columns[-1] < question.size:
+        raise Fails("the space has columns that the data do not have")
+    if any(space.remainder(row) for row in rows):
+        raise Fails("the spanning rows are not in the space that is claimed")
+    if not rank_at_least(rows, columns, len(columns)):
+        raise Fails("the spanning rows do not span the space that is claimed")
+    return Span(space, question)
+
+
+def _overlapping(verdict: Overlapping, data: Data, question: Question, exact: bool) -> None:
+    span = _blocked(verdict, data, question, exact)
+    if len(verdict.space.rows) == question.size:
+        return
+    for piece, values in scans(data, question, np.zeros(question.size)):
+        wrong = span.outside(piece, values, np.arange(len(values.row)))
+        if wrong.any():
+            row = piece.numbers[values.row[wrong.argmax()]]
+            raise Fails(f"row {row} is not in the space of the spanning rows")
+
+
+def _quasi(verdict: QuasiSeparable, data: Data, question: Question, exact: bool) -> None:
+    span = _blocked(verdict, data, question, exact)
+    w = np.zeros(question.size)
+    if not verdict.direction or not all(0 <= j < question.size for j in verdict.direction):
+        raise Fails("the direction is none")
+    w[list(verdict.direction)] = nearest_floats(list(verdict.direction.values()))
+    boundary: list[int] = []
+    free = 0
+    for piece, values in scans(data, question, w):
+        sure = values.value > values.bound
+        for i in np.flatnonzero(values.value < -values.bound).tolist():
+            raise Fails(f"row {piece.numbers[values.row[i]]} is on the wrong side")
+        doubtful = np.flatnonzero(~sure)
+        outside = span.outside(piece, values, doubtful)
+        for i in doubtful[outside].tolist():
+            a, _ = constraint(question, piece, int(values.row[i]), int(values.which[i]))
+            if dot(a, verdict.direction) <= 0:
+                raise Fails(f"row {piece.numbers[values.row[i]]} is not on the right side")
+        free += int(sure.sum() + outside.sum())
+        boundary += piece.numbers[values.row[doubtful[~outside]]].tolist()
+    for pivot, entries in verdict.space.rows.items():
+        line = {pivot: Fraction(1), **entries}
+        if sum(x * verdict.direction.get(j, 0) for j, x in line.items()):
+            raise Fails("the direction is not zero on the boundary")
+    if not free or sorted(set(boundary)) != list(verdict.boundary):
+        raise Fails("the boundary rows are others")
+
+
+KINDS: dict[type, Callable[..., None]] = {
+    Separable: _separable,
+    Overlapping: _overlapping,
+    QuasiSeparable: _quasi,
+}

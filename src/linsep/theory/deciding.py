@@ -1,0 +1,216 @@
+"""Is the data linearly separable? An answer with its proof."""
+
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from linsep.theory.data import Data, data_of
+from linsep.theory.fingerprint import fingerprint
+from linsep.theory.gordan import TooLarge
+from linsep.theory.questions import Question, multinomial, scans, two_sides
+from linsep.theory.row_space import to_whole
+from linsep.theory.search import Blocked as Found
+from linsep.theory.search import Separated, dense_floats, search
+from linsep.theory.spans import Span
+from linsep.theory.splitting import Proof, witness
+from linsep.theory.verdicts import (
+    Combination,
+    Overlapping,
+    QuasiSeparable,
+    Separable,
+    Separations,
+    Subject,
+    Undecided,
+    Verdict,
+)
+from linsep.theory.working_set import columns_of, floats_of
+
+#: the relative width that margin="max" leaves between the two ends of the margin interval
+WIDTH = 1e-6
+SENSES = ("ovr", "ovo", "multinomial")
+
+
+def separation(
+    X: Any,
+    y: Any = None,
+    *,
+    fit_intercept: bool = True,
+    margin: Literal["max"] | None = None,
+    senses: tuple[str, ...] = SENSES,
+) -> Verdict | Separations:
+    """Decide whether a hyperplane separates the classes, and prove it.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, features), data frame, or source
+        Floats or integers, taken exactly as they are. A source of :mod:`linsep.sources` is read
+        several times and brings its own labels.
+    y : array of shape (rows,)
+        Labels of any kind. With two classes the larger one is the positive side.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may lie off the origin.
+    margin : "max" or None, default=None
+        With "max" a separator is improved until its margin is within a millionth of the widest.
+    senses : tuple, default=("ovr", "ovo", "multinomial")
+        With more than two classes: each against the rest, each pair, every class above every
+        other with weights of its own.
+
+    Returns
+    -------
+    Separable, QuasiSeparable, Overlapping or Undecided; for more classes Separations
+        Each with ``verify(X, y, exact=...)``, ``to_json()`` and a text for people.
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinity, one class only, X and y of different lengths.
+
+    Notes
+    -----
+    A linear program over a working set of rows, which grows by the rows that the last answer got
+    wrong, guesses; exact arithmetic decides (Gordan 1873; Goldman and Tucker 1956). The widest
+    margin is Wolfe's nearest point (1976). Quasi-separation is that of Albert and Anderson (1984):
+    where data are separable or quasi-separable, the likelihood of a logistic regression has no
+    maximum. Margins are geometric: distances from the hyperplane, the intercept left out of ||w||.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> verdict = separation(X[50:], y[50:])
+    >>> verdict.kind, len(verdict.witness.rows) <= 6
+    ('overlapping', True)
+    >>> bool(verdict.verify(X[50:], y[50:], exact=True))
+    True
+    """
+    if margin not in (None, "max"):
+        raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
+    if not set(senses) <= set(SENSES):
+        raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
+    data = data_of(X, y)
+    tolerance = WIDTH if margin == "max" else None
+    mark = fingerprint(data)
+
+    def sides(positive: list[int], negative: list[int]) -> Verdict:
+        question = two_sides(data, positive, negative, fit_intercept)
+        labels = data.labels()
+        given = [tuple(labels[k] for k in side) for side in (positive, negative)]
+        return _verdict(data, question, tolerance, _subject(data, given, fit_intercept, mark))
+
+    codes = range(len(data.classes))
+    if len(codes) == 2:
+        return sides([1], [0])
+    labels = data.labels()
+    rest = {labels[k]: sides([k], [c for c in codes if c != k]) for k in codes if "ovr" in senses}
+    pairs = {
+        (labels[a], labels[b]): sides([b], [a])
+        for a, b in combinations(codes, 2)
+        if "ovo" in senses
+    }
+    every = None
+    if "multinomial" in senses:
+        question = multinomial(data, fit_intercept)
+        every = _verdict(data, question, None, _subject(data, [(), ()], fit_intercept, mark))
+    return Separations(rest, pairs, every)
+
+
+def _subject(data: Data, sides: list[tuple[Any, ...]], fit_intercept: bool, mark: str) -> Subject:
+    names = None if data.names is None else tuple(data.names)
+    shape = (data.n_rows, data.n_features)
+    positive, negative = sides
+    classes = tuple(data.labels())
+    return Subject(classes, positive, negative, fit_intercept, *shape, names, mark)
+
+
+def _verdict(data: Data, question: Question, tolerance: float | None, subject: Subject) -> Verdict:
+    try:
+        found = search(data, question, tolerance)
+    except TooLarge as too_large:
+        return Undecided(
+            subject,
+            f"floats cannot decide, and {too_large} take too long in exact arithmetic: scale the "
+            "features, or leave out columns that nearly depend on others",
+        )
+    if isinstance(found, Separated):
+        return _separable(data, question, found, subject)
+    return _blocked(data, question, found, subject)
+
+
+def _separable(data: Data, question: Question, found: Separated, subject: Subject) -> Separable:
+    W = found.w.reshape(question.blocks, question.width)
+    d = data.n_features
+    used = np.flatnonzero(found.multipliers)
+    members = [found.members[i] for i in used]
+    shares = to_whole({k: Fraction(found.multipliers[i]) for k, i in enumerate(used.tolist())})
+    support = Combination(
+        tuple(member.key[0] for member in members),
+        tuple(member.key[1] for member in members),
+        tuple(shares.values()),
+    )
+    margin = (0.0, float("inf"))
+    if question.blocks == 1:
+        margin = _margin(data, question, found, members, found.multipliers[used])
+    return Separable(
+        subject,
+        tuple(tuple(row) for row in W[:, :d].tolist()),
+        tuple(W[:, d].tolist()) if question.intercept else (0.0,) * question.blocks,
+        margin,
+        support,
+    )
+
+
+def _margin(
+    data: Data, question: Question, found: Separated, members: list[Any], x: np.ndarray
+) -> tuple[float, float]:
+    """What these weights have for sure, and what no weights exceed."""
+    d = data.n_features
+    length = float(np.linalg.norm(found.w[:d])) * (1 + 1e-14)
+    lowest = min(float((v.value - v.bound).min()) for _, v in scans(data, question, found.w))
+    point = np.zeros(d)
+    sides = {member.group for member in members}
+    for side in sides:
+        chosen = [i for i, member in enumerate(members) if member.group == side]
+        share = x[chosen] / (x[chosen].sum() if question.intercept else x.sum())
+        for i, part in zip(chosen, share, strict=True):
+            inside = members[i].columns < d
+            point[members[i].columns[inside]] += part * members[i].floats[inside]
+    parts = 2 if question.intercept else 1
+    high = float(np.linalg.norm(point)) / parts * (1 + 1e-9)
+    low = max(0.0, lowest / length * (1 - 1e-12)) if length else 0.0
+    return min(low, high), high
+
+
+def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> Verdict:
+    proof = found.proof
+    bound = [m for m in found.members if not proof.span.remainder(m.whole[0])]
+    A = floats_of(bound, columns_of(bound))
+    few = witness(proof, A, bound)
+    evidence = (_combination(few), _combination(proof), proof.span)
+    if not proof.direction:
+        return Overlapping(subject, *evidence)
+    boundary = _boundary(data, question, proof)
+    return QuasiSeparable(subject, *evidence, proof.direction, boundary)
+
+
+def _combination(proof: Proof) -> Combination:
+    """Its rows in order, with the smallest whole multipliers."""
+    order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
+    whole = to_whole({i: proof.multipliers[i] for i in order})
+    keys = [proof.members[i].key for i in order]
+    return Combination(
+        tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())
+    )
+
+
+def _boundary(data: Data, question: Question, proof: Proof) -> tuple[int, ...]:
+    """The rows in the space of the bound ones."""
+    span = Span(proof.span, question)
+    w = dense_floats(proof.direction, question.size)
+    found: set[int] = set()
+    for piece, values in scans(data, question, w):
+        doubtful = np.flatnonzero(values.value <= values.bound)
+        inside = doubtful[~span.outside(piece, values, doubtful)]
+        found.update(piece.numbers[values.row[inside]].tolist())
+    return tuple(sorted(found))

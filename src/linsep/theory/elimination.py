@@ -1,0 +1,127 @@
+"""Linear algebra without rounding, by FLINT: reduced rows, and combinations that vanish exactly."""
+
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import fmpz_mat
+from scipy.linalg import qr
+
+from linsep.theory.row_space import Reduced, to_whole
+from linsep.theory.whole import Row, combination
+
+
+def reduced(rows: list[Row]) -> Reduced:
+    """The reduced echelon form of some rows."""
+    columns = sorted({j for row in rows for j in row})
+    if not columns:
+        return Reduced({})
+    matrix, below, rank = _matrix(rows, columns).rref()
+    found = {}
+    for i in range(rank):
+        entries = [(j, int(matrix[i, k])) for k, j in enumerate(columns) if matrix[i, k] != 0]
+        found[entries[0][0]] = {j: Fraction(m, int(below)) for j, m in entries[1:]}
+    return Reduced(found)
+
+
+def _matrix(rows: list[Row], columns: list[int]) -> fmpz_mat:
+    return fmpz_mat(len(rows), len(columns), [row.get(j, 0) for row in rows for j in columns])
+
+
+def independent(rows: list[Row]) -> list[int]:
+    """The numbers of the first rows that span the row space."""
+    columns = sorted({j for row in rows for j in row})
+    if not columns:
+        return []
+    matrix, _, rank = _matrix(rows, columns).transpose().rref()
+    found: list[int] = []
+    for i in range(rank):
+        start = found[-1] + 1 if found else 0
+        found.append(next(k for k in range(start, len(rows)) if matrix[i, k] != 0))
+    return found
+
+
+def well_placed(rows: np.ndarray, rank: int) -> np.ndarray:
+    """The numbers of ``rank`` rows that stand well apart: QR with pivoting."""
+    scale = np.abs(rows).max(axis=1, keepdims=True)
+    return qr((rows / np.where(scale > 0, scale, 1)).T, mode="r", pivoting=True)[1][:rank]
+
+
+def vanishing(
+    rows: list[Row], multipliers: list[Fraction], span: Reduced, basis: list[int]
+) -> list[Fraction] | None:
+    """Multipliers near the given ones whose combination of the rows is exactly zero.
+
+    Those of the ``basis``, as many rows as the rank, are changed. None where the basis is none.
+    """
+    error = combination(zip(*_over_one(multipliers, rows), strict=True))
+    below = lcm(*(x.denominator for x in multipliers))
+    columns = sorted(span.rows)
+    square = _matrix([rows[i] for i in basis], columns).transpose()
+    right = fmpz_mat(len(columns), 1, [-error.get(j, 0) for j in columns])
+    try:
+        change = square.solve(right)
+    except ZeroDivisionError:
+        return None
+    exact = list(multipliers)
+    for k, i in enumerate(basis):
+        x = change[k, 0]
+        exact[i] += Fraction(int(x.p), int(x.q)) / below
+    return exact
+
+
+def _over_one(multipliers: list[Fraction], rows: list[Row]) -> tuple[list[int], list[Row]]:
+    below = lcm(*(x.denominator for x in multipliers))
+    return [int(x * below) for x in multipliers], rows
+
+
+def null_combination(rows: list[Row]) -> list[Fraction] | None:
+    """The multipliers of a combination that vanishes, where there is one but for its length."""
+    columns = sorted({j for row in rows for j in row})
+    if not columns:
+        return [Fraction(1)] if len(rows) == 1 else None
+    matrix, below, rank = _matrix(rows, columns).transpose().rref()
+    if rank != len(rows) - 1:
+        return None
+    pivots = independent(rows)
+    (free,) = set(range(len(rows))) - set(pivots)
+    found = [Fraction(0)] * len(rows)
+    found[free] = Fraction(1)
+    for i, k in enumerate(pivots):
+        found[k] = -Fraction(int(matrix[i, free]), int(below))
+    return found
+
+
+class EqualityPoint(NamedTuple):
+    """The shortest combination of rows whose multipliers add up to 1 within each group, exactly."""
+
+    multipliers: list[Fraction]
+    #: proportional to the combination
+    point: list[int]
+
+
+def equality_point(entries: list[int], groups: list[int]) -> EqualityPoint | None:
+    """That combination, multipliers of any sign; None where it is not the only one.
+
+    ``entries`` are the rows one after another. The optimum has equal products with all rows of a
+    group: one linear system of the rows' products with each other.
+    """
+    n = len(groups)
+    rows = fmpz_mat(n, len(entries) // n, entries)
+    products = (rows * rows.transpose()).tolist()
+    numbers = sorted(set(groups))
+    sides = [[int(g == group) for group in groups] for g in numbers]
+    table: list[list[Any]] = [line + [side[i] for side in sides] for i, line in enumerate(products)]
+    table += [side + [0] * len(numbers) for side in sides]
+    size = n + len(numbers)
+    try:
+        found = fmpz_mat(size, size, [m for line in table for m in line]).solve(
+            fmpz_mat(size, 1, [0] * n + [1] * len(numbers))
+        )
+    except ZeroDivisionError:
+        return None
+    multipliers = [Fraction(int(found[i, 0].p), int(found[i, 0].q)) for i in range(n)]
+    whole = to_whole(dict(enumerate(multipliers)))
+    weights = fmpz_mat(1, n, [whole.get(i, 0) for i in range(n)])
+    return EqualityPoint(multipliers, [int(m) for m in (weights * rows).entries()])

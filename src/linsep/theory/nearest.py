@@ -1,0 +1,190 @@
+"""The shortest combination of rows: the widest margin, and its proof.
+
+Wolfe, "Finding the nearest point in a polytope" (1976), for one polytope or for the difference of
+two. For reflected rows a_i the shortest ``p = sum x_i a_i`` with x >= 0, and x adding to 1 within
+each group, separates as well as any weights can: ``<p, a> >= |p|^2`` for all rows at the optimum,
+and no weights of length 1 do better than |p| over the number of groups.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq, qr
+
+from linsep.theory.elimination import equality_point
+from linsep.theory.whole import whole_numbers
+
+
+class Nearest(NamedTuple):
+    """The shortest combination that was found.
+
+    Attributes
+    ----------
+    multipliers : float array
+        Not negative, adding up to 1 within each group.
+    point : float array
+        The rows times these.
+    gap : float
+        How much shorter, relative to its length, any combination can be at most.
+    """
+
+    multipliers: np.ndarray
+    point: np.ndarray
+    gap: float
+
+
+def nearest(
+    rows: np.ndarray,
+    groups: np.ndarray,
+    tolerance: float,
+    start: np.ndarray | None = None,
+    most_steps: int = 5_000,
+) -> Nearest:
+    """The shortest combination of some rows, to a relative ``tolerance`` of its length."""
+    rows = _rotated(rows)
+    size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    sides = {g: np.flatnonzero(groups == g) for g in np.unique(groups)}
+    if start is None or not all(start[side].sum() > 0 for side in sides.values()):
+        start = np.zeros(len(rows))
+        start[[side[size[side].argmin()] for side in sides.values()]] = 1.0
+    x = start.copy()
+    for side in sides.values():
+        x[side] /= x[side].sum()
+    floor = 64 * np.finfo(float).eps * size.max()
+    affine: Affine = ByProducts(rows, groups)
+    length = np.inf
+    for _ in range(most_steps):
+        before, point = length, x @ rows
+        length = float(np.sqrt(point @ point))
+        scores = rows @ point
+        lowest = {g: int(side[scores[side].argmin()]) for g, side in sides.items()}
+        behind = {g: x[side] @ scores[side] - scores[lowest[g]] for g, side in sides.items()}
+        gap = sum(behind.values()) / length**2 if length > floor else 0.0
+        if gap <= tolerance:
+            break
+        if length >= before * (1 - 1e-14):
+            if isinstance(affine, ByLeastSquares):
+                break
+            affine, length = ByLeastSquares(rows, groups), np.inf
+        entering = lowest[max(behind, key=lambda g: behind[g])]
+        x = _with_row(affine, x, entering)
+    return Nearest(x, point, gap)
+
+
+def _rotated(rows: np.ndarray) -> np.ndarray:
+    """Rows of fewer columns, where there are many, with the same lengths and angles."""
+    return qr(rows.T, mode="economic")[1].T if rows.shape[1] > 2 * len(rows) else rows
+
+
+def polished(rows: np.ndarray, groups: np.ndarray, found: Nearest, tolerance: float) -> Nearest:
+    """The same without rounding in the multipliers: for rows that are nearly dependent.
+
+    Rows come into use or go out of it until those in use are right; gives up after 200 changes.
+    """
+    used = np.flatnonzero(found.multipliers).tolist()
+    best = found
+    for _ in range(200):
+        whole, _ = whole_numbers(rows[used].ravel())
+        exact = equality_point(whole, groups[used].tolist())
+        if exact is None:
+            return best
+        if min(exact.multipliers) <= 0:
+            used.pop(int(np.argmin([float(x) for x in exact.multipliers])))
+            continue
+        x = np.zeros(len(rows))
+        x[used] = [float(multiplier) for multiplier in exact.multipliers]
+        length = max(abs(m) for m in exact.point) or 1
+        point = np.array([float(Fraction(m, length)) for m in exact.point])
+        scores = rows @ point
+        level = {g: float(scores[used][groups[used] == g].mean()) for g in np.unique(groups)}
+        behind = np.array([level[g] for g in groups]) - scores
+        gap = float(sum(behind[groups == g].max() for g in level) / sum(level.values()))
+        if gap < best.gap:
+            best = Nearest(x, x[used] @ rows[used], gap)._replace(
+                point=point * (np.linalg.norm(x[used] @ rows[used]) / np.linalg.norm(point))
+            )
+        if gap <= tolerance:
+            return best
+        entering = int(behind.argmax())
+        if entering in used:
+            return best
+        used.append(entering)
+    return best
+
+
+def _with_row(affine: Affine, x: np.ndarray, entering: int) -> np.ndarray:
+    """The shortest combination of the rows in use and one more: Wolfe's minor cycle."""
+    used = np.union1d(np.flatnonzero(x), entering)
+    x = x.copy()
+    while True:
+        target = affine.shortest(used)
+        now = x[used]
+        bad = target <= 0
+        if not bad.any():
+            x[used] = target
+            return x
+        falling = bad & (now > target)
+        if not falling.any():
+            return x
+        step = min(1.0, (now[falling] / (now[falling] - target[falling])).min())
+        now = now + step * (target - now)
+        now[np.flatnonzero(falling)[now[falling].argmin()]] = 0.0
+        now[now < 0] = 0.0
+        x[used] = now
+        left = used[now > 0]
+        if len(left) == len(used) or not len(left):
+            return x
+        used = left
+
+
+class ByProducts:
+    """Shortest affine combinations from the rows' products with each other: quick.
+
+    With E the members of the groups and ``M = A A^T + s E E^T``, which changes no optimum, the
+    multipliers are ``M^-1 E (E^T M^-1 E)^-1 1``. Half of the digits are lost.
+    """
+
+    def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
+        self.sides = (groups[:, None] == np.unique(groups)).astype(float)
+        self.precise = ByLeastSquares(rows, groups)
+        self.products = rows @ rows.T
+        self.products += self.products.diagonal().max() * (self.sides @ self.sides.T)
+
+    def shortest(self, used: np.ndarray) -> np.ndarray:
+        """Multipliers of any sign, adding to 1 within each group, of the shortest combination."""
+        sides = self.sides[used]
+        try:
+            factor = cho_factor(self.products[np.ix_(used, used)], check_finite=False)
+        except LinAlgError:
+            return self.precise.shortest(used)
+        found = cho_solve(factor, sides, check_finite=False)
+        return found @ np.linalg.solve(sides.T @ found, np.ones(sides.shape[1]))
+
+
+class ByLeastSquares:
+    """Shortest affine combinations by an orthogonal factorisation: slower, to full precision."""
+
+    def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
+        self.rows, self.groups = rows, groups
+
+    def shortest(self, used: np.ndarray) -> np.ndarray:
+        """Multipliers of any sign, adding to 1 within each group, of the shortest combination."""
+        rows, groups = self.rows[used], self.groups[used]
+        base = {g: int(np.flatnonzero(groups == g)[0]) for g in np.unique(groups)}
+        bases = np.array([base[g] for g in groups])
+        others = np.flatnonzero(bases != np.arange(len(rows)))
+        origin = rows[list(base.values())].sum(axis=0)
+        found = np.zeros(len(rows))
+        found[list(base.values())] = 1.0
+        if others.size:
+            differences = (rows[others] - rows[bases[others]]).T
+            part = lstsq(differences, -origin, lapack_driver="gelsy", check_finite=False)[0]
+            found[others] = part
+            np.subtract.at(found, bases[others], part)
+        return found
+
+
+Affine = ByProducts | ByLeastSquares

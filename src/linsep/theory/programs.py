@@ -1,0 +1,99 @@
+"""The linear programs of the search, solved by HiGHS through scipy. What they say is a guess.
+
+Rows and columns are first scaled by powers of two, so that the largest entry of each is near 1.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+
+
+class Split(NamedTuple):
+    """How one weight vector and one combination split the rows (Goldman and Tucker, 1956).
+
+    Attributes
+    ----------
+    free : bool array
+        The rows with ``<w, a> > 0``; all others are zero under every w with ``A w >= 0``.
+    w : float array
+        Weights.
+    multipliers : float array
+        At least 1 on the others, 0 on the free rows; the rows times these add up to zero.
+    """
+
+    free: np.ndarray
+    w: np.ndarray
+    multipliers: np.ndarray
+
+
+def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """``A`` with rows and columns times powers of two, and those: entries come near 1."""
+    scaled = sp.csr_matrix(A, dtype=np.float64, copy=True)
+    rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
+    for _ in range(3):
+        for axis, powers in ((0, columns), (1, rows)):
+            top = np.ravel(abs(scaled).max(axis=axis).todense())
+            change = np.where(top > 0, -np.frexp(top)[1], 0.0)
+            powers += change  # noqa: PLW2901 - in place
+            factors = np.ldexp(1.0, change.astype(int).clip(-1000, 1000))
+            scale = sp.diags(factors)
+            scaled = sp.csr_matrix(scaled @ scale if axis == 0 else scale @ scaled)
+    return scaled, rows, columns
+
+
+def split(A: Any) -> Split | None:
+    """The largest set of rows that one weight vector makes positive, none being negative.
+
+    The program: maximise the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. Its dual
+    variables are the multipliers. None where the solver gives up.
+    """
+    if not A.shape[1]:
+        return Split(np.zeros(len(A), dtype=bool), np.zeros(0), np.ones(len(A)))
+    scaled, rows, columns = equilibrated(A)
+    n, d = scaled.shape
+    result = linprog(
+        np.concatenate([np.zeros(d), -np.ones(n)]),
+        A_ub=sp.hstack([-scaled, sp.identity(n)], format="csc"),
+        b_ub=np.zeros(n),
+        bounds=np.array([[-np.inf, np.inf]] * d + [[0.0, 1.0]] * n),
+        method="highs-ds",
+        options=OPTIONS,
+    )
+    if result.status != 0:
+        return None
+    w, s = result.x[:d], result.x[d:]
+    with np.errstate(over="ignore"):
+        weights = np.ldexp(w, columns.astype(int))
+        multipliers = np.ldexp(-result.ineqlin.marginals, rows.astype(int))
+    return Split(s > 0.5, weights, multipliers)
+
+
+def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
+    """Multipliers, at least ``floor``, of few rows that add up to zero: a corner of the cone.
+
+    Where ``floor`` is all zeros they add up to 1 over the scaled rows, and at most one more row
+    than columns is used. None where the solver finds no such multipliers.
+    """
+    if not A.shape[1]:
+        return np.ones(len(A))
+    scaled, rows, _ = equilibrated(A)
+    n, d = scaled.shape
+    equal, right = scaled.T, np.zeros(d)
+    if not floor.any():
+        equal, right = sp.vstack([equal, np.ones((1, n))]), np.append(right, 1.0)
+    result = linprog(
+        np.where(floor > 0, 0.0, 1.0),
+        A_eq=sp.csc_matrix(equal),
+        b_eq=right,
+        bounds=np.column_stack([floor, np.full(n, np.inf)]),
+        method="highs-ds",
+        options=OPTIONS,
+    )
+    if result.status != 0:
+        return None
+    found = np.where(result.x > 1e-11, result.x, 0.0)
+    return np.ldexp(found, rows.astype(int))

@@ -1,0 +1,70 @@
+"""A space of rows in reduced echelon form: plain fractions."""
+
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.theory.whole import Row
+
+#: products of two numbers below it fit 64 bits
+PRIME = 2**31 - 1
+
+
+class Reduced(NamedTuple):
+    """Rows in reduced echelon form: what one row space looks like, whatever rows span it.
+
+    ``rows[p]`` is the row whose first entry is 1 in column p, a pivot; its other entries, none in
+    a pivot column, are given: {column: number}.
+    """
+
+    rows: dict[int, dict[int, Fraction]]
+
+    def remainder(self, a: Row) -> dict[int, Fraction]:
+        """What is left of a row: empty where it lies in the row space."""
+        left = {j: Fraction(m) for j, m in a.items() if j not in self.rows}
+        for pivot in a.keys() & self.rows.keys():
+            for j, number in self.rows[pivot].items():
+                left[j] = left.get(j, Fraction(0)) - a[pivot] * number
+        return {j: number for j, number in left.items() if number}
+
+    def orthogonal(self, w: Row) -> Row:
+        """The whole numbers, in the pivot columns, that make ``w`` a normal of every row.
+
+        ``w`` has no pivot columns; all of it may be multiplied by one positive number.
+        """
+        exact: dict[int, Fraction] = {j: Fraction(m) for j, m in w.items()}
+        for pivot, row in self.rows.items():
+            exact[pivot] = -sum((x * w[j] for j, x in row.items() if j in w), Fraction(0))
+        return to_whole(exact)
+
+
+def to_whole(numbers: dict[int, Fraction]) -> Row:
+    """The smallest whole numbers in the same proportion, without the zeros."""
+    below = lcm(*(x.denominator for x in numbers.values())) if numbers else 1
+    return {j: int(x * below) for j, x in numbers.items() if x}
+
+
+def rank_at_least(rows: list[Row], columns: list[int], rank: int) -> bool:
+    """Whether some rows, in some columns, have this rank: elimination modulo a prime.
+
+    Yes is certain: a rank modulo a prime is never more than the rank. No is wrong about once in
+    10^9 times.
+    """
+    left = np.array([[row.get(j, 0) % PRIME for j in columns] for row in rows], dtype=np.int64)
+    found = 0
+    for column in range(len(columns)):
+        places = np.flatnonzero(left[found:, column])
+        if not places.size:
+            continue
+        place = found + int(places[0])
+        left[[found, place]] = left[[place, found]]
+        pivot = left[found] * pow(int(left[found, column]), -1, PRIME) % PRIME
+        below = left[found + 1 :]
+        below -= below[:, column : column + 1] * pivot % PRIME
+        below %= PRIME
+        found += 1
+        if found == rank:
+            return True
+    return found >= rank

@@ -1,0 +1,81 @@
+"""Which rows lie in the space of the bound rows: exactly, and many at a time where floats allow it.
+
+Whole numbers below 2^53 are exact in floats, and so are their sums and products: on data of whole
+numbers one matrix product settles a whole piece. Elsewhere rows are settled one by one.
+"""
+
+from math import lcm
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.theory.data import Piece
+from linsep.theory.questions import Question, Values
+from linsep.theory.row_space import Reduced
+from linsep.theory.whole import constraint
+
+EXACT = 2.0**53
+
+
+class Span:
+    """A row space, ready to tell which constraints of a piece lie outside of it."""
+
+    def __init__(self, reduced: Reduced, question: Question) -> None:
+        self.reduced, self.question = reduced, question
+        self._table, self._whole = _remainders(reduced, question.size)
+
+    def outside(self, piece: Piece, values: Values, places: np.ndarray) -> np.ndarray:
+        """Of the constraints of a piece in some places, which lie outside the space."""
+        if not places.size or self._table.shape[1] == 0:
+            return np.zeros(len(places), dtype=bool)
+        A = constraints(self.question, piece, values.row[places], values.which[places])
+        if self._exact(A):
+            return np.diff(sp.csr_matrix(A @ self._table, copy=True).tocsr().indptr) > 0
+        return np.array([self._outside(piece, values, i) for i in places.tolist()])
+
+    def _exact(self, A: sp.csr_matrix) -> bool:
+        if self._table.nnz == self._table.shape[1] and self._whole == 1:
+            return True  # nothing is added up: a remainder is a copy of some entries
+        used = np.diff(self._table.indptr) > 0
+        numbers = A.data[used[A.indices]]
+        if not (np.abs(numbers) < EXACT).all() or not (numbers == np.rint(numbers)).all():
+            return False
+        most = abs(A[:, used]) @ abs(self._table[used]) if numbers.size else np.zeros(1)
+        return bool(most.max() < EXACT)
+
+    def _outside(self, piece: Piece, values: Values, place: int) -> bool:
+        row = constraint(self.question, piece, int(values.row[place]), int(values.which[place]))[0]
+        return bool(self.reduced.remainder(row))
+
+
+def constraints(
+    question: Question, piece: Piece, rows: np.ndarray, which: np.ndarray
+) -> sp.csr_matrix:
+    """Some constraints of a piece as a matrix, zeros left out."""
+    X = sp.csr_matrix(piece.X[rows], dtype=np.float64)
+    if question.intercept:
+        X = sp.hstack([X, np.ones((len(rows), 1))], format="csr")
+    signs = np.array(
+        [question.coefficients[code][k] for code, k in zip(piece.codes[rows], which, strict=True)]
+    ).reshape(len(rows), question.blocks)
+    A = sp.hstack(
+        [sp.diags(signs[:, b].astype(float)) @ X for b in range(question.blocks)], format="csr"
+    )
+    A.eliminate_zeros()
+    return A
+
+
+def _remainders(reduced: Reduced, size: int) -> tuple[sp.csr_matrix, int]:
+    """The matrix that takes rows to their remainders times a whole number, and that number."""
+    numbers = [x for row in reduced.rows.values() for x in row.values()]
+    whole = lcm(*(x.denominator for x in numbers)) if numbers else 1
+    free = [j for j in range(size) if j not in reduced.rows]
+    if whole >= EXACT or any(abs(x) * whole >= EXACT for x in numbers):
+        whole = 0  # too long for floats: the matrix below is not used, as NaN is not exact
+    place = {j: k for k, j in enumerate(free)}
+    one = float(whole) if whole else np.nan
+    entries = [(j, place[j], one) for j in free]
+    for pivot, row in reduced.rows.items():
+        entries += [(pivot, place[j], -float(x * whole) if whole else one) for j, x in row.items()]
+    lines, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+    return sp.csr_matrix((values, (lines, columns)), shape=(size, len(free))), whole

@@ -1,0 +1,273 @@
+"""What :func:`linsep.separation` answers: a claim with its evidence.
+
+A verdict holds everything that is needed to check it against the data, and nothing of the data
+but row numbers, counted from 0. Whole numbers are Python's, of any length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from linsep.theory.row_space import Reduced
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a verdict is about.
+
+    Attributes
+    ----------
+    classes : tuple
+        All labels of the data, sorted.
+    positive, negative : tuple
+        The labels of the two sides; empty in the multinomial sense, where every class has
+        weights of its own and those of the last are zero.
+    fit_intercept : bool
+    n_rows, n_features : int
+    names : tuple of str or None
+        Of the features.
+    fingerprint : str
+        Which rows and labels; see ``linsep.theory.fingerprint``.
+    """
+
+    classes: tuple[Any, ...]
+    positive: tuple[Any, ...]
+    negative: tuple[Any, ...]
+    fit_intercept: bool
+    n_rows: int
+    n_features: int
+    names: tuple[str, ...] | None
+    fingerprint: str
+
+    @property
+    def multinomial(self) -> bool:
+        """Whether every class is asked to win over every other."""
+        return not self.positive
+
+    def coefficient_names(self) -> list[str]:
+        """A name for every weight, in order; the intercept is last, in each class."""
+        names = list(self.names or [f"x{j}" for j in range(self.n_features)])
+        names += ["intercept"] * self.fit_intercept
+        if not self.multinomial:
+            return names
+        return [f"{label}: {name}" for label in self.classes[:-1] for name in names]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Rows whose reflections, times positive whole numbers, add up to exactly zero.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Row numbers.
+    which : tuple of int
+        Zeros; in the multinomial sense which rival class of the row's own is meant, in order.
+    multipliers : tuple of int
+    """
+
+    rows: tuple[int, ...]
+    which: tuple[int, ...]
+    multipliers: tuple[int, ...]
+
+    def shares(self) -> list[float]:
+        """The multipliers as shares of their sum."""
+        total = sum(self.multipliers)
+        return [multiplier / total for multiplier in self.multipliers]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The common part of all verdicts."""
+
+    subject: Subject
+    kind: ClassVar[str] = ""
+
+    def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
+        """Check the claim against data, from the evidence alone.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a source
+        y : array of shape (rows,), not for a source
+        exact : bool, default=False
+            Decide in whole numbers: no tolerance, a proof. Otherwise in float64.
+
+        Returns
+        -------
+        Check
+            True or false, with a ``reason``.
+        """
+        from linsep.theory.checking import check
+        from linsep.theory.data import data_of
+
+        return check(self, data_of(X, y), exact)
+
+    def to_json(self) -> str:
+        """The verdict as JSON text; :func:`linsep.theory.from_json` reads it."""
+        from linsep.theory.proof_file import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from linsep.theory.rendering import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from linsep.theory.rendering import html
+
+        return html(self)
+
+    def __rich__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Separable(Verdict):
+    """Some weights have every row on its side.
+
+    Attributes
+    ----------
+    coef : tuple of tuple of float
+        A row of weights; in the multinomial sense one a class but the last.
+    intercept : tuple of float
+    margin : pair of float
+        No separator has a larger geometric margin than the second, the smallest distance of a row
+        to its hyperplane; these weights have at least the first. (0, inf) in the multinomial sense.
+    support : Combination
+        Rows whose shortest combination bounds the margin of every separator from above; its
+        multipliers count within each side.
+    """
+
+    coef: tuple[tuple[float, ...], ...]
+    intercept: tuple[float, ...]
+    margin: tuple[float, float]
+    support: Combination
+    kind: ClassVar[str] = "separable"
+
+
+@dataclass(frozen=True)
+class Blocked(Verdict):
+    """No weights have every row strictly on its side.
+
+    Attributes
+    ----------
+    witness : Combination
+        Few rows, at most two more than there are features, that no hyperplane can separate.
+    spanning : Combination
+        Rows that are zero under all weights that have no row on the wrong side.
+    space : Reduced
+        The space those rows span: every row inside is zero under such weights, too.
+    """
+
+    witness: Combination
+    spanning: Combination
+    space: Reduced
+
+
+@dataclass(frozen=True)
+class Overlapping(Blocked):
+    """No weights, but those that are zero on all rows, have no row on the wrong side."""
+
+    kind: ClassVar[str] = "overlapping"
+
+
+@dataclass(frozen=True)
+class QuasiSeparable(Blocked):
+    """Some weights have no row on the wrong side; some rows must lie on the boundary, not all.
+
+    Attributes
+    ----------
+    direction : dict
+        Such weights, whole numbers: {number of the weight: weight}; others are zero. As many rows
+        as possible are on the right side.
+    boundary : tuple of int
+        The rows that lie on the boundary under every such weights.
+    """
+
+    direction: dict[int, int]
+    boundary: tuple[int, ...]
+    kind: ClassVar[str] = "quasi-separable"
+
+    def limits(self) -> dict[str, str]:
+        """What becomes of every coefficient of a logistic regression, by name.
+
+        ``finite``: the likelihood has its maximum at a finite value, or at several. ``+inf`` and
+        ``-inf``: it grows as the coefficient runs away, as it does along :attr:`direction`.
+        ``infinite``: it grows along weights in which this one may have either sign or be zero.
+        """
+        found = {}
+        for j, name in enumerate(self.subject.coefficient_names()):
+            if j in self.space.rows and not self.space.rows[j]:
+                found[name] = "finite"
+            else:
+                number = self.direction.get(j, 0)
+                found[name] = "infinite" if not number else "+inf" if number > 0 else "-inf"
+        return found
+
+
+@dataclass(frozen=True)
+class Undecided(Verdict):
+    """Floats cannot decide, and exact arithmetic would take too long.
+
+    Attributes
+    ----------
+    reason : str
+    """
+
+    reason: str
+    kind: ClassVar[str] = "undecided"
+
+
+@dataclass(frozen=True)
+class Separations:
+    """The verdicts on several classes.
+
+    Attributes
+    ----------
+    against_rest : dict
+        {label: verdict}, the label against all others.
+    pairs : dict
+        {(label, label): verdict}, the second being the positive side.
+    multinomial : Verdict or None
+        The sense of multinomial logistic regression.
+    """
+
+    against_rest: dict[Any, Verdict]
+    pairs: dict[tuple[Any, Any], Verdict]
+    multinomial: Verdict | None
+
+    def verdicts(self) -> list[Verdict]:
+        """All of them."""
+        last = [] if self.multinomial is None else [self.multinomial]
+        return [*self.against_rest.values(), *self.pairs.values(), *last]
+
+    def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
+        """Check every verdict; the first that does not hold is returned."""
+        from linsep.theory.checking import check
+        from linsep.theory.data import data_of
+
+        data = data_of(X, y)
+        checks = [check(verdict, data, exact) for verdict in self.verdicts()]
+        return next((found for found in checks if not found), checks[-1])
+
+    def to_json(self) -> str:
+        """All verdicts as JSON text; :func:`linsep.theory.from_json` reads it."""
+        from linsep.theory.proof_file import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from linsep.theory.rendering import table
+
+        return table(self)
+
+    def _repr_html_(self) -> str:
+        from linsep.theory.rendering import html_table
+
+        return html_table(self)
+
+    def __rich__(self) -> str:
+        return str(self)
