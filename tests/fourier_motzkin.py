@@ -30,7 +30,7 @@ def scaled(a):
 
 
 def kind_of(rows):
-    """separable, quasi-separable or overlapping, and the rows that are zero under all weak solutions."""
+    """The kind of reflected rows, and those that are zero under all weak solutions."""
     rows = [tuple(row) for row in rows]
     bound = [i for i, row in enumerate(rows) if not has_solution(rows, [row])]
     kinds = {0: "separable", len(rows): "overlapping"}

@@ -350,7 +350,7 @@ def test_class_weight():
         model.partial_fit(X, y, classes=[0, 1, 2])
     for weight in (-1.0, np.nan, np.inf):
         model = Perceptron(class_weight={0: weight, 1: 1.0, 2: 1.0})
-        words = ("class_weight of 0", "finite and at least 0")
+        words = ("class weight of 0", "finite and at least 0")
         with refused(*words):
             model.fit(X, y)
         with refused(*words):

@@ -180,7 +180,7 @@ def test_wrong_use_and_wrong_places(folder):
     refused(*fit, "--model", "no/such/m", cwd=folder, said="folder no/such does not exist")
     refused(*fit, "--model", "void", cwd=folder, said="is a directory")
     refused(*fit, "--model", "t.csv", cwd=folder, said="exists")
-    refused(*fit, "--learning-rate", "0", cwd=folder, said="learning_rate.*above 0")
+    refused(*fit, "--learning-rate", "0", cwd=folder, said="learning-rate.*above 0", code=2)
     refused(*fit, "--max-iter", "many", cwd=folder, said="max-iter", code=2)
     refused(*fit, "--tie", "never", cwd=folder, said="tie", code=2)
     refused("learn", cwd=folder, said="learn", code=2)

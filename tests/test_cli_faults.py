@@ -166,7 +166,7 @@ def test_odd_names_and_labels_are_shown_as_they_are(folder):
     assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"'}
     refused(
         "fit", "odd.csv", "--target", "[/x]", "--class-weight", "[/b]=-1", cwd=folder,
-        said=r"class_weight is given|class_weight of '\[/b\]' is -1.0",
+        said=r"with a weight of at least 0, got '\[/b\]=-1'", code=2,
     )  # fmt: skip
 
 
@@ -229,9 +229,9 @@ def test_class_weights_take_labels_of_the_type_they_have(folder, labels, given, 
 def test_class_weights_that_make_no_sense(folder):
     fit = ("fit", "t.svm", "--class-weight")
     refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* no class of t.svm: .* 0.0, 1.0")
-    refused(*fit, "1=nan", cwd=folder, said="class_weight of 1.0 is nan; weights must be finite")
-    refused(*fit, "1", cwd=folder, said="LABEL=WEIGHT, got '1'", code=2)
-    refused(*fit, "1=heavy", cwd=folder, said="LABEL=WEIGHT, got '1=heavy'", code=2)
+    for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
+        said = f"LABEL=WEIGHT with a weight of at least 0, got '{bad}'"
+        refused(*fit, bad, cwd=folder, said=said, code=2)
     done = here(*fit, "balanced", "--model", "m", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert linsep.load(folder / "m").class_weight == "balanced"
@@ -276,9 +276,15 @@ def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
 
     monkeypatch.setattr(Perceptron, "fit", never)
     (folder / "m").write_text("precious")
-    refused("fit", "t.svm", "--model", "m", cwd=folder, said="m exists; .* --force")
+    refused("fit", "t.svm", "--model", "m", cwd=folder, said="m exists: .* --force")
     refused("fit", "t.svm", "--test", "none.svm", cwd=folder, said="no file none.svm")
     refused("fit", "t.svm", "--model", "no/m", cwd=folder, said="folder no does not exist")
+    table(folder, "t.csv", ["x", "kind"], [[1, "a"], [2, "b"]])
+    table(folder, "bare.csv", ["x"], [[1], [2]])
+    fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--test")
+    refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no column 'kind'")
+    refused(*fit, "t.svm", cwd=folder, said="t.svm is svmlight text, but the model")
+    refused("fit", "t.svm", "--test", "t.csv", cwd=folder, said="t.csv is a table, but the model")
     assert (folder / "m").read_text() == "precious"
 
 
@@ -325,10 +331,13 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
         walk(run, scheme, visit, progress)
 
     monkeypatch.setattr(linsep.engine.loop, "walk_visit", interrupted)
-    done = here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)
+    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
+    done = here(*fit, cwd=folder)
     monkeypatch.setattr(linsep.engine.loop, "walk_visit", walk)
     assert done.returncode == 130
     assert done.stderr == ""
+    assert re.search("test +not scored: learning was interrupted", done.stdout)
+    assert re.search("training +not measured: learning was interrupted", done.stdout)
     assert re.search("stopped +interrupted: ", done.stdout)
     assert ("progressive" in done.stdout) == (after > 0)
     model = linsep.load(folder / "m")

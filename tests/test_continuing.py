@@ -12,7 +12,6 @@ import linsep
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
 from linsep.engine import loop
-from linsep.estimators.from_source import decisions
 from linsep.sources import ArraySource
 from linsep.sources.base import Batch
 from storages import SCHEMES, blobs, classes_of, weights
@@ -264,9 +263,8 @@ def test_features_that_a_model_does_not_know_count_in_the_length_of_a_row():
     wide = np.hstack([X, np.full((20, 1), 5.0)])
     length = np.linalg.norm(wide, axis=1, keepdims=True)
     expected = X / length @ model.coef_[0] + model.intercept_
-    for rows in (wide, sp.csr_array(wide)):
-        ((_, scores),) = decisions(model, ArraySource(rows, y))
-        np.testing.assert_allclose(scores, expected, rtol=1e-12)
+    scores = model.decision_function(ArraySource(sp.csr_array(wide), y))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200, 1e-300, 1e300])

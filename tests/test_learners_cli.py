@@ -28,9 +28,9 @@ def test_options_belong_to_learners(tmp_path):
     refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said="--gamma is for --learner margin",
             code=2)  # fmt: skip
     refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
-            said="a number or 'auto'", code=2)  # fmt: skip
+            said="at most 1 or 'auto'", code=2)  # fmt: skip
     refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
-            said="gamma of MarginPerceptron must be a number above 0 and at most 1")  # fmt: skip
+            said="--gamma must be a number above 0 and at most 1", code=2)  # fmt: skip
     refused("fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2)
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
@@ -41,42 +41,49 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "said", "code"),
     [
-        (("--learner", "margin", "--gamma", 0), "gamma of MarginPerceptron must be .*at most 1"),
-        (("--learner", "margin", "--gamma", 1.01), "gamma of MarginPerceptron must be .*at most 1"),
-        (("--learner", "margin", "--epsilon", 0), "epsilon .*above 0 and below 1, got 0.0"),
-        (("--learner", "margin", "--epsilon", 1), "epsilon .*above 0 and below 1, got 1.0"),
+        (("margin", "--gamma", 0), "--gamma must be .* above 0 and at most 1 or 'auto'", 2),
+        (("margin", "--gamma", 1.01), "--gamma must be .* above 0 and at most 1 or 'auto'", 2),
+        (("margin", "--epsilon", 0), "--epsilon must be .*above 0 and below 1", 2),
+        (("margin", "--epsilon", 1), "--epsilon must be .*above 0 and below 1", 2),
         (
-            ("--learner", "margin", "--no-fit-intercept"),
+            ("margin", "--no-fit-intercept"),
             "t.svm line 5: it is all zeros and has no margin; leave such rows out",
+            1,
         ),
         (
-            ("--learner", "winnow"),
-            "t.svm line 1: Negative values in data: feature 2 is -1, .*use BalancedWinnow",
+            ("winnow",),
+            "t.svm line 1: Negative values in data: feature 2 is -1, .*use the balanced Winnow",
+            1,
         ),
-        (("--learner", "winnow", "--promotion", 1), "promotion of Winnow must be .*above 1"),
+        (("winnow", "--promotion", 1), "--promotion must be a number above 1", 2),
         (
-            ("--learner", "balanced-winnow", "--threshold", 1, "--no-fit-intercept"),
-            "threshold of BalancedWinnow is a part of the intercept",
+            ("balanced-winnow", "--threshold", 1, "--no-fit-intercept"),
+            "threshold is a part of the intercept.*: leave it at --threshold 0",
+            2,
         ),
-        (("--learner", "pa", "--C", 0), "C of PassiveAggressive must be a number above 0"),
-        (("--learning-rate", 0), "learning_rate of Perceptron must be a number above 0"),
-        (("--learning-rate", "nan"), "learning_rate of Perceptron must be a number above 0"),
-        (("--keep", "vote", "--vote-megabytes", 0), "vote_megabytes of Perceptron must be"),
+        (("pa", "--C", 0), "--C must be a number above 0", 2),
+        (("perceptron", "--learning-rate", 0), "--learning-rate must be a number above 0", 2),
+        (("perceptron", "--learning-rate", "nan"), "--learning-rate must be a number above 0", 2),
+        (("perceptron", "--keep", "vote", "--vote-megabytes", 0), "--vote-megabytes must be", 2),
         (
-            ("--keep", "vote", "--vote-megabytes", 0.00001),
-            "more than 1e-05 MB of updates: raise vote_megabytes, or use keep='average'",
+            ("perceptron", "--keep", "vote", "--vote-megabytes", 0.00001),
+            "more than 1e-05 MB of updates: raise --vote-megabytes or use --keep average",
+            1,
         ),
         (
-            ("--class-weight", "0=0", "--class-weight", "1=0"),
-            "No row is left to learn from: all have weight 0",
+            ("perceptron", "--class-weight", "0=0", "--class-weight", "1=0"),
+            "No row is left to learn from, for all have weight 0",
+            1,
         ),
     ],
 )
-def test_what_is_refused_is_said_in_a_sentence(options, said, tmp_path):
+def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
     (tmp_path / "t.svm").write_text(SIGNED)
-    refused("fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=said)
+    refused(
+        "fit", "t.svm", "--model", "m", "--learner", *options, cwd=tmp_path, said=said, code=code
+    )
 
 
 def test_columns_of_tables_are_named(tmp_path):

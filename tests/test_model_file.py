@@ -179,7 +179,7 @@ def test_an_existing_file_is_only_replaced_on_demand(tmp_path):
     path = tmp_path / "m.linsep"
     path.write_text("precious")
     model = Perceptron().fit(X, CODES)
-    with pytest.raises(ModelFileError, match="--force"):
+    with pytest.raises(ModelFileError, match="force=True"):
         linsep.save(model, path)
     assert path.read_text() == "precious"
     linsep.save(model, path, force=True)

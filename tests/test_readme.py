@@ -21,6 +21,10 @@ def test_python_in_the_tour_of_learners():
     assert run_python("docs/learners.md") > 10
 
 
+def test_python_for_those_who_come_from_scikit_learn():
+    assert run_python("docs/from-scikit-learn.md") > 8
+
+
 @pytest.mark.parametrize("name", ["perceptron", "margin", "passive_aggressive", "winnow"])
 def test_examples_in_docstrings(name):
     result = doctest.testmod(import_module(f"linsep.estimators.{name}"))

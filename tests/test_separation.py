@@ -2,10 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from fourier_motzkin import kind_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fourier_motzkin import kind_of
 from linsep import from_json, separation
 
 small = st.integers(-2, 2)

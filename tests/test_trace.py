@@ -116,7 +116,7 @@ def test_why_it_stopped():
     assert trace(P, X, y, max_rounds=len(whole)).stop_reason == "converged"
     cut = trace(Perceptron(max_iter=2), X, y)
     assert (len(cut), cut.stop_reason) == (10, "max_iter")
-    assert str(cut).endswith("max_iter passes were made and the last still had mistakes\n")
+    assert str(cut).endswith("all passes allowed were made and the last still had mistakes\n")
     assert repr(cut).startswith("<Trace of 10 rounds; max_iter: ")
 
 
@@ -248,7 +248,7 @@ def test_what_cannot_be_traced_is_refused():
     for wrong in (0, -1, 2.5, True, "9"):
         with pytest.raises(ValueError, match="max_rounds must be a whole number"):
             trace(P, X, y, max_rounds=wrong)
-    with pytest.raises(ValueError, match="early_stopping=False"):
+    with pytest.raises(ValueError, match="leave out early_stopping"):
         trace(Perceptron(early_stopping=True), X, y)
     with pytest.raises(ValueError, match="learning_rate"):
         trace(Perceptron(learning_rate=0), X, y)
@@ -349,9 +349,9 @@ def test_bad_use_is_one_sentence(folder):
     refused("trace", "t.svm", "--row-names", "x", cwd=folder, said="svmlight text has none")
     refused("trace", "students.csv", cwd=folder, said="--target")
     refused(*STUDENTS[:-1], "nme", cwd=folder, said="did you mean 'name'")
-    refused("trace", "t.svm", "--early-stopping", cwd=folder, said="early_stopping")
+    refused("trace", "t.svm", "--early-stopping", cwd=folder, said="--early-stopping", code=2)
     refused("trace", "t.svm", "--max-rounds", 0, cwd=folder, said="max-rounds", code=2)
-    refused("trace", "t.svm", "--max-rounds", 900_000, cwd=folder, said="lower max_rounds")
+    refused("trace", "t.svm", "--max-rounds", 900_000, cwd=folder, said="lower --max-rounds")
     refused("trace", "t.svm", "--format", "pdf", cwd=folder, said="format", code=2)
     (folder / "drop.csv").write_text("a,id,kind\n1,q,x\n2,,y\n")
     drop = ("--target", "kind", "--row-names", "id", "--missing", "drop")

@@ -1,12 +1,90 @@
-"""What linsep raises. Each message is one sentence: what is wrong, where, and what to do."""
+"""What linsep raises. Each message is one sentence: what is wrong, where, and what to do.
+
+What to do is often a parameter, which people who write Python and people who type a command spell
+differently. So an error keeps its advice apart, with parameters by name (:class:`Way`), and spells
+them when it is told: ``str(error)`` says ``missing="drop"``, the command line ``--missing drop``.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+#: how a parameter and a value for it (None: only its name) are written
+Spell = Callable[[str, Any], str]
+
+
+class Way(NamedTuple):
+    """What to do by way of parameters, whose values stand for ``{}`` in the text.
+
+    ``again`` says that they are those of the learning that made a model, not of the work at hand.
+    """
+
+    text: str
+    settings: dict[str, Any]
+    again: bool = False
+
+    def told(self, spell: Spell) -> str:
+        """The text with the parameters as ``spell`` writes them."""
+        *first, last = (spell(name, value) for name, value in self.settings.items())
+        return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
+
+
+def way(text: str, **settings: Any) -> Way:
+    """A :class:`Way`, such as ``way("leave the column out with {}", exclude=["a"])``."""
+    return Way(text, settings)
+
+
+def in_python(name: str, value: Any) -> str:
+    """A parameter as it is written in Python."""
+    if value is None:
+        return name
+    plain = repr(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
+    return f"{name}={plain}"
 
 
 class LinsepError(Exception):
-    """Anything linsep refuses to do; the command line prints it and exits with 1."""
+    """Anything linsep refuses to do; the command line prints it and exits with 1.
+
+    Parameters
+    ----------
+    said : str
+        What is wrong and where; without ``ways`` the whole sentence.
+    *ways : str or Way
+        What to do about it, one or the other.
+    """
+
+    def __init__(self, said: str = "", *ways: str | Way):
+        super().__init__(said, *ways)
+        self.said, self.ways = said, ways
+
+    def __str__(self) -> str:
+        return self.told(lambda way: way.told(in_python))
+
+    def told(self, tell: Callable[[Way], str | None]) -> str:
+        """The sentence, each way by parameters as ``tell`` says, or left out where that is None."""
+        told = [way if isinstance(way, str) else tell(way) for way in self.ways]
+        *first, last = [way for way in told if way is not None] or [""]
+        advice = f"{', '.join(first)} or {last}" if first else last
+        return f"{self.said}: {advice}." if advice else self.said
+
+    def at(self, place: str) -> "LinsepError":
+        """The same said of a place, such as ``file line 3: ``."""
+        return type(self)(place + self.said, *self.ways)
+
+    def of_model(self) -> "LinsepError":
+        """The same where a model fixes all parameters: others are for learning it again."""
+        plain = [way for way in self.ways if isinstance(way, str)]
+        settings = [way.settings for way in self.ways if isinstance(way, Way)]
+        again = [Way("learn the model with {}", one, again=True) for one in settings]
+        return type(self)(self.said, *plain, *again)
 
 
 class DataError(LinsepError, ValueError):
     """The data cannot be used as they are: what is wrong, where (file, line or row), what to do."""
+
+
+class ParameterError(LinsepError, ValueError):
+    """Parameters that do not go together; on the command line, wrong use (exit code 2)."""
 
 
 class ModelFileError(LinsepError, ValueError):

@@ -15,11 +15,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 import linsep
 from linsep.engine.loop import PassReport
 from linsep.engine.stop import StopReason
-from linsep.errors import ModelFileError
+from linsep.errors import ModelFileError, way
 from linsep.estimators.facts import check_parameters
 from linsep.estimators.learners import LEARNERS as BY_COMMAND
 from linsep.model_state import arrays_of, restore
@@ -42,6 +43,8 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     ------
     ModelFileError
         When the file exists, cannot be written, or labels are of a type JSON does not know.
+    NotFittedError
+        When the model has not learnt anything yet.
     """
     path = Path(path)
     check_free(path, force)
@@ -49,8 +52,8 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
         raise ModelFileError(
             f"A {type(model).__name__} cannot be saved in a model file, only {', '.join(LEARNERS)}."
         )
-    if hasattr(model, "_state"):
-        model._check_same("save")
+    check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
+    model._check_same("save")
     tensors = arrays_of(model)
     about = _describe(model)
     about["sha256"] = _digest(tensors, about)
@@ -73,7 +76,7 @@ def check_free(path: Path, force: bool) -> None:
             raise ModelFileError(f"{path} is a device or a pipe; name a file.")
         if path.exists() and not force:
             raise ModelFileError(
-                f"{path} exists; choose another name or overwrite it with --force."
+                f"{path} exists", "choose another name", way("overwrite it with {}", force=True)
             )
         if not folder.exists():
             raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")

@@ -1,4 +1,4 @@
-"""The commands: fit, predict, score, inspect, trace."""
+"""The commands: fit, predict, score, inspect, trace, separate, verify."""
 
 import sys
 from contextlib import nullcontext, redirect_stdout
@@ -9,17 +9,19 @@ import typer
 
 import linsep
 from linsep import model_file
-from linsep.cli import options, report
-from linsep.cli.failures import Commands
+from linsep.cli import options, proofs, report
+from linsep.cli.failures import Commands, note
 from linsep.cli.inspection import model_summary, print_model
 from linsep.cli.output import never_overwrite, open_output, print_rows
 from linsep.cli.progress import watching
-from linsep.cli.scoring import open_like, predictions, score_source
+from linsep.cli.scoring import open_like, score_source
 from linsep.cli.screen import on_terminal
+from linsep.cli.standard_input import reads_data
 from linsep.errors import LinsepError
+from linsep.estimators.predict_source import Prediction
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
-from linsep.sources.opening import find_files, open_source
+from linsep.sources.opening import open_source
 
 app = typer.Typer(
     cls=Commands,
@@ -53,6 +55,7 @@ def _root(
 
 
 @app.command()
+@reads_data
 @options.learner_options
 def fit(
     data: options.Data,
@@ -65,7 +68,10 @@ def fit(
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
+    scale: options.Scale = False,
     index_base: options.IndexBase = None,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
     cache: options.CacheFolder = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
@@ -80,14 +86,15 @@ def fit(
     """
     if model is not None:
         model_file.check_free(model, force)
-    if test:
-        find_files(list(test))
-    started = perf_counter()
+    started, files = perf_counter(), {"format": format, "delimiter": delimiter}
     source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, cache=None if no_cache else cache or cache_folder() / "rows",
+        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude, scale=scale,
+        index_base=index_base, **files,
+        cache=None if no_cache else cache or cache_folder() / "rows",
     )  # fmt: skip
     never_overwrite(model, source.paths)
+    if test:  # what shows at once that it cannot be scored should not wait for the learning
+        open_source(test, recipe=source.recipe(), **files)
     weights = options.class_weights(class_weight, source)
     estimator = options.make_learner(
         learner, parameters, random_state=random_state, class_weight=weights
@@ -98,25 +105,29 @@ def fit(
     if model is not None:
         model_file.save(estimator, model, force=force)
     seconds = {"total": perf_counter() - started} | estimator.progress_.seconds
-    tested, trouble = None, None
+    trouble, untested = None, "learning was interrupted" if test else None
+    summary = report.fit_summary(estimator, seconds, source, model)
     if test and not interrupted:
-        try:
-            tested = score_source(estimator, open_like(estimator, model, test, labelled=True))
-        except LinsepError as problem:  # what was learnt is told all the same
-            trouble = problem
-    summary = report.fit_summary(estimator, seconds, tested)
-    summary["model"] = None if model is None else str(model)
-    summary["cache"] = None if source.kept is None else str(source.kept)
+        summary["test"], trouble = _tested(estimator, model, test, files)
+        untested = "there was an error"
     if as_json:
         report.print_json(summary)
     else:
-        report.print_fit(estimator, summary)
+        report.print_fit(estimator, summary, untested)
         if curve:
             report.print_curve(summary)
     if trouble is not None:
         raise trouble
     if interrupted:
         raise typer.Exit(130)
+
+
+def _tested(estimator: Any, model: Any, test: list[str], files: dict[str, Any]) -> Any:
+    """The score of test data, and no error; or none, and why: what was learnt is told anyhow."""
+    try:
+        return score_source(estimator, open_like(estimator, model, test, **files)), None
+    except LinsepError as problem:
+        return None, problem
 
 
 def _fitted(estimator: Any, source: Source) -> bool:
@@ -133,10 +144,13 @@ def _fitted(estimator: Any, source: Source) -> bool:
 
 
 @app.command()
+@reads_data
 def predict(
     model: options.ModelIn,
     data: options.Data,
     *,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
     output: options.Output = None,
     scores: options.Scores = False,
     force: options.Force = False,
@@ -147,23 +161,35 @@ def predict(
     Example: linsep predict species.linsep new.csv --output species.txt
     """
     estimator = model_file.load(model)
-    source = open_like(estimator, model, data, labelled=False)
+    source = open_like(estimator, model, data, labelled=False, format=format, delimiter=delimiter)
     never_overwrite(output, [*source.paths, model])
     # A bar would be drawn into predictions that go to the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
+    prediction = Prediction(estimator, source)
     with open_output(output, force) as out, seen:
-        for _, values, codes in predictions(estimator, source):
+        for _, values, codes in prediction.codes():
             print_rows(out, estimator.classes_, codes, values, with_scores=scores, as_json=as_json)
+    if prediction.unknown:
+        note(f"{report.unknown_text(prediction.unknown)}.")
 
 
 @app.command()
-def score(model: options.ModelIn, data: options.Data, *, as_json: options.AsJson = False) -> None:
+@reads_data
+def score(
+    model: options.ModelIn,
+    data: options.Data,
+    *,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
+) -> None:
     """Compare predictions with the labels in DATA.
 
     Example: linsep score species.linsep test.csv
     """
     estimator = model_file.load(model)
-    result = score_source(estimator, open_like(estimator, model, data, labelled=True))
+    source = open_like(estimator, model, data, format=format, delimiter=delimiter)
+    result = score_source(estimator, source)
     if as_json:
         report.print_json(result)
     else:
@@ -171,13 +197,14 @@ def score(model: options.ModelIn, data: options.Data, *, as_json: options.AsJson
 
 
 @app.command()
+@reads_data
 @options.learner_options
 def trace(
     data: options.Data,
     *,
     target: options.Target = None,
     learner: options.Learner = "perceptron",
-    format: options.Format = "text",
+    written: options.TraceFormat = "text",
     output: options.Output = None,
     force: options.Force = False,
     max_rounds: options.MaxRounds = 1000,
@@ -186,6 +213,8 @@ def trace(
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
     index_base: options.IndexBase = None,
+    format: options.TraceDataFormat = None,
+    delimiter: options.Delimiter = None,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     **parameters: Any,
@@ -200,7 +229,7 @@ def trace(
         model_file.check_free(output, force)
     source, X, y, names = read_rows(
         data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base,
+        index_base=index_base, format=format, delimiter=delimiter,
     )  # fmt: skip
     never_overwrite(output, source.paths)
     weights = options.class_weights(class_weight, source)
@@ -212,7 +241,7 @@ def trace(
         feature_names=feature_names(source, X.shape[1]),
     )  # fmt: skip
     with open_output(output, force) as out:
-        write_trace(out, made, format, to_screen=output is None)
+        write_trace(out, made, written, to_screen=output is None)
 
 
 @app.command()
@@ -232,3 +261,7 @@ def inspect(
         report.print_json(summary)
     else:
         print_model(estimator, summary)
+
+
+app.command()(proofs.separate)
+app.command()(proofs.verify)

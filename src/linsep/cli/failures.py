@@ -2,17 +2,38 @@
 
 import errno
 import os
+import shlex
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from linsep.errors import LinsepError
+from linsep.errors import LinsepError, ParameterError, Way
+
+# Typer brings its own click, or uses the one that is installed.
+UsageError: Any = typer.BadParameter.__base__
+
+# Characters that cannot be seen on a command line have names there.
+TYPED = {"\t": "tab"}
 
 
 class Commands(TyperGroup):
-    """Commands whose failures are told in one sentence: exit code 1, or 130 after Ctrl-C."""
+    """Commands whose failures are told in one sentence.
+
+    Exit code 1; 2 for wrong use, 130 after Ctrl-C.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read what stands before the command; without any, help is printed."""
+        some = bool(args)  # they are taken out of the list
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as problem:
+            if not some:
+                raise
+            fail(wrong_use(problem), 2)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write out what it printed while failures can still be told."""
@@ -24,8 +45,13 @@ class Commands(TyperGroup):
             fail("interrupted; nothing was kept.", 130)
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
-        except (LinsepError, ValueError) as problem:
+        except LinsepError as problem:
+            told = problem.told(as_options(self.commands[ctx.invoked_subcommand]))
+            fail(told, 2 if isinstance(problem, ParameterError) else 1)
+        except ValueError as problem:
             fail(str(problem))
+        except UsageError as problem:
+            fail(wrong_use(problem), 2)
         except OSError as problem:
             if problem.errno == errno.EPIPE:  # who read our output has seen enough
                 _drop_output()
@@ -36,10 +62,47 @@ class Commands(TyperGroup):
         return result
 
 
-def fail(said: str, code: int = 1) -> None:
-    """Say why in one line and end the command."""
+def as_options(command: Any) -> Callable[[Way], str | None]:
+    """How ``command`` tells a way that is a matter of options: with its own, or not at all."""
+    flags = {option.name: option.opts[0] for option in command.params}
+
+    def spell(name: str, value: Any) -> str:
+        flag = flags.get(name, flag_of(name))
+        if value is None or value is True:
+            return flag
+        values = value if isinstance(value, list) else [value]
+        return " ".join(f"{flag} {shlex.quote(TYPED.get(v, str(v)))}" for v in values)
+
+    def tell(way: Way) -> str | None:
+        return way.told(spell) if way.again or flags.keys() >= way.settings.keys() else None
+
+    return tell
+
+
+def flag_of(name: str) -> str:
+    """The option for a parameter of this name."""
+    return "--" + name.replace("_", "-")
+
+
+def wrong_use(problem: Any) -> str:
+    """What is wrong with the words of a command."""
+    option = getattr(problem, "param", None)
+    if type(problem) is typer.BadParameter:
+        return f"{option.opts[0]} {problem.message}" if option else problem.message
+    where = problem.ctx.command_path if problem.ctx else "linsep"
+    said = problem.format_message().rstrip(".")
+    return f"{said[0].lower()}{said[1:]}; `{where} --help` says more."
+
+
+def note(said: str) -> None:
+    """Say something in one line beside the results."""
     if sys.stderr is not None:
         print("linsep:", " ".join(said.splitlines()), file=sys.stderr)
+
+
+def fail(said: str, code: int = 1) -> None:
+    """Say why in one line and end the command."""
+    note(said)
     raise typer.Exit(code) from None
 
 

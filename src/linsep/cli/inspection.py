@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.report import fit_summary, learnt_text, passes_text, stopped_text
+from linsep.cli.report import learnt_text, passes_text, stopped_text, training_summary
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.engine.state import pairs as pairs_of
 
@@ -17,7 +17,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
 
     ``top`` is how many weights of each machine are listed: by default 10, of several machines 3.
     """
-    summary = fit_summary(model, {}, None)
+    summary = training_summary(model)
     names = getattr(model, "feature_names_in_", None)
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
     top = top if top is not None else 10 if len(model.coef_) == 1 else 3

@@ -2,23 +2,56 @@
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from linsep.cli.failures import TYPED, flag_of
 from linsep.estimators.facts import Parameter
 from linsep.estimators.learners import LEARNERS
 from linsep.sources.base import Source
+from linsep.sources.formats import FORMATS
+from linsep.sources.roles import MISSING, is_delimiter
+
+
+def reader(parameter: Parameter) -> Callable[[Any], Any]:
+    """Turns the text of an option into a value of ``parameter``; wrong use where it is none."""
+
+    def read(text: Any) -> Any:
+        value = text
+        if parameter.kind is not str and text != parameter.or_word:
+            with suppress(ValueError):
+                value = parameter.kind(text)
+        if not parameter.accepts(value):
+            raise typer.BadParameter(f"must be {parameter.typed}, not {text!r}.")
+        return value
+
+    return read
+
+
+def _delimiter(text: str) -> str:
+    by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
+    character = by_name.get(text, text)
+    if not is_delimiter(character):
+        raise typer.BadParameter(
+            f"must be one character that is no letter or digit, or 'tab', not {text!r}."
+        )
+    return character
+
 
 # A file may be large, and most data are not separable: ten passes, not a thousand.
 MAX_ITER = 10
+TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
 
 Data = Annotated[
     list[str],
     typer.Argument(
         help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), CSV, TSV, "
-        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst.",
+        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With the format told, - is standard "
+        "input.",
         metavar="DATA",
         show_default=False,
     ),
@@ -31,19 +64,19 @@ Target = Annotated[
     typer.Option("--target", help="Column to learn (tables only).", metavar="COLUMN"),
 ]
 Missing = Annotated[
-    Literal["error", "zero", "drop", "mean"],
+    Any,
     typer.Option(
         "--missing",
+        parser=reader(Parameter("missing", str, "", choices=MISSING)),
         help="What to do about missing values (tables only).",
         metavar="error|zero|drop|mean",
     ),
 ]
 HashBits = Annotated[
-    int | None,
+    Any,
     typer.Option(
         "--hash-bits",
-        min=1,
-        max=30,
+        parser=reader(Parameter("hash_bits", int, "", low=1, high=30)),
         help="Hash text columns into 2^BITS features instead of learning their values.",
         metavar="BITS",
     ),
@@ -52,14 +85,38 @@ Exclude = Annotated[
     list[str] | None,
     typer.Option("--exclude", help="Column to leave out; repeatable.", metavar="COLUMN"),
 ]
+Scale = Annotated[
+    bool,
+    typer.Option(
+        "--scale",
+        help="Bring numeric columns to mean 0 and standard deviation 1 (tables only).",
+    ),
+]
 IndexBase = Annotated[
-    int | None,
+    Any,
     typer.Option(
         "--index-base",
-        min=0,
-        max=1,
+        parser=reader(Parameter("index_base", int, "", low=0, high=1)),
         help="First feature index of svmlight text; detected if not given.",
         metavar="0|1",
+        show_default=False,
+    ),
+]
+_DATA_FORMAT = {
+    "help": "What DATA is where names do not say it.",
+    "parser": reader(Parameter("format", str, "", choices=FORMATS)),
+    "metavar": "|".join(FORMATS),
+    "show_default": False,
+}
+DataFormat = Annotated[Any, typer.Option("--format", **_DATA_FORMAT)]
+TraceDataFormat = Annotated[Any, typer.Option("--data-format", **_DATA_FORMAT)]
+Delimiter = Annotated[
+    Any,
+    typer.Option(
+        "--delimiter",
+        help="What separates the fields of CSV: one character, or 'tab'.",
+        parser=_delimiter,
+        metavar="CHARACTER",
         show_default=False,
     ),
 ]
@@ -90,19 +147,23 @@ Test = Annotated[
     ),
 ]
 Learner = Annotated[
-    Literal["perceptron", "margin", "winnow", "balanced-winnow", "pa"],
-    typer.Option("--learner", help="What learns.", metavar="|".join(LEARNERS)),
+    Any,
+    typer.Option(
+        "--learner",
+        help="What learns.",
+        parser=reader(Parameter("learner", str, "", choices=tuple(LEARNERS))),
+        metavar="|".join(LEARNERS),
+    ),
 ]
 Curve = Annotated[
     bool,
     typer.Option("--curve", help="Print the errors after each pass; needs --early-stopping."),
 ]
 RandomState = Annotated[
-    int,
+    Any,
     typer.Option(
         "--random-state",
-        min=0,
-        max=2**32 - 1,
+        parser=reader(Parameter("random_state", int, "", low=0, high=2**32 - 1)),
         metavar="N",
         help="Seed of all draws.",
     ),
@@ -119,27 +180,42 @@ ClassWeight = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file instead.", metavar="FILE", show_default=False
+        "--output",
+        "-o",
+        help="Write to this file instead; - is the screen.",
+        callback=lambda path: None if path == Path("-") else path,
+        metavar="FILE",
+        show_default=False,
     ),
 ]
 Scores = Annotated[bool, typer.Option("--scores", help="Add the scores, tab separated.")]
 Top = Annotated[
-    int | None,
+    Any,
     typer.Option(
         "--top",
-        min=0,
+        parser=reader(Parameter("top", int, "", low=0)),
         metavar="N",
         help="How many weights to show: 10, or 3 of each where there are several machines.",
         show_default=False,
     ),
 ]
-Format = Annotated[
-    Literal["text", "csv", "markdown", "latex", "html"],
-    typer.Option("--format", help="How to write it.", metavar="text|csv|markdown|latex|html"),
+TraceFormat = Annotated[
+    Any,
+    typer.Option(
+        "--format",
+        help="How to write it.",
+        parser=reader(Parameter("written", str, "", choices=TRACE_FORMATS)),
+        metavar="|".join(TRACE_FORMATS),
+    ),
 ]
 MaxRounds = Annotated[
-    int,
-    typer.Option("--max-rounds", min=1, help="Cut the trace after N rounds.", metavar="N"),
+    Any,
+    typer.Option(
+        "--max-rounds",
+        parser=reader(Parameter("max_rounds", int, "", low=1)),
+        help="Cut the trace after N rounds.",
+        metavar="N",
+    ),
 ]
 RowNames = Annotated[
     str | None,
@@ -173,7 +249,7 @@ def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
     for option in given:
         if name not in owners[option]:
             raise typer.BadParameter(
-                f"{_flag(option)} is for --learner {' or '.join(owners[option])}, not {name}."
+                f"{flag_of(option)} is for --learner {' or '.join(owners[option])}, not {name}."
             )
     return LEARNERS[name](**{"max_iter": MAX_ITER} | given, **others)
 
@@ -193,44 +269,26 @@ def _facts(learner: str) -> dict[str, Parameter]:
     return {parameter.name: parameter for parameter in LEARNERS[learner]._parameters}
 
 
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
 def _option(parameter: Parameter, owners: list[str]) -> inspect.Parameter:
     default = inspect.signature(LEARNERS[owners[0]]).parameters[parameter.name].default
     default = {"max_iter": MAX_ITER}.get(parameter.name, default)
-    flag = _flag(parameter.name)
+    flag = flag_of(parameter.name)
     whose = "" if len(owners) == len(LEARNERS) else f" ({', '.join(owners)})"
     shown = "" if default is None or default is False else f"  [default: {default}]"
-    kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
     words = {int: "N", float: "X", str: "|".join(parameter.choices)}
     about = typer.Option(
         f"{flag}/--no-{flag[2:]}" if default is True else flag,
         help=f"{parameter.help[0].upper()}{parameter.help[1:]}{whose}.{shown}",
         metavar=f"X|{parameter.or_word}" if parameter.or_word else words.get(parameter.kind),
-        parser=_number_or(parameter.or_word) if parameter.or_word else None,
+        parser=None if parameter.kind is bool else reader(parameter),
         show_default=False,
     )
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[Any if parameter.or_word else kind | None, about],
+        annotation=Annotated[bool | None if parameter.kind is bool else Any, about],
     )
-
-
-def _number_or(word: str) -> Callable[[str], float | str]:
-    """Reads a number or that one word."""
-
-    def parse(text: str) -> float | str:
-        if text == word:
-            return word
-        if (number := _number(text)) is None:
-            raise typer.BadParameter(f"give a number or {word!r}, not {text!r}.")
-        return number
-
-    return parse
 
 
 def class_weights(given: list[str] | None, source: Source) -> Any:
@@ -242,9 +300,11 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
     weights = {}
     for pair in given:
         label, equals, weight = pair.rpartition("=")
-        if not equals or (number := _number(weight)) is None:
+        number = _number(weight)
+        if not equals or number is None or not 0 <= number < inf:
             raise typer.BadParameter(
-                f"--class-weight takes 'balanced' or LABEL=WEIGHT, got {pair!r}."
+                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
+                f"{pair!r}."
             )
         weights[_label(label, source.recipe().get("target_kind"))] = number
     return weights

@@ -1,12 +1,17 @@
 """What ``fit`` and ``score`` print: one screen, the number people came for first."""
 
 import json
+from pathlib import Path
 from typing import Any
 
-from linsep.cli.screen import label_text, labels_text, percent, print_pairs, print_table
+from linsep.cli.screen import count, label_text, labels_text, percent, print_pairs, print_table
+from linsep.engine.stop import StopReason
+from linsep.sources.base import Source
 
 # More rows than that are no screen; --json has them all.
 MOST_CLASSES = 20
+# Columns whose ranges are so many times apart learn badly.
+UNEVEN = 1000
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -15,9 +20,35 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def fit_summary(
-    model: Any, seconds: dict[str, float], test: dict[str, Any] | None
+    model: Any, seconds: dict[str, float], source: Source, path: Path | None
 ) -> dict[str, Any]:
-    """Everything ``linsep fit`` says, as plain JSON."""
+    """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
+    return training_summary(model) | {
+        "rows_dropped": source.dropped,
+        "uneven_columns": None if scaled(model) else uneven(source.ranges),
+        "test": None,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "model": None if path is None else str(path),
+        "cache": None if source.kept is None else str(source.kept),
+    }
+
+
+def scaled(model: Any) -> bool:
+    """Whether the model was learnt from scaled columns."""
+    return bool(getattr(model, "recipe_", {}).get("scale"))
+
+
+def uneven(ranges: dict[str, float]) -> dict[str, float] | None:
+    """The columns of least and largest range, where these are a thousand times apart."""
+    wide = {name: span for name, span in ranges.items() if span > 0}
+    if not wide:
+        return None
+    least, most = min(wide, key=wide.__getitem__), max(wide, key=wide.__getitem__)
+    return {n: wide[n] for n in (least, most)} if wide[most] > UNEVEN * wide[least] else None
+
+
+def training_summary(model: Any) -> dict[str, Any]:
+    """How a model was trained, as plain JSON."""
     passes = model._passes
     rows = passes[0].rows if passes else 0
     return {
@@ -44,19 +75,20 @@ def fit_summary(
             if p.validation_score is not None
         ],
         "criterion": [p.criterion for p in passes if p.criterion is not None],
-        "test": test,
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
 
 
-def print_fit(model: Any, summary: dict[str, Any]) -> None:
-    """The screen at the end of ``linsep fit``."""
+def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
+    """The screen at the end of ``linsep fit``; ``untested`` says why test data were not scored."""
     test, held_out, training = (
         summary[name] for name in ("test", "validation_accuracy", "training_accuracy")
     )
-    pairs = []
+    pairs, interrupted = [], model.stop_reason_ == StopReason.INTERRUPTED
     if test is not None:
-        pairs.append(("test", _right(test)))
+        aside = [f"{name} {text}" for name, text in _left_aside(test)]
+        pairs.append(("test", "; ".join([_right(test), *aside])))
+    elif untested is not None:
+        pairs.append(("test", f"not scored: {untested}"))
     if held_out is not None:
         pairs.append(
             ("held out", f"{percent(held_out)} right, rows kept from learning (best pass)")
@@ -64,16 +96,22 @@ def print_fit(model: Any, summary: dict[str, Any]) -> None:
     if summary["progressive_accuracy"] is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
-    measured = "not measured: the rows were not kept; `linsep score` reads them again"
+    why = "learning was interrupted" if interrupted else "the rows were not kept"
+    measured = f"not measured: {why}; `linsep score` reads them again"
     pairs += [
         ("training", measured if training is None else f"{percent(training)} right, final weights"),
         ("learnt", learnt_text(summary)),
+        *_dropped(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]
+    if summary["uneven_columns"]:
+        (least, low), (most, high) = summary["uneven_columns"].items()
+        spans = f"'{least}' spans {low:g}, '{most}' {high:g}"
+        pairs.append(("advice", f"{spans}: --scale brings columns to one scale"))
     if summary["cache"]:
         pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
     print_pairs(pairs)
@@ -138,11 +176,33 @@ def _right(result: dict[str, Any]) -> str:
     )
 
 
+def _dropped(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """How many rows missing values cost, if any."""
+    rows = result["rows_dropped"]
+    return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
+
+
+def unknown_text(unknown: dict[str, int]) -> str:
+    """How many values learning never saw; ``unknown`` is that of a Prediction."""
+    parts = [
+        f"{count(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
+        for name, n in unknown.items()
+    ]
+    return f"{', '.join(parts)} that learning never saw, taken for nothing"
+
+
+def _left_aside(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """What of the rows did not count towards a score."""
+    unknown = result["unknown_values"]
+    return _dropped(result) + ([("unknown", unknown_text(unknown))] if unknown else [])
+
+
 def print_score(result: dict[str, Any]) -> None:
     """The screen of ``linsep score``."""
     pairs = [
         ("accuracy", _right(result)),
         ("baseline", f"{percent(result['most_frequent'])} by always saying the commonest class"),
+        *_left_aside(result),
     ]
     print_pairs(pairs)
     classes = result["classes"]

@@ -1,35 +1,28 @@
 """Predictions of a model beside the labels in a file: accuracy, recall, precision."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from linsep.cli.progress import watching
-from linsep.engine.decide import predicted
 from linsep.errors import DataError
-from linsep.estimators.from_source import decisions
-from linsep.sources.base import Batch, Source
+from linsep.estimators.predict_source import Prediction
+from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
 
-def open_like(model: Any, path: Path | None, data: list[str], labelled: bool) -> Source:
-    """The files ``data``, read the way the model's training data were."""
+def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
+    """The files ``data``, read the way the model's training data were.
+
+    ``how`` is what :func:`linsep.open_source` takes besides: the format and so on.
+    """
     if not hasattr(model, "recipe_"):
         raise DataError(
             f"{path} was not learnt from a file, so linsep does not know how to read one for it; "
             "use it in Python."
         )
-    return open_source(data, recipe=model.recipe_, labelled=labelled)
-
-
-def predictions(model: Any, source: Source) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-    """Each batch with its decision values and class codes, the same however it is cut."""
-    draws = check_random_state(model.random_state) if model.tie == "random" else None
-    for batch, values in decisions(model, source):
-        yield batch, values, predicted(values, model.tie, draws)
+    return open_source(data, recipe=model.recipe_, **how)
 
 
 def score_source(model: Any, source: Source) -> dict[str, Any]:
@@ -40,9 +33,9 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
     k = model.classes_.size
     rows = np.zeros(k + 1, dtype=np.int64)
     right, claimed = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    prediction = Prediction(model, source)
     with watching(source):
-        for batch, _, codes in predictions(model, source):
-            truth = true_codes(model.classes_, batch.y, source)
+        for codes, truth in prediction.compared():
             rows += np.bincount(truth, minlength=k + 1)
             right += np.bincount(codes[codes == truth], minlength=k)
             claimed += np.bincount(codes, minlength=k)
@@ -54,6 +47,8 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
         "accuracy": right.sum() / total,
         "most_frequent": rows[:k].max() / total,
         "unknown_labels": int(rows[k]),
+        "unknown_values": prediction.unknown,
+        "rows_dropped": source.dropped,
         "classes": [
             {
                 "label": label.item() if isinstance(label, np.generic) else label,
@@ -65,18 +60,3 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
             for c, label in enumerate(model.classes_)
         ],
     }
-
-
-def true_codes(classes: np.ndarray, y: np.ndarray | None, source: Source) -> np.ndarray:
-    """Class code of each label; labels that are no class get the number of classes."""
-    if y is None:
-        raise DataError(f"{source.name} has no labels to compare predictions with.")
-    text = classes.dtype.kind in "UO", y.dtype.kind in "UO"
-    if text[0] != text[1]:
-        raise DataError(
-            f"{source.name} has {'text' if text[1] else 'numbers'} for labels, but the model "
-            f"learnt {'text' if text[0] else 'numbers'}: is it the right file and column?"
-        )
-    codes = np.searchsorted(classes, y)
-    codes[codes == classes.size] = 0
-    return np.where(classes[codes] == y, codes, classes.size)

@@ -15,6 +15,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
+def count(number: int, what: str) -> str:
+    """A number of things: 1 row, 1,200 rows."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
 def label_text(label: Any) -> str:
     """A label as people write it: 1 rather than 1.0."""
     plain = label.item() if isinstance(label, np.generic) else label

@@ -10,20 +10,26 @@ import scipy.sparse as sp
 from linsep.cli.screen import label_text, on_terminal
 from linsep.errors import DataError
 from linsep.sources.base import Source
-from linsep.sources.opening import find_files, format_of, open_source
+from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.tracing.table import Trace
 from linsep.tracing.tracer import MOST_NUMBERS
 
 
 def read_rows(
-    data: list[str], names: str | None, *, exclude: list[str] | None, **how: Any
+    data: list[str],
+    names: str | None,
+    *,
+    exclude: list[str] | None,
+    format: str | None,
+    **how: Any,
 ) -> tuple[Source, np.ndarray, np.ndarray, Sequence[str]]:
     """The source, all of its rows, their labels and their names.
 
     ``names`` is a column of a table that is not learnt from, or None to name rows by their lines;
     the other arguments are those of :func:`linsep.open_source`.
     """
-    if names is not None and format_of(find_files(list(data))) != "table":
+    how["format"] = format
+    if names is not None and kind_of(find_files(list(data), format), format) != "table":
         raise DataError(
             "--row-names names a column of a table; svmlight text has none: leave it out."
         )

@@ -15,7 +15,7 @@ from linsep.compiled.settle import settle
 from linsep.compiled.steps import BatchRule, MarginRule, PassiveAggressiveRule, PerceptronRule
 from linsep.compiled.winnow import BalancedWinnowRule, WinnowRule
 from linsep.engine.state import State
-from linsep.errors import LinsepError
+from linsep.errors import LinsepError, ParameterError, way
 
 # A sum of weights may be rounded upwards; no bound fails by that.
 ROUNDING = 1.0 + 1e-9
@@ -330,7 +330,7 @@ class WinnowLearner(Learner):
             row,
             column,
             f"Negative values in data: {{feature}} is {value:g}, but Winnow learns from features "
-            "of at least 0; use BalancedWinnow, or shift the feature",
+            "of at least 0; use the balanced Winnow, or shift the feature",
         )
 
 
@@ -344,9 +344,11 @@ class BalancedWinnowLearner(Learner):
     def begin(self, state: State) -> None:
         """Take the threshold off the weight of the constant feature."""
         if self.threshold and state.n_machines < state.n_columns:
-            raise ValueError(
-                "The native rule compares the scores of classes and has no threshold: leave "
-                "threshold at 0, or choose multiclass='ovr' or 'ovo'."
+            raise ParameterError(
+                "The native rule compares the scores of classes and has no threshold",
+                way("leave it at {}", threshold=0),
+                way("choose {}", multiclass="ovr"),
+                way("{}", multiclass="ovo"),
             )
         state.W[-1] -= self.threshold
 

@@ -16,7 +16,7 @@ from linsep.engine.learners import BadRow, Learner, Unlearnable
 from linsep.engine.order import longest_row, rows_per_slice, slices
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 
 
 class Plan(NamedTuple):
@@ -155,7 +155,9 @@ def accuracy(run: Run, visits: Iterator[Visit], tie: str) -> float:
     errors, rows = keeping.errors(state, visits, tie)
     if rows == 0:
         raise DataError(
-            "No row is held out for early stopping; raise validation_fraction or bring more rows."
+            "No row is held out for early stopping",
+            way("raise {}", validation_fraction=None),
+            "bring more rows",
         )
     return 1.0 - errors / rows
 
@@ -227,8 +229,9 @@ def one_pass(run: Run, feed: Feed, plan: Plan, progress: Progress, number: int) 
         walk_visit(run, scheme, visit, progress)
     if progress.rows == 0:
         raise DataError(
-            "No row is left to learn from: all have weight 0 or are held out; lower "
-            "validation_fraction or check the weights."
+            "No row is left to learn from, for all have weight 0 or are held out",
+            way("lower {}", validation_fraction=None),
+            "check the weights",
         )
     progress.tally[UPDATES] += close_pass(run, scheme)
     keeping.close_pass(state, feed.learnt, plan.tie)

@@ -19,9 +19,9 @@ class StopReason(StrEnum):
 
 _SENTENCES = {
     StopReason.CONVERGED: "a whole pass made no mistake: the weights separate the rows",
-    StopReason.MAX_ITER: "max_iter passes were made and the last still had mistakes",
+    StopReason.MAX_ITER: "all passes allowed were made and the last still had mistakes",
     StopReason.EARLY_STOP: (
-        "held-out rows were predicted no better for n_iter_no_change passes, or a callback asked"
+        "held-out rows were predicted no better for some passes, or a callback asked"
     ),
     StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
 }

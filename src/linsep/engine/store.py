@@ -79,11 +79,11 @@ class Keeper:
             self._parts = []
 
     def finish(
-        self, n_features: int, names: list[str] | None, recipe: dict[str, Any]
+        self, n_features: int, names: list[str] | None, recipe: dict[str, Any], dropped: int
     ) -> Spool | tuple[Any, np.ndarray]:
         """The finished spool, or all rows and labels in memory."""
         if self._spool is not None:
-            return self._spool.commit(n_features, names, recipe)
+            return self._spool.commit(n_features, names, recipe, dropped)
         y = np.concatenate([np.asarray(part.y) for part in self._parts])
         blocks = [part.X for part in self._parts]
         self._parts = []

@@ -156,6 +156,7 @@ class SourceFeed:
         if spool is not None:
             self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
             self.n_rows, self.n_features = spool.n_rows, spool.n_features
+            self.source.dropped = spool.dropped
 
     def _forget_cache(self) -> None:
         """Do away with a damaged cache and all that was learnt from it."""
@@ -221,7 +222,9 @@ class SourceFeed:
         return self.keep
 
     def _put_away(self, keeper: Keeper) -> None:
-        kept = keeper.finish(self.n_features, self.source.feature_names, self.source.recipe())
+        source = self.source
+        names, recipe = source.feature_names, source.recipe()
+        kept = keeper.finish(self.n_features, names, recipe, source.dropped)
         if isinstance(kept, Spool):
             self.spool = kept
         else:

@@ -17,7 +17,7 @@ from linsep.engine.feed import Visit
 from linsep.engine.keeping import KeepLast, concatenated, count_changes
 from linsep.engine.poll import Poll
 from linsep.engine.state import State
-from linsep.errors import LinsepError
+from linsep.errors import LinsepError, way
 
 CHANGES_AT_ONCE = 1 << 20
 BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
@@ -83,8 +83,9 @@ class KeepVote(KeepLast):
         self._bytes += _size(changes, versions)
         if self._bytes > self.most_bytes:
             raise TooManyVotes(
-                f"keep='vote' has to remember more than {self.most_bytes / 1e6:g} MB of updates: "
-                "raise vote_megabytes, or use keep='average', which needs one more vector only."
+                f"A vote has to remember more than {self.most_bytes / 1e6:g} MB of updates",
+                way("raise {}", vote_megabytes=None),
+                way("use {}, which needs one more vector only", keep="average"),
             )
 
     def remember(self) -> Callable[[], None]:

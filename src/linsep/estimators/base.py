@@ -11,7 +11,6 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_array,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -40,9 +39,11 @@ from linsep.estimators import labels
 from linsep.estimators.attributes import Fitted
 from linsep.estimators.facts import Parameter, check_parameters
 from linsep.estimators.from_source import fit_source
+from linsep.estimators.predict_source import Prediction
 from linsep.sources.base import Source
 
 FLOATS = (np.float64, np.float32)
+LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
 
 
 class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -106,7 +107,7 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.__dict__.pop("_schedule", None)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
-                raise ValueError("A source brings its own labels: leave out y and sample_weight.")
+                raise ValueError(LABELS_TWICE)
             fit_source(self, X, coef_init, intercept_init)
             return self
         learner = self._learner()
@@ -200,7 +201,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
 
         Returns
         -------
@@ -215,6 +217,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             For rows of another width, or with a score that is not finite.
         """
         check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([values for _, values in Prediction(self, X).decisions()])
         X = validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
             ensure_all_finite=False,
@@ -234,14 +238,35 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
+        X : array or sparse matrix of shape (rows, features), or a Source
 
         Returns
         -------
         array of shape (rows,), of the type of the labels
         """
+        if isinstance(X, Source):
+            check_is_fitted(self)
+            return self.classes_[np.concatenate([c for *_, c in Prediction(self, X).codes()])]
         scores = self.decision_function(X)
         return self.classes_[predicted(scores, self.tie, self.random_state)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted rightly.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source brings its own labels, so y and sample_weight are left out.
+        y : array of shape (rows,)
+        sample_weight : array of shape (rows,), default ones
+        """
+        if not isinstance(X, Source):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        if y is not None or sample_weight is not None:
+            raise ValueError(LABELS_TWICE)
+        right = [codes == truth for codes, truth in Prediction(self, X).compared()]
+        return float(np.concatenate(right).mean())
 
     def _checked(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool
@@ -292,8 +317,8 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
                 self.multiclass, classes.size, n_features, bool(self.fit_intercept), learner.fill
             )
             learner.begin(state)
-        coef = _initial(coef, (state.n_columns, state.n_features), "coef_init")
-        intercept = _initial(intercept, (state.n_columns,), "intercept_init")
+        coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
+        intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")
         if intercept is not None and intercept.any() and not self.fit_intercept:
             raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
         learner.check_initial(coef, intercept, warm)
@@ -387,14 +412,3 @@ class LinearClassifier(Fitted, CallbackSupportMixin, ClassifierMixin, BaseEstima
             "_learnt_with": self._learnt_with,
             "_passes": list(self._passes),
         }
-
-
-def _initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
-    """Initial weights as float64 of ``shape``; those of one machine may lack the first axis."""
-    if given is None:
-        return None
-    given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
-    array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
-    if shape not in (array.shape, (1, *array.shape)):
-        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
-    return array.reshape(shape)

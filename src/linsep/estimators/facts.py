@@ -53,6 +53,12 @@ class Parameter(NamedTuple):
     @property
     def wanted(self) -> str:
         """What the parameter takes, in words."""
+        others = ["None"] * self.or_none + ["a function of k"] * self.or_callable
+        return " or ".join([self.typed, *others])
+
+    @property
+    def typed(self) -> str:
+        """What the parameter takes that can be typed, in words."""
         if self.choices:
             return "one of " + ", ".join(repr(c) for c in self.choices)
         words = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
@@ -60,9 +66,8 @@ class Parameter(NamedTuple):
             words += f" {'above' if self.open_low else 'of at least'} {self.low:g}"
         if np.isfinite(self.high):
             words += f"{' and' if np.isfinite(self.low) else ''} "
-            words += f"{'below' if self.open_high else 'at most'} {self.high:g}"
-        others = [f"{self.or_word!r}"] * bool(self.or_word) + ["None"] * self.or_none
-        return " or ".join([words, *others, *["a function of k"] * self.or_callable])
+            words += f"{'below' if self.open_high else 'at most'} {self.high:.10g}"
+        return words + f" or {self.or_word!r}" * bool(self.or_word)
 
 
 COMMON = (

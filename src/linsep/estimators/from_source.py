@@ -7,17 +7,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from linsep.compiled.rows import Unit, as_rows, scales
-from linsep.engine.decide import decision
 from linsep.engine.learners import Unlearnable
 from linsep.engine.loop import PassReport, Plan, accuracy, passes
 from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
 from linsep.estimators.labels import weigh_classes
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 
 
 def class_importance(
@@ -33,8 +30,8 @@ def class_importance(
             strangers = [label for label in class_weight if label not in known]
             if strangers and not class_weight.keys() >= set(known):
                 raise DataError(
-                    f"class_weight is given for {_listed(strangers)}, which is no class of {name}: "
-                    f"its classes are {_listed(known)}."
+                    f"A class weight is given for {_listed(strangers)}, which is no class of "
+                    f"{name}: its classes are {_listed(known)}."
                 )
         return weigh_classes(class_weight, classes, classes)
 
@@ -153,28 +150,3 @@ def _describe(estimator: Any, feed: SourceFeed) -> None:
     estimator.__dict__.pop("feature_names_in_", None)
     if names:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
-def decisions(estimator: Any, source: Source) -> Iterator[tuple[Batch, np.ndarray]]:
-    """Each batch of ``source`` with its decision values, as decision_function gives them.
-
-    Rows may be narrower or wider than the model: features that learning never saw have no weight.
-    """
-    state, unit = estimator._state, bool(estimator.normalize)
-    for batch in source.batches():
-        rows = as_rows(fitted_width(batch.X, state.n_features))
-        if unit:  # features without a weight make a row longer all the same
-            rows = Unit(rows, scales(as_rows(batch.X), batch.X.shape[0]))
-        scores = estimator._keeping.scores(state, rows, batch.X.shape[0])
-        if not np.isfinite(scores).all():
-            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-            where = source.where(batch.first + row)
-            raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-        yield batch, decision(state, scores, estimator.tie)
-
-
-def fitted_width(X: Any, n_features: int) -> Any:
-    """X with columns beyond the model's left out; missing ones are zeros that need no room."""
-    if X.shape[1] <= n_features:
-        return X
-    return X[:, :n_features] if sp.issparse(X) else np.ascontiguousarray(X[:, :n_features])

@@ -3,6 +3,7 @@
 from typing import Any
 
 from linsep.engine.learners import BalancedWinnowLearner, Learner, WinnowLearner
+from linsep.errors import ParameterError, way
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
 
@@ -189,8 +190,9 @@ class BalancedWinnow(LinearClassifier):
 
     def _learner(self) -> Learner:
         if self.threshold and not self.fit_intercept:
-            raise ValueError(
-                "The threshold of BalancedWinnow is a part of the intercept: leave it at 0 where "
-                "fit_intercept is False."
+            raise ParameterError(
+                "The threshold is a part of the intercept, which is not learnt",
+                way("leave it at {}", threshold=0),
+                way("set {}", fit_intercept=True),
             )
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))

@@ -24,7 +24,7 @@ class ArraySource(Source):
     NaN or infinity.
     """
 
-    name = "arrays"
+    name = kind = "arrays"
 
     def __init__(self, X: Any, y: Any = None, *, batch_rows: int = 1 << 16):
         if batch_rows < 1:
@@ -33,6 +33,7 @@ class ArraySource(Source):
         self._X = sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)
         if self._X.dtype not in (np.float32, np.float64):
             self._X = self._X.astype(np.float64)
+        self.n_rows = self._X.shape[0] if self._X.ndim else 0
         self._y = None if y is None else np.asarray(y)
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:

@@ -45,8 +45,20 @@ class Source(ABC):
     #: rows of up to so many bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
+    #: what it reads: arrays, svmlight, csv, ...
+    kind: str = ""
+    #: how many rows it has, None before they have all been read
+    n_rows: int | None = None
+    #: rows left out in the last reading, for their missing values
+    dropped: int = 0
+    #: a model says how the rows are read
+    by_recipe: bool = False
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
+
+    def __repr__(self) -> str:
+        rows = "rows not counted yet" if self.n_rows is None else f"{self.n_rows:,} rows"
+        return f"<{type(self).__name__} {self.name}: {self.kind}, {rows}>"
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
@@ -58,6 +70,16 @@ class Source(ABC):
 
         May read the file again: it is only called when something is wrong.
         """
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Values of the last reading, by text column, that the recipe does not have."""
+        return {}
+
+    @property
+    def ranges(self) -> dict[str, float]:
+        """How far the values of each numeric column are apart, where columns have names."""
+        return {}
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -59,14 +60,19 @@ class LineReader:
         self._free: deque[bytearray] = deque()
 
     def chunks(self) -> Generator[Chunk, None, None]:
-        """Yield the chunks; raises DataError for a file that cannot be opened or is damaged."""
+        """Yield the chunks, a byte-order mark as blanks.
+
+        Raises DataError for a file that cannot be opened or is damaged.
+        """
         before = 0
         for file, path in enumerate(self.paths):
             with opened(path) as (stream, tell):
-                tail = b""
-                ended = False
+                tail, ended, start = b"", False, True
                 while not ended:
                     buffer, size, end, ended = self._fill(path, stream, tail)
+                    if start and buffer.startswith(BYTE_ORDER_MARK):
+                        buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                    start = False
                     self.position = before + tell()
                     tail = bytes(memoryview(buffer)[size:end])
                     buffer[size : size + self._padding] = b"\n" * self._padding
@@ -129,6 +135,11 @@ def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
     try:
         if path.is_dir():
             raise DataError(f"{path} is a directory: give the files in it.")
+        if path.exists() and not path.is_file():
+            raise DataError(
+                f"{path} is a pipe or a device, which can be read only once: give a file (commands "
+                "take - for standard input)."
+            )
         raw = pa.OSFile(str(path))
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path.") from error

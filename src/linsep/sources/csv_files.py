@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names
 from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
@@ -21,7 +21,7 @@ _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 
 
 class CsvFile(TextFile):
-    """Comma or tab separated values with a header row.
+    """Values separated by commas, tabs or the like, with a header row.
 
     Quoted fields may hold the delimiter and line breaks. Empty lines are skipped.
 
@@ -29,7 +29,7 @@ class CsvFile(TextFile):
     ----------
     path : Path
     delimiter : str
-        "," or a tab.
+        One character.
     """
 
     def __init__(self, path: Path, delimiter: str):
@@ -39,6 +39,12 @@ class CsvFile(TextFile):
         if not records:
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0]
+        if len(header) == 1 and (other := _other_delimiter(records, delimiter)):
+            raise DataError(
+                f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
+                f"{_shown(other)} in it",
+                way("separate fields by that with {}", delimiter=other),
+            )
         try:
             "".join(header).encode()
         except UnicodeEncodeError as error:
@@ -105,7 +111,7 @@ class CsvFile(TextFile):
             lambda error, done: self._explain(error, done, kinds),
         )
 
-    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> str | None:
+    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
         """Find the first row after `done` rows that does not fit; None when all seem to fit."""
         found = _INVALID.search(str(error))
         bad = found[1].strip() if found else None
@@ -113,16 +119,19 @@ class CsvFile(TextFile):
             place = f"{self.path} line {line}"
             if len(fields) != len(self._header):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
-                return (
+                return DataError(
                     f"{place} has {_count(len(fields), 'field')} where the header has "
-                    f"{len(self._header)}: correct the line{quote}."
+                    f"{len(self._header)}",
+                    f"correct the line{quote}",
                 )
             for name, field in zip(self._header, fields, strict=True):
                 kind = kinds.get(name)
                 if kind not in {None, "text"} and field.strip() == bad:
-                    return f"{place}, {misfit(name, repr(field), kinds[name])}"
+                    return misfit(place, name, repr(field), kinds[name])
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
-                    return f"{place}, column '{name}' is not UTF-8 text: save the file as UTF-8."
+                    return DataError(
+                        f"{place}, column '{name}' is not UTF-8 text", "save the file as UTF-8"
+                    )
             if bad is None and (said := too_long(place, _length(fields), self._block)):
                 return said
         return None
@@ -142,6 +151,16 @@ class CsvFile(TextFile):
                 raise DataError(
                     f"{self.path} line {line} cannot be read ({error}): correct the line."
                 ) from error
+
+
+def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
+    """The character that seems to separate the fields of the first lines instead."""
+    lines = [delimiter.join(fields) for fields in records]
+    return next((c for c in ",;\t| " if all(c in line for line in lines)), None)
+
+
+def _shown(delimiter: str) -> str:
+    return {"\t": "a tab", " ": "a space"}.get(delimiter, f"'{delimiter}'")
 
 
 def _length(fields: list[str]) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
@@ -36,6 +36,8 @@ class Columns:
     target_kind : "int", "float", "bool", "text"; None without a target
     missing : "error", "zero", "drop", "mean"
     means : dict of name to mean; filled for missing="mean"
+    scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
+        as they are
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
     dtype : "float32" or "float64"
@@ -50,6 +52,7 @@ class Columns:
     exclude: list[str] = field(default_factory=list)
     dtype: str = "float64"
     means: dict[str, float] = field(default_factory=dict)
+    scale: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -86,6 +89,8 @@ class Encoder:
     def __init__(self, columns: Columns, learn: bool, labels_needed: bool):
         self.columns = columns
         self.unseen: dict[str, int] = {}
+        self.lows = np.full(len(columns.numeric), np.inf)
+        self.highs = np.full(len(columns.numeric), -np.inf)
         self._learn = learn
         self._labels_needed = labels_needed
 
@@ -117,8 +122,19 @@ class Encoder:
             means = self.columns.means
             fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
             np.copyto(X, fill, where=holes)
+        self._widen(X)
+        if self.columns.scale:
+            centre, spread = np.array(list(self.columns.scale.values()), X.dtype).T
+            X -= centre
+            X /= spread
         y = None if label is None else self._labels(label, place)
         return (self._with_indicators(X, texts, place) if texts else X), y, kept
+
+    def _widen(self, X: np.ndarray) -> None:
+        """Take the rows into the :attr:`lows` and :attr:`highs` of the numeric columns."""
+        if X.shape[0]:
+            np.minimum(self.lows, X.min(axis=0), out=self.lows)
+            np.maximum(self.highs, X.max(axis=0), out=self.highs)
 
     def kept(self, table: pa.Table, place: Place) -> np.ndarray | None:
         """Return which rows of the table :meth:`encode` keeps, without learning anything."""
@@ -153,8 +169,9 @@ class Encoder:
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
                 raise DataError(
-                    f"{place(int(np.argmax(gaps)))} has no label in column '{named}': fill it in, "
-                    f"or leave such rows out with --missing drop."
+                    f"{place(int(np.argmax(gaps)))} has no label in column '{named}'",
+                    "fill it in",
+                    way("leave such rows out with {}", missing="drop"),
                 )
             holes[""] = gaps
         if columns.missing in {"error", "drop"}:
@@ -162,8 +179,12 @@ class Encoder:
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             raise DataError(
-                f"{place(row)}, column '{name}' has no value: choose --missing zero, mean (of the "
-                f"column) or drop (the row), or leave the column out with --exclude."
+                f"{place(row)}, column '{name}' has no value",
+                "fill it in",
+                way("take it for zero with {}", missing="zero"),
+                way("for the mean of the column with {}", missing="mean"),
+                way("leave out such rows with {}", missing="drop"),
+                way("the column with {}", exclude=[name]),
             )
         return X, texts, label, ~np.logical_or.reduce(list(holes.values())) if holes else None
 
@@ -248,8 +269,9 @@ class Encoder:
                 continue
             if len(known) + len(new) > MOST_VALUES:
                 raise DataError(
-                    f"Column '{name}' has more than {MOST_VALUES} different values: leave it out "
-                    f"with --exclude or use --hash-bits."
+                    f"Column '{name}' has more than {MOST_VALUES} different values",
+                    way("leave it out with {}", exclude=[name]),
+                    way("hash the values with {}", hash_bits=20),
                 )
             backwards = np.flatnonzero(codes >= 0)[::-1]
             first = np.empty(len(values), np.int64)
@@ -295,8 +317,9 @@ def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.n
     except UnicodeDecodeError as error:
         bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
         raise DataError(
-            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text: correct it "
-            f"or leave the column out with --exclude."
+            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
+            "correct it",
+            way("leave the column out with {}", exclude=[name]),
         ) from error
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.json
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names, reading
 from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
@@ -73,7 +73,7 @@ class JsonFile(TextFile):
             lambda error, done: self._explain(done, kinds, others_allowed),
         )
 
-    def _explain(self, done: int, kinds: Kinds, others_allowed: bool) -> str | None:
+    def _explain(self, done: int, kinds: Kinds, others_allowed: bool) -> DataError | None:
         """Find the first line after `done` rows that does not fit; None when all seem to fit."""
         known = dict(kinds)
         for line, raw in islice(self._lines(), done, None):
@@ -83,18 +83,19 @@ class JsonFile(TextFile):
             except (ValueError, RecursionError):
                 fields = None
             if not isinstance(fields, dict):
-                return f"{place} is not one JSON object: write one object per line."
+                return DataError(f"{place} is not one JSON object", "write one object per line")
             for name, value in fields.items():
                 if not kinds and value is not None:  # still guessing: the first value says the kind
                     known.setdefault(name, _kind_of(value))
                 kind = known.get(name)
                 if kind is None and not others_allowed:
-                    return (
-                        f"{place} has a field '{name}' that the first lines lack: add it to the "
-                        f"first line (null will do) or leave it out with --exclude."
+                    return DataError(
+                        f"{place} has a field '{name}' that the first lines lack",
+                        "add it to the first line (null will do)",
+                        way("leave it out with {}", exclude=[name]),
                     )
                 if kind is not None and value is not None and _kind_of(value) != kind:
-                    return f"{place}, {misfit(name, json.dumps(value), kind)}"
+                    return misfit(place, name, json.dumps(value), kind)
             if said := too_long(place, len(raw), self._block):
                 return said
         return None

@@ -1,18 +1,13 @@
-"""One way to any source: a path, several, a folder or a glob; the format by the file's name."""
+"""One way to any source: a path, several, a folder or a glob."""
 
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources.base import Source
+from linsep.sources.formats import ENDINGS, format_by_name, format_of
 from linsep.sources.svmlight import SvmlightSource
-
-COMPRESSED = (".gz", ".bz2", ".zst")
-SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
-TABLES = (
-    ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
-)  # fmt: skip
 
 
 def open_source(
@@ -21,8 +16,11 @@ def open_source(
     target: str | None = None,
     missing: str = "error",
     hash_bits: int | None = None,
-    exclude: list[str] | None = None,
+    exclude: str | list[str] | None = None,
+    scale: bool = False,
     index_base: int | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool = True,
     cache: Path | None = None,
@@ -33,13 +31,18 @@ def open_source(
     ----------
     data : files, folders or globs, in reading order
         svmlight text (.svm .svmlight .libsvm .txt) or tables (.csv .tsv .jsonl .parquet .arrow
-        and their kin), plain or .gz .bz2 .zst; a file of another name is taken for svmlight text.
+        and their kin), plain or .gz .bz2 .zst.
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": what to do about missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values
-    exclude : columns to leave out; tables only
+    exclude : column or columns to leave out; tables only
+    scale : whether numeric columns are brought to mean 0 and standard deviation 1; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
-    recipe : how a model's training data were read (its ``recipe_``); overrides all of the above
+    format : "svmlight", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do not
+        say it
+    delimiter : one character that separates the fields of CSV; by default a comma, in TSV a tab
+    recipe : how a model's training data were read (its ``recipe_``); overrides all of the above but
+        ``format`` and ``delimiter``
     labelled : whether a table must have its target column
     cache : folder to keep parsed rows in, for later passes and later runs, where they do not fit
         in memory; None keeps them in a temporary folder for one run
@@ -49,8 +52,8 @@ def open_source(
     DataError
         When nothing is there, formats are mixed, or an option does not fit the format.
     """
-    paths = find_files([data] if isinstance(data, str | Path) else list(data))
-    kind = format_of(paths)
+    paths = find_files([data] if isinstance(data, str | Path) else list(data), format)
+    kind = kind_of(paths, format)
     source: Source
     if recipe is not None and recipe.get("format") != kind:
         raise DataError(
@@ -63,44 +66,52 @@ def open_source(
         recipe = recipe | {"missing": "error"}
     if kind == "table":
         if index_base is not None:
-            raise DataError(f"{paths[0]} is a table; --index-base is for svmlight text.")
+            raise DataError(
+                f"{paths[0]} is a table, whose columns have names",
+                way("leave out {}", index_base=None),
+            )
         from linsep.sources.tables import TableSource  # loads pyarrow's readers, so only if needed
 
         source = TableSource(
-            paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude or [],
-            recipe=recipe, require_target=labelled,
+            paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+            scale=scale, format=format, delimiter=delimiter, recipe=recipe, require_target=labelled,
         )  # fmt: skip
     else:
-        if target is not None or hash_bits is not None or exclude or missing != "error":
+        given = {
+            "target": target, "missing": missing != "error", "hash_bits": hash_bits,
+            "exclude": exclude, "scale": scale, "delimiter": delimiter,
+        }  # fmt: skip
+        if any(given.values()):
             raise DataError(
-                f"{paths[0]} is svmlight text, which has labels first and no columns: leave out "
-                "--target, --missing, --hash-bits and --exclude."
+                f"{paths[0]} is svmlight text, which has labels first and no columns",
+                way("leave out {}", **{name: None for name, value in given.items() if value}),
             )
         base = index_base if recipe is None else recipe.get("index_base")
         if recipe is not None and base not in {0, 1}:
             raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
-        source = SvmlightSource(paths, index_base=base)
-    source.cache = cache
+        source = SvmlightSource(paths, index_base=base, require_labels=labelled)
+    source.cache, source.by_recipe = cache, recipe is not None
     return source
 
 
 _WORDS = {"table": "a table", "svmlight": "svmlight text", "arrays": "arrays in memory"}
 
 
-def find_files(data: list[Any]) -> list[Path]:
+def find_files(data: list[Any], format: str | None = None) -> list[Path]:
     """The files that names, folders and globs stand for, folders and globs sorted by name.
 
-    As in a shell, neither folders nor globs mean hidden files; ``**`` is any depth of folders.
+    Of a folder, files with known endings are meant, or all where somebody said the ``format``. As
+    in a shell, neither folders nor globs mean hidden files; ``**`` is any depth of folders.
     """
     found: list[Path] = []
     for item in data:
         path = Path(item).expanduser()
         if path.is_dir():
-            inside = [p for p in sorted(path.iterdir()) if _is_data(p)]
+            inside = [p for p in sorted(path.iterdir()) if _is_data(p, format)]
             if not inside:
                 raise DataError(
                     f"The directory {path} holds no data file; name files, or a folder of "
-                    f"{' '.join(SVMLIGHT + TABLES)} files."
+                    f"{' '.join(ENDINGS)} files."
                 )
             found += inside
         elif has_magic(str(path)) and not path.exists():
@@ -116,9 +127,11 @@ def find_files(data: list[Any]) -> list[Path]:
     return found
 
 
-def format_of(paths: list[Path]) -> str:
-    """ "svmlight" or "table" by the names of the files; DataError if they are mixed."""
-    kinds = {"table" if _suffix(path) in TABLES else "svmlight": path for path in paths}
+def kind_of(paths: list[Path], format: str | None = None) -> str:
+    """ "svmlight" or "table"; DataError if the files are mixed."""
+    kinds = {
+        "svmlight" if format_of(path, format) == "svmlight" else "table": path for path in paths
+    }
     if len(kinds) > 1:
         raise DataError(
             f"{kinds['table']} is a table, {kinds['svmlight']} svmlight text by its name: they "
@@ -127,14 +140,7 @@ def format_of(paths: list[Path]) -> str:
     return next(iter(kinds))
 
 
-def _is_data(path: Path) -> bool:
+def _is_data(path: Path, format: str | None) -> bool:
     """Whether a file in a folder is meant when the folder is."""
-    return _suffix(path) in SVMLIGHT + TABLES and path.name[0] != "." and path.is_file()
-
-
-def _suffix(path: Path) -> str:
-    """The ending that says the format, without that of a compression."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in COMPRESSED:
-        endings.pop()
-    return endings[-1] if endings else ""
+    known = format is not None or format_by_name(path) is not None
+    return known and path.name[0] != "." and path.is_file()

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources.arrow_files import TableFile
 from linsep.sources.encode import Columns, coded
 
 MISSING = ("error", "zero", "drop", "mean")
 #: from so many rows on, a text column without a repeated value is taken for an id
 _MANY_ROWS = 100
+#: a text column of so many different numbers, and few other rows, was meant to be numeric
+_MANY_NUMBERS, _FEW_ODD = 10, 0.1
 # A leading zero is left to codes such as 02134, which are no numbers.
 _NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
 
 
 def guess_columns(
@@ -50,14 +53,16 @@ def guess_columns(
         elif name not in exclude:
             family = family_of(kind)
             if family is None:
-                raise DataError(f"{file.path}, column '{name}' {_unusable(file, kind)}")
+                said, change = _unusable(file, kind)
+                leave_out = way("leave it out with {}", exclude=[name])
+                raise DataError(f"{file.path}, column '{name}' {said}", change, leave_out)
             if family == "text":
                 columns.text[name] = {}
             else:
                 columns.numeric[name] = family
     if not columns.numeric and not columns.text:
         raise DataError(
-            f"{file.path} has no column to learn from (its columns: {_listed(names)}): give a file "
+            f"{file.path} has no column to learn from (its columns: {listed(names)}): give a file "
             f"with features."
         )
     columns.dtype = _dtype(files, columns)
@@ -65,7 +70,8 @@ def guess_columns(
 
 
 def check_text_columns(files: list[TableFile], columns: Columns) -> None:
-    """Raise DataError for text columns whose first values are numbers, or never repeat.
+    """Raise DataError for text columns whose first values are numbers, or nearly all, or never
+    repeat.
 
     With hashing, values may be as many as they like.
     """
@@ -73,15 +79,36 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
     for name in columns.text:
         codes, values = coded(pa.chunked_array([head.column(name)]), name, file.where)
         filled = int(np.count_nonzero(codes >= 0))
-        if values and all(map(_NUMBER.fullmatch, values)):
+        odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+        if values and not odd:
             raise DataError(
                 f"{file.path}, column '{name}' looks like numbers stored as text (such as "
-                f"'{values[0]}'): convert it to numbers or leave it out with --exclude."
+                f"'{values[0]}')",
+                "convert it to numbers",
+                way("leave it out with {}", exclude=[name]),
+            )
+        if odd and all(map(_DECIMAL_COMMA.fullmatch, values)):
+            raise DataError(
+                f"{file.path}, column '{name}' has decimal commas (such as '{values[odd[0]]}')",
+                "write points",
+                way("leave it out with {}", exclude=[name]),
+            )
+        rows = np.flatnonzero(np.isin(codes, odd))
+        if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
+            more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+            raise DataError(
+                f"{file.where(int(rows[0]))}, column '{name}' holds "
+                f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
+                "correct it",
+                way("leave the cell empty and choose {}", missing="mean"),
+                way("leave the column out with {}", exclude=[name]),
             )
         if len(values) == filled >= _MANY_ROWS and columns.hash_bits is None:
             raise DataError(
                 f"{file.path}, column '{name}' has another text in each of its first "
-                f"{filled:,} rows, as an id has: leave it out with --exclude or use --hash-bits."
+                f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
+                way("leave it out with {}", exclude=[name]),
+                way("if its values do come again later, hash them with {}", hash_bits=20),
             )
 
 
@@ -90,15 +117,16 @@ def check_target(path: Path, names: Iterable[str], target: str | None, exclude: 
     names = list(names)
     if target is None:
         raise DataError(
-            f"{path} needs a label column: name one with --target (its columns: {_listed(names)})."
+            f"{path} (columns: {listed(names)}) needs a label column",
+            way("name it with {}", target=None),
         )
     if target in exclude:
         raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
     if target not in names:
-        advice = _closest(target, names) or "choose one of these with --target."
-        raise DataError(
-            f"{path} has no column '{target}' to learn, only {_listed(names)}: {advice}"
-        )
+        said = f"{path} has no column '{target}' to learn, only {listed(names)}"
+        if advice := _closest(target, names):
+            raise DataError(f"{said}: {advice}")
+        raise DataError(said, way("choose one of these with {}", target=None))
 
 
 def family_of(kind: pa.DataType) -> str | None:
@@ -127,6 +155,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "hash_bits": columns.hash_bits,
         "missing": columns.missing,
         "means": dict(columns.means),
+        "scale": {name: list(pair) for name, pair in columns.scale.items()},
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
     }
@@ -149,6 +178,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             exclude=list(recipe["exclude"]),
             dtype=recipe["dtype"],
             means={name: float(mean) for name, mean in recipe["means"].items()},
+            scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
@@ -158,6 +188,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and places == list(range(first, first + len(places)))
             and columns.dtype in {"float32", "float64"}
             and columns.target_kind in {None, "int", "float", "bool", "text"}
+            and (not columns.scale or list(columns.scale) == list(columns.numeric))
             and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
         )
     except (KeyError, TypeError, AttributeError, ValueError):
@@ -170,9 +201,23 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
 def check_options(missing: str, hash_bits: int | None) -> None:
     """Raise DataError for values that the options do not have."""
     if missing not in MISSING:
-        raise DataError(f"--missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
+        raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
     if hash_bits is not None and not 1 <= hash_bits <= 30:
-        raise DataError(f"--hash-bits is {hash_bits}: choose a number from 1 to 30.")
+        raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Raise DataError for what cannot separate fields."""
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise DataError(
+            f"delimiter is {delimiter!r}: give one character that is no letter or digit."
+        )
+
+
+def is_delimiter(given: Any) -> bool:
+    """Whether fields can be separated by that."""
+    one = isinstance(given, str) and len(given) == 1 and given.isascii()
+    return one and not given.isalnum() and given not in '"\r\n\0'
 
 
 def _first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
@@ -196,17 +241,19 @@ def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
     guessed = pa.types.is_temporal(kind) and not file.typed
     if guessed:  # text that looks like a date to Arrow is a name as good as any other
         return "text"
-    raise DataError(f"{file.path}, label column '{name}' {_unusable(file, kind)}")
+    said, change = _unusable(file, kind)
+    raise DataError(f"{file.path}, label column '{name}' {said}", change)
 
 
-def _unusable(file: TableFile, kind: pa.DataType) -> str:
+def _unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str]:
+    """What a column of that type holds, and what would make it usable."""
     if pa.types.is_temporal(kind):
-        return f"holds dates or times ({kind}): leave it out with --exclude or make it a number."
+        return f"holds dates or times ({kind})", "make it a number"
     if pa.types.is_nested(kind):
-        return f"holds lists or objects ({kind}): leave it out with --exclude or flatten it."
+        return f"holds lists or objects ({kind})", "flatten it"
     if pa.types.is_binary(kind) and not file.typed:
-        return "is not UTF-8 text: save the file as UTF-8 or leave the column out with --exclude."
-    return f"holds values of type {kind}: leave it out with --exclude or make it a number or text."
+        return "is not UTF-8 text", "save the file as UTF-8"
+    return f"holds values of type {kind}", "make it a number or text"
 
 
 def _dtype(files: list[TableFile], columns: Columns) -> str:
@@ -228,6 +275,7 @@ def _closest(name: str, names: Iterable[str]) -> str:
     return f"did you mean '{near[0]}'?" if near else ""
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names for a message, the first twenty."""
     shown = ", ".join(names[:20])
     return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown

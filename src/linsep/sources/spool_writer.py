@@ -94,13 +94,14 @@ class SpoolWriter:
         n_features: int | None = None,
         feature_names: list[str] | None = None,
         recipe: dict[str, Any] | None = None,
+        dropped: int = 0,
     ) -> Spool:
         """Finish the file, put it in its place in one step, and open it.
 
         Parameters
         ----------
         n_features : width of all rows; by default that of the widest batch
-        feature_names, recipe : plain JSON, kept for later
+        feature_names, recipe, dropped : plain JSON, kept for later
 
         Raises SpoolError when no row was written or ``n_features`` is less than was seen.
         """
@@ -124,6 +125,7 @@ class SpoolWriter:
                 "labels": list(self._labels),
                 "feature_names": feature_names,
                 "recipe": recipe,
+                "dropped": dropped,
             }
             offsets = np.cumsum(np.concatenate([[HEAD.size], *self._sizes]), dtype=np.int64)
             self._send(tail(offsets, footer, self._nonce))

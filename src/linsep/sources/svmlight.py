@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.svmlight import DONE, INDEX_ZERO, count, scan
 from linsep.compiled.text import PADDING
-from linsep.errors import DataError
+from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
 from linsep.textbook.svmlight import LABELS_BELOW, LARGEST_INDEX, parse_line
@@ -26,6 +26,7 @@ CHUNK_BYTES = 2 << 20
 MOST_THREADS = 8
 
 TOKEN = re.compile(rb"[^\0- :#]*")
+PAIR = re.compile(rb"[0-9]+:")
 DATA_LINE = re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
 
@@ -67,7 +68,11 @@ class SvmlightSource(Source):
         Threads that scan; None takes one for each processor, at most 8. One more reads.
     dtype : numpy float type
         Of X: float64 or float32. Labels are always float64.
+    require_labels : bool
+        False takes files whose lines all begin with a pair, too; their Batch.y is None.
     """
+
+    kind = "svmlight"
 
     def __init__(
         self,
@@ -77,6 +82,7 @@ class SvmlightSource(Source):
         chunk_bytes: int = CHUNK_BYTES,
         threads: int | None = None,
         dtype: type = np.float64,
+        require_labels: bool = True,
     ):
         if not paths:
             raise ValueError("paths must name at least one file.")
@@ -92,6 +98,7 @@ class SvmlightSource(Source):
         self.threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
         self._dtype = np.dtype(dtype).type
         self._width = 0
+        self._bare = [not require_labels and _begins_with_pair(path) for path in self.paths]
         self._reader: LineReader | None = None
 
     @property
@@ -138,19 +145,21 @@ class SvmlightSource(Source):
                 if part.file != file:
                     file, lines = part.file, 0
                 if part.refused is not None:
-                    raise DataError(self._explain(part, lines))
+                    raise self._explain(part, lines)
                 lines += part.lines
                 if part.columns.size:
                     self._base = part.base
                 self._width = max(self._width, part.width)
                 if part.labels.size:
-                    yield Batch(self._matrix(part), part.labels, first)
+                    labels = None if self._bare[file] else part.labels
+                    yield Batch(self._matrix(part), labels, first)
                 first += part.labels.size
         if first == 0:
             what = "holds" if len(self.paths) == 1 else "hold"
             raise DataError(f"{self.name} {what} no rows: give lines such as '+1 3:0.5 17:1'.")
         if self._base is None:
             self._base = 1
+        self.n_rows = first
 
     def where(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
@@ -195,7 +204,8 @@ class SvmlightSource(Source):
         chunk = coming.result()
         if chunk is None:
             return None
-        scanned = scan_chunk(chunk, self._base, self._dtype)
+        text = _with_labels(chunk) if self._bare[chunk.file] else chunk
+        scanned = scan_chunk(text, self._base, self._dtype)
         reader.give_back(chunk)
         return scanned
 
@@ -206,15 +216,29 @@ class SvmlightSource(Source):
         X.has_sorted_indices = X.has_canonical_format = True
         return X
 
-    def _explain(self, part: Scanned, lines: int) -> str:
+    def _explain(self, part: Scanned, lines: int) -> LinsepError:
         assert part.refused is not None
         number, line = part.refused
-        said = "this line cannot be read: write it like '+1 3:0.5 17:1'."
+        said: LinsepError = DataError("this line cannot be read", "write it like '+1 3:0.5 17:1'")
         try:
             parse_line(line, part.base, self._dtype)
         except DataError as error:
-            said = str(error)
-        return f"{self.paths[part.file]} line {lines + number + 1}: {said}"
+            said = error.of_model() if self.by_recipe else error
+        return said.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
+
+
+def _begins_with_pair(path: Path) -> bool:
+    """Whether the first line of a file that holds a row has no label."""
+    for chunk in LineReader([path], CHUNK_BYTES).chunks():
+        if row := DATA_LINE.search(chunk.text, 0, chunk.size):
+            return PAIR.match(chunk.text, row.end() - 1) is not None
+    return False
+
+
+def _with_labels(chunk: Chunk) -> Chunk:
+    """The same lines with a label 0 before each row."""
+    text = DATA_LINE.sub(lambda row: b"0 " + row[0], bytes(chunk.text[: chunk.size]))
+    return Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text))
 
 
 def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:

@@ -10,20 +10,23 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources.arrow_files import IpcFile, ParquetFile, TableFile
 from linsep.sources.base import Batch, Source
-from linsep.sources.chunks import CODECS
 from linsep.sources.csv_files import CsvFile
 from linsep.sources.encode import Encoder
+from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.json_files import JsonFile
+from linsep.sources.moments import Moments
 from linsep.sources.roles import (
+    check_delimiter,
     check_options,
     check_target,
     check_text_columns,
     family_of,
     from_recipe,
     guess_columns,
+    listed,
     to_recipe,
 )
 
@@ -54,15 +57,23 @@ class TableSource(Source):
         unless "drop".
     hash_bits : int or None
         Hash text values into 2**hash_bits features (1 to 30) instead of learning them.
-    exclude : list of str
-        Columns to leave out.
+    exclude : str or list of str
+        Column or columns to leave out.
+    scale : bool
+        Subtract the mean of each numeric column and divide by its standard deviation, over all
+        files (read once more for them, before the first batch).
+    format : str or None
+        What the files are, of :data:`linsep.sources.formats.FORMATS`; None goes by their names.
+    delimiter : str or None
+        One character that separates the fields of CSV; None takes that of the recipe, else a comma,
+        in TSV a tab.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to about two million values. Rows and columns come out the same.
     recipe : dict or None
         What :meth:`recipe` returned: columns mean exactly the same again, other columns are
-        ignored, `missing`, `hash_bits` and `exclude` are taken from it, and unknown text values
-        set no indicator and are counted in :attr:`unseen`.
+        ignored, `missing`, `hash_bits`, `exclude` and `scale` are taken from it, and unknown text
+        values set no indicator and are counted in :attr:`unseen`.
     require_target : bool
         False allows files without labels: Batch.y is then None, also where some are missing.
 
@@ -79,7 +90,10 @@ class TableSource(Source):
         target: str | None,
         missing: str = "error",
         hash_bits: int | None = None,
-        exclude: list[str] | None = None,
+        exclude: str | list[str] | None = None,
+        scale: bool = False,
+        format: str | None = None,
+        delimiter: str | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
@@ -92,13 +106,24 @@ class TableSource(Source):
         self.paths = [Path(path) for path in paths]
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
-        exclude = list(exclude or [])
+        exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         self._options = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
-            "exclude": exclude, "recipe": recipe,
+            "exclude": exclude, "recipe": recipe, "as": [format, delimiter], "scale": scale,
         }  # fmt: skip
-        self._files = [open_table(path) for path in self.paths]
-        self._learns = recipe is None
+        self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
+        check_delimiter(self._delimiter)
+        self.kind = " and ".join(
+            sorted({format or format_by_name(path) or "unknown" for path in self.paths})
+        )
+        self._files = [open_table(path, format, self._delimiter) for path in self.paths]
+        if delimiter is not None and not any(isinstance(file, CsvFile) for file in self._files):
+            raise DataError(
+                f"{self.paths[0]} is {self.kind}, where nothing separates fields",
+                way("leave out {}", delimiter=None),
+            )
+        self.by_recipe = recipe is not None
+        self._scale = scale and recipe is None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
@@ -108,7 +133,7 @@ class TableSource(Source):
         else:
             self._columns = from_recipe(recipe, target)
         self._kinds = [self._kinds_in(file) for file in self._files]
-        self._encoder = Encoder(self._columns, self._learns, require_target)
+        self._encoder = Encoder(self._columns, not self.by_recipe, require_target)
         width = len(self._columns.numeric) + len(self._columns.text)
         self._batch_rows = batch_rows or max(64, min(65_536, _BATCH_VALUES // width))
         self._starts: list[int] = []  # number of the first row of every file reached so far
@@ -116,8 +141,16 @@ class TableSource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
-        self._learn_means()
-        self._encoder.unseen = {}
+        try:
+            yield from self._batches()
+        except DataError as problem:
+            if not self.by_recipe:
+                raise
+            raise problem.of_model() from problem.__cause__
+
+    def _batches(self) -> Iterator[Batch]:
+        self._learn_moments()
+        self._encoder.unseen, self.dropped = {}, 0
         first, some = 0, False
         for number, file in enumerate(self._files):
             self._running = number
@@ -126,15 +159,18 @@ class TableSource(Source):
             for start, table in self._tables(number):
                 some = True
                 X, y, _ = self._encoder.encode(table, partial(_place, file, start))
+                self.dropped += table.num_rows - X.shape[0]
                 if X.shape[0]:
                     yield Batch(X, y, first)
                     first += X.shape[0]
+        self.n_rows = first
         if not some:
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise DataError(
-                f"{self.name} has a missing value in every row, so --missing drop leaves none: "
-                f"choose zero or mean."
+                f"{self.name} has a missing value in every row, so that dropping them leaves none",
+                way("choose {}", missing="zero"),
+                way("{}", missing="mean"),
             )
 
     def where(self, row: int) -> str:
@@ -163,8 +199,15 @@ class TableSource(Source):
 
     @property
     def unseen(self) -> dict[str, int]:
-        """Rows of the last pass, by text column, whose value the recipe does not have."""
+        """Values of the last reading, by text column, that the recipe does not have."""
         return dict(self._encoder.unseen)
+
+    @property
+    def ranges(self) -> dict[str, float]:
+        """How far the values of each numeric column are apart, of the rows read so far."""
+        with np.errstate(all="ignore"):
+            apart = (self._encoder.highs - self._encoder.lows).tolist()
+        return dict(zip(self._columns.numeric, apart, strict=True))
 
     @property
     def size(self) -> int:
@@ -188,8 +231,8 @@ class TableSource(Source):
         value to feature (empty when hashed into 2**``hash_bits``); ``means`` is filled for
         ``missing`` "mean". Reads the file when these are needed and not known yet.
         """
-        self._learn_means()
-        return to_recipe(self._columns)
+        self._learn_moments()
+        return to_recipe(self._columns) | {"delimiter": self._delimiter}
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
         """Yield tables of one file, each with the number of its first row in the file."""
@@ -199,45 +242,57 @@ class TableSource(Source):
             yield start, table
             start += table.num_rows
 
-    def _learn_means(self) -> None:
-        """Read all rows for the means of the columns, if they are needed and not known yet."""
-        if self._columns.missing != "mean" or self._columns.means or not self._columns.numeric:
+    def _learn_moments(self) -> None:
+        """Read all rows for means and spreads, if they are needed and not known yet."""
+        known, names = self._columns, list(self._columns.numeric)
+        means = known.missing == "mean" and not known.means
+        scale = self._scale and not known.scale
+        if not names or not (means or scale):
             return
-        columns = list(self._columns.numeric)
-        sums, counts = np.zeros(len(columns)), np.zeros(len(columns), np.int64)
+        moments = Moments(len(names))
         for number, file in enumerate(self._files):
             self._running = number
             for start, table in self._tables(number):
-                X = self._encoder.numbers(table, partial(_place, file, start))
-                sums += np.nansum(X, axis=0, dtype=np.float64)
-                counts += np.count_nonzero(~np.isnan(X), axis=0)
-        for name, count in zip(columns, counts, strict=True):
-            if not count:
+                moments.add(self._encoder.numbers(table, partial(_place, file, start)))
+        for name, count in zip(names, moments.counts, strict=True):
+            if means and not count:
                 raise DataError(
-                    f"{self.name}, column '{name}' has no value at all and so no mean: leave it "
-                    f"out with --exclude."
+                    f"{self.name}, column '{name}' has no value at all and so no mean",
+                    way("leave it out with {}", exclude=[name]),
                 )
-        self._columns.means = dict(zip(columns, (sums / counts).tolist(), strict=True))
+        if means:
+            known.means = dict(zip(names, moments.means.tolist(), strict=True))
+        if scale:
+            pairs = np.column_stack([moments.means, moments.spreads]).tolist()
+            known.scale = dict(zip(names, pairs, strict=True))
 
     def _kinds_in(self, file: TableFile) -> dict[str, str]:
         """Return the columns to read from `file` and their kinds, or say what does not fit."""
         columns = self._columns
         found = file.columns()
         kinds = columns.numeric | dict.fromkeys(columns.text, "text")
-        model = "the model was learnt from" if not self._learns else f"{self.paths[0]} has"
+        model = "the model was learnt from" if self.by_recipe else f"{self.paths[0]} has"
         absent = [f"'{name}'" for name in kinds if name not in found]
         if absent and not file.sparse:
             names, them = ", ".join(absent[:20]), "it" if len(absent) == 1 else "them"
             raise DataError(f"{file.path} has no column {names}, which {model}: add {them}.")
-        if self._learns:
+        if not self.by_recipe:
             known = {*kinds, *columns.exclude, columns.target}
             for name in found:
                 if name not in known:
                     raise DataError(
-                        f"{file.path} has a column '{name}' that {self.paths[0]} lacks: leave it "
-                        f"out with --exclude or add it there."
+                        f"{file.path} has a column '{name}' that {self.paths[0]} lacks",
+                        "add it there",
+                        way("leave it out with {}", exclude=[name]),
                     )
         if self._require_target or columns.target in found:
+            if self.by_recipe and columns.target not in found:
+                raise DataError(
+                    f"{file.path} has no column '{columns.target}', the labels that the model "
+                    f"learnt, only {listed(list(found))}",
+                    "add it",
+                    "rename one",
+                )
             check_target(file.path, found, columns.target, [])
             assert columns.target is not None
             kind = columns.target_kind
@@ -259,23 +314,18 @@ def _place(file: TableFile, start: int, row: int) -> str:
     return file.where(start + row)
 
 
-def open_table(path: Path) -> TableFile:
-    """Open a file by its name's ending; raises DataError for an ending that is no table's."""
-    endings = [ending.lower() for ending in path.suffixes]
-    compressed = bool(endings) and endings[-1] in CODECS
-    ending = "".join(endings[-2:-1] if compressed else endings[-1:])
-    if ending in {".csv", ".tsv"}:
-        return CsvFile(path, "," if ending == ".csv" else "\t")
-    if ending in {".jsonl", ".ndjson", ".json"}:
+def open_table(path: Path, format: str | None = None, delimiter: str | None = None) -> TableFile:
+    """Open a file of a format, by default as its name says; DataError where that is no table's."""
+    format = format or format_by_name(path)
+    if format in {"csv", "tsv"}:
+        return CsvFile(path, delimiter or ("," if format == "csv" else "\t"))
+    if format == "jsonl":
         return JsonFile(path)
-    if ending in {".parquet", ".pq"} and not compressed:
+    if format == "parquet":
         return ParquetFile(path)
-    if ending in {".arrow", ".feather", ".ipc"} and not compressed:
+    if format == "arrow":
         return IpcFile(path)
-    raise DataError(
-        f"{path} is no table by its name: use .csv, .tsv, .jsonl (these also .gz, .bz2 or .zst), "
-        f".parquet or .arrow."
-    )
+    raise unknown_format(path)
 
 
 def load_table(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 from linsep.sources.arrow_files import TableFile, first_line, reading
 from linsep.sources.chunks import CODECS, opened
 
@@ -63,7 +63,7 @@ class TextFile(TableFile):
     def _checked(
         self,
         open_reader: Callable[[pa.NativeFile], pa.RecordBatchReader],
-        explain: Callable[[pa.ArrowInvalid, int], str | None],
+        explain: Callable[[pa.ArrowInvalid, int], DataError | None],
     ) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a reader; on an error, find the line behind it."""
         done = 0
@@ -75,26 +75,25 @@ class TextFile(TableFile):
         except DataError as error:
             if not isinstance(error.__cause__, pa.ArrowInvalid):
                 raise
-            said = explain(error.__cause__, done)
-            if said is None:
-                said = (
-                    f"{self.path} cannot be read after row {done} "
-                    f"({first_line(error.__cause__)}): correct or remove what stands there."
-                )
-            raise DataError(said) from error.__cause__
+            found = explain(error.__cause__, done)
+            raise found or DataError(
+                f"{self.path} cannot be read after row {done} ({first_line(error.__cause__)})",
+                "correct or remove what stands there",
+            ) from error.__cause__
 
 
-def too_long(place: str, length: int, block: int) -> str | None:
-    """Return what to say of a row of `length` characters that fills more than a block, or None."""
+def too_long(place: str, length: int, block: int) -> DataError | None:
+    """Return what to raise of a row of `length` characters if it fills more than a block."""
     if length <= block:
         return None
-    return f"{place} is longer than the {block:,} bytes read at a time: shorten it."
+    return DataError(f"{place} is longer than the {block:,} bytes read at a time", "shorten it")
 
 
-def misfit(name: str, value: str, kind: str) -> str:
-    """Return what to say after the place where `value`, as written, is not of the column's kind."""
+def misfit(place: str, name: str, value: str, kind: str) -> DataError:
+    """Return what to raise where `value`, as written, is not of the column's kind."""
     wanted = _WANTED.get(kind, "of one kind")
-    return (
-        f"column '{name}' holds {value[:60]}, not {wanted} as in the rows before: correct it or "
-        f"leave the column out with --exclude."
+    return DataError(
+        f"{place}, column '{name}' holds {value[:60]}, not {wanted} as in the rows before",
+        "correct it",
+        way("leave the column out with {}", exclude=[name]),
     )

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from linsep.errors import DataError
+from linsep.errors import DataError, way
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -62,7 +62,7 @@ def parse_svmlight(
         try:
             parsed = parse_line(line, index_base, dtype)
         except DataError as error:
-            raise DataError(f"line {number}: {error}") from None
+            raise error.at(f"line {number}: ") from None
         if parsed is not None:
             labels.append(parsed[0])
             rows.append(parsed[1])
@@ -97,6 +97,8 @@ def parse_label(token: bytes) -> float:
         refuse(f"the label {show(token)} lists several labels: keep one label a row")
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
         refuse(f"the label {show(token)} is not finite: give a finite number, such as +1")
+    if WHOLE.match(token) and b":" in token:
+        refuse(f"the line has no label before {show(token)}: begin it with one, such as +1")
     if not DECIMAL.fullmatch(token):
         refuse(f"the label {show(token)} is not a number: begin the line with one, such as +1")
     if abs(float(token)) >= LABELS_BELOW:
@@ -121,9 +123,9 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
         )
     index = int(token or b"0")
     if index < index_base:
-        refuse(
-            "the index is 0 where the file is taken to count from 1: "
-            "pass index_base=0 (--index-base 0 on the command line)"
+        raise DataError(
+            "the index is 0 where the features are taken to be numbered from 1",
+            way("count from 0 with {}", index_base=0),
         )
     if index == previous:
         refuse(f"the index {index} stands twice: keep one value for each feature")

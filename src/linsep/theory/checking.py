@@ -4,7 +4,7 @@ In whole numbers nothing is rounded. Values that floats are sure of, by the boun
 ``questions.values``, are not computed again: that is a proof, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from linsep.theory.data import Data
 from linsep.theory.fingerprint import fingerprint
 from linsep.theory.questions import Question, multinomial, scans, two_sides
-from linsep.theory.row_space import rank_at_least
+from linsep.theory.row_space import rank_at_least, to_whole
 from linsep.theory.spans import Span
 from linsep.theory.verdicts import (
     Blocked,
@@ -25,7 +25,7 @@ from linsep.theory.verdicts import (
     Undecided,
     Verdict,
 )
-from linsep.theory.whole import Row, combination, constraint, dot, nearest_floats, whole_numbers
+from linsep.theory.whole import Row, combination, constraint, dense_floats, dot
 
 #: how far from zero, relative to its terms, a sum may be in a check that is not exact
 TOLERANCE = 1e-7
@@ -53,7 +53,8 @@ def check(verdict: Verdict, data: Data, exact: bool) -> Check:
             raise Fails("nothing is claimed: the question is undecided")
         _same_data(verdict.subject, data)
         question = question_of(verdict.subject, data)
-        KINDS[type(verdict)](verdict, data, question, exact)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # bounds see to it
+            KINDS[type(verdict)](verdict, data, question, exact)
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     return Check(True, f"It holds: {verdict.kind}, checked over {data.n_rows:,} rows {how}.")
@@ -83,22 +84,18 @@ def _same_data(subject: Subject, data: Data) -> None:
 
 
 def _separable(verdict: Separable, data: Data, question: Question, exact: bool) -> None:
-    w = np.array([[*row, b] for row, b in zip(verdict.coef, verdict.intercept, strict=True)])
-    w = (w if question.intercept else w[:, :-1]).ravel()
-    if w.size != question.size or not np.isfinite(w).all():
-        raise Fails("the weights are not as many finite numbers as there are features")
+    weights = _weights(verdict, question)
+    w = dense_floats(weights, question.size)
     length = float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-12)
     low, high = verdict.margin
     if not 0 <= low <= high:
         raise Fails("the margin interval is none")
-    whole, _ = whole_numbers(w)
-    weights = {j: m for j, m in enumerate(whole) if m}
     squares = sum(m * m for j, m in weights.items() if j < data.n_features)
     for piece, values in scans(data, question, w, low * length):
         needed = low * length
         for i in np.flatnonzero(values.value - values.bound <= needed).tolist():
             row, which = int(values.row[i]), int(values.which[i])
-            fine = values.value[i] > 0 and values.value[i] >= needed - values.bound[i]
+            fine = values.value[i] >= needed - values.bound[i]  # floats cannot tell more
             if exact:
                 a, power = constraint(question, piece, row, which)
                 product = dot(a, weights)
@@ -110,24 +107,55 @@ def _separable(verdict: Separable, data: Data, question: Question, exact: bool) 
         _margin_bound(verdict, data, question)
 
 
+def _weights(verdict: Separable, question: Question) -> Row:
+    """The weights in the same proportion as whole numbers, one block after another."""
+    blocks = list(zip(verdict.coef, verdict.intercept, strict=True))
+    w = [x for row, b in blocks for x in (*row, *([b] if question.intercept else []))]
+    try:
+        exact = {j: Fraction(x) for j, x in enumerate(w)}
+    except (ValueError, OverflowError):
+        raise Fails("a weight is not a finite number") from None
+    if len(w) != question.size:
+        raise Fails("the weights are not as many as the features ask for")
+    if not any(exact.values()):
+        raise Fails("all weights are zero")
+    return to_whole(exact)
+
+
 def _margin_bound(verdict: Separable, data: Data, question: Question) -> None:
     """No weights do better than the shortest combination that is given."""
     rows = _rows(verdict.support, data, question)
-    total: dict[int, Fraction] = {}
-    sides: dict[int, int] = {}
-    for (_, side), m in zip(rows, verdict.support.multipliers, strict=True):
-        sides[side] = sides.get(side, 0) + m
-    if len(sides) != (2 if question.intercept else len(sides)):
-        raise Fails("the support rows are all of one side")
-    parts = len(sides) if question.intercept else 1
-    whole = sum(verdict.support.multipliers)
-    for ((row, power), side), m in zip(rows, verdict.support.multipliers, strict=True):
-        share = Fraction(m, sides[side] if question.intercept else whole) * Fraction(2) ** power
-        for j, x in row.items():
-            if j < data.n_features:
-                total[j] = total.get(j, Fraction(0)) + share * x
-    if sum(x * x for x in total.values()) > (parts * Fraction(verdict.margin[1])) ** 2:
+    high = verdict.margin[1]
+    if (
+        square_of(rows, verdict.support.multipliers, question, data.n_features)
+        > Fraction(high) ** 2
+    ):
         raise Fails("the support rows allow a wider margin than is claimed")
+
+
+def square_of(
+    rows: list[tuple[tuple[Row, int], int]],
+    multipliers: Sequence[int],
+    question: Question,
+    n_features: int,
+) -> Fraction:
+    """The squared length, over the number of sides, of a combination of rows (row, exponent), side.
+
+    The multipliers are taken as shares of their sum; with an intercept, of the sum of each side.
+    """
+    sums: dict[int, int] = {}
+    for (_, side), m in zip(rows, multipliers, strict=True):
+        group = side if question.intercept else 0
+        sums[group] = sums.get(group, 0) + m
+    if question.intercept and len(sums) != 2:
+        raise Fails("the support rows are all of one side")
+    total: dict[int, Fraction] = {}
+    for ((row, power), side), m in zip(rows, multipliers, strict=True):
+        share = Fraction(m, sums[side if question.intercept else 0]) * Fraction(2) ** power
+        for j, x in row.items():
+            if j < n_features:
+                total[j] = total.get(j, Fraction(0)) + share * x
+    return sum((x * x for x in total.values()), Fraction(0)) / len(sums) ** 2
 
 
 def _rows(given: Combination, data: Data, question: Question) -> list[tuple[tuple[Row, int], int]]:
@@ -200,10 +228,9 @@ def _overlapping(verdict: Overlapping, data: Data, question: Question, exact: bo
 
 def _quasi(verdict: QuasiSeparable, data: Data, question: Question, exact: bool) -> None:
     span = _blocked(verdict, data, question, exact)
-    w = np.zeros(question.size)
     if not verdict.direction or not all(0 <= j < question.size for j in verdict.direction):
         raise Fails("the direction is none")
-    w[list(verdict.direction)] = nearest_floats(list(verdict.direction.values()))
+    w = dense_floats(verdict.direction, question.size)
     boundary: list[int] = []
     free = 0
     for piece, values in scans(data, question, w):
@@ -222,6 +249,10 @@ def _quasi(verdict: QuasiSeparable, data: Data, question: Question, exact: bool)
         line = {pivot: Fraction(1), **entries}
         if sum(x * verdict.direction.get(j, 0) for j, x in line.items()):
             raise Fails("the direction is not zero on the boundary")
+    everything = Span(verdict.everything, question)
+    for piece, values in scans(data, question, w):
+        if everything.outside(piece, values, np.arange(len(values.row))).any():
+            raise Fails("some rows are outside of the space that is said to hold all")
     if not free or sorted(set(boundary)) != list(verdict.boundary):
         raise Fails("the boundary rows are others")
 

@@ -92,9 +92,8 @@ class Data:
         return max(float(piece.lengths().max()) for piece in self.pieces())
 
     def labels(self) -> list[Any]:
-        """The classes as plain values; whole floats are ints, so that files and arrays agree."""
-        plain = self.classes.tolist()
-        return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+        """The classes as plain values."""
+        return plain_labels(self.classes)
 
     def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Piece, int]]:
         """The rows with these sorted numbers: (number, its piece, its place there)."""
@@ -108,6 +107,12 @@ class Data:
                 return
 
 
+def plain_labels(classes: np.ndarray) -> list[Any]:
+    """Labels as Python values; whole floats are ints, so that files and arrays agree."""
+    plain = classes.tolist()
+    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+
+
 def data_of(X: Any, y: Any = None) -> Data:
     """Data from arrays, a data frame, a sparse matrix, or a :mod:`linsep.sources` source (no y).
 
@@ -118,6 +123,8 @@ def data_of(X: Any, y: Any = None) -> Data:
     ValueError
         For NaN, infinity, fewer than two classes, X and y of different lengths.
     """
+    if isinstance(X, Data):
+        return X
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
     if y is None:
@@ -145,9 +152,8 @@ def _tidy(X: Any) -> Any:
 
 def _two_classes(classes: np.ndarray) -> None:
     if len(classes) < 2:
-        raise ValueError(
-            f"All rows have the label {classes[0]!s}: separation needs at least two classes."
-        )
+        (only,) = plain_labels(classes)
+        raise ValueError(f"All rows have the label {only}: separation needs at least two classes.")
 
 
 def _from_source(source: Any) -> Data:

@@ -5,16 +5,20 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
+from linsep.theory.checking import square_of
 from linsep.theory.data import Data, data_of
+from linsep.theory.elimination import reduced
 from linsep.theory.fingerprint import fingerprint
 from linsep.theory.gordan import TooLarge
 from linsep.theory.questions import Question, multinomial, scans, two_sides
-from linsep.theory.row_space import to_whole
+from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
-from linsep.theory.search import Separated, dense_floats, search
+from linsep.theory.search import Separated, as_row, exact_rows, search
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, witness
+from linsep.theory.twins import opposite_twins
 from linsep.theory.verdicts import (
     Combination,
     Overlapping,
@@ -25,7 +29,8 @@ from linsep.theory.verdicts import (
     Undecided,
     Verdict,
 )
-from linsep.theory.working_set import columns_of, floats_of
+from linsep.theory.whole import dense_floats, root_above
+from linsep.theory.working_set import table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
 WIDTH = 1e-6
@@ -85,11 +90,20 @@ def separation(
     >>> bool(verdict.verify(X[50:], y[50:], exact=True))
     True
     """
+    return decide(data_of(X, y), fit_intercept, margin, senses)
+
+
+def decide(
+    data: Data,
+    fit_intercept: bool = True,
+    margin: str | None = None,
+    senses: tuple[str, ...] = SENSES,
+) -> Verdict | Separations:
+    """:func:`separation` of data that are open already."""
     if margin not in (None, "max"):
         raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
     if not set(senses) <= set(SENSES):
         raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
-    data = data_of(X, y)
     tolerance = WIDTH if margin == "max" else None
     mark = fingerprint(data)
 
@@ -126,7 +140,9 @@ def _subject(data: Data, sides: list[tuple[Any, ...]], fit_intercept: bool, mark
 
 def _verdict(data: Data, question: Question, tolerance: float | None, subject: Subject) -> Verdict:
     try:
-        found = search(data, question, tolerance)
+        # numbers may leave the floats here: that only spoils a guess
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = search(data, question, tolerance)
     except TooLarge as too_large:
         return Undecided(
             subject,
@@ -151,7 +167,9 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
     )
     margin = (0.0, float("inf"))
     if question.blocks == 1:
-        margin = _margin(data, question, found, members, found.multipliers[used])
+        rows = [(member.whole, member.group) for member in members]
+        high = root_above(square_of(rows, support.multipliers, question, d))
+        margin = (min(high, _lowest(data, question, found.w)), high)
     return Separable(
         subject,
         tuple(tuple(row) for row in W[:, :d].tolist()),
@@ -161,37 +179,56 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
     )
 
 
-def _margin(
-    data: Data, question: Question, found: Separated, members: list[Any], x: np.ndarray
-) -> tuple[float, float]:
-    """What these weights have for sure, and what no weights exceed."""
-    d = data.n_features
-    length = float(np.linalg.norm(found.w[:d])) * (1 + 1e-14)
-    lowest = min(float((v.value - v.bound).min()) for _, v in scans(data, question, found.w))
-    point = np.zeros(d)
-    sides = {member.group for member in members}
-    for side in sides:
-        chosen = [i for i, member in enumerate(members) if member.group == side]
-        share = x[chosen] / (x[chosen].sum() if question.intercept else x.sum())
-        for i, part in zip(chosen, share, strict=True):
-            inside = members[i].columns < d
-            point[members[i].columns[inside]] += part * members[i].floats[inside]
-    parts = 2 if question.intercept else 1
-    high = float(np.linalg.norm(point)) / parts * (1 + 1e-9)
-    low = max(0.0, lowest / length * (1 - 1e-12)) if length else 0.0
-    return min(low, high), high
+def _lowest(data: Data, question: Question, weights: np.ndarray) -> float:
+    """A margin that the weights have for sure."""
+    w = dense_floats(as_row(weights), question.size)
+    length = float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)
+    lowest = min(float((v.value - v.bound).min()) for _, v in scans(data, question, w))
+    return max(0.0, lowest / length * (1 - 1e-12)) if length else 0.0
 
 
 def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> Verdict:
     proof = found.proof
-    bound = [m for m in found.members if not proof.span.remainder(m.whole[0])]
-    A = floats_of(bound, columns_of(bound))
-    few = witness(proof, A, bound)
-    evidence = (_combination(few), _combination(proof), proof.span)
+    table = table_of(found.members, question.size)
+    outside = Span(proof.span, question).outside_rows(table, lambda k: found.members[k].whole[0])
+    bound = np.flatnonzero(~outside)
+    twins = opposite_twins(data, question) if question.blocks == 1 else None
+    few = _pair(twins) if twins else _witness(found, table, bound)
+    evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
-    boundary = _boundary(data, question, proof)
-    return QuasiSeparable(subject, *evidence, proof.direction, boundary)
+    everything = _everything(data, question, found)
+    return QuasiSeparable(subject, *evidence, proof.direction, found.boundary or (), everything)
+
+
+def _witness(found: Found, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
+    return _combination(witness(found.proof, table[bound], [found.members[i] for i in bound]))
+
+
+def _pair(rows: tuple[int, int]) -> Combination:
+    return Combination(rows, (0, 0), (1, 1))
+
+
+def _everything(data: Data, question: Question, found: Found) -> Reduced:
+    """The space of all rows."""
+    space = found.proof.span
+    table = table_of(found.members, question.size)
+    while len(space.rows) < question.size:
+        outside = Span(space, question).outside_rows(table, lambda k: found.members[k].whole[0])
+        new = [found.members[i].whole[0] for i in np.flatnonzero(outside)[: question.size]]
+        if not new:
+            break
+        space = reduced(space.basis() + new)
+    while len(space.rows) < question.size:
+        span = Span(space, question)
+        more = []
+        for piece, values in scans(data, question, np.zeros(question.size)):
+            places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))
+            more += [row for _, row in exact_rows(question, piece, values, places[:100])]
+        if not more:
+            break
+        space = reduced(space.basis() + more)
+    return space
 
 
 def _combination(proof: Proof) -> Combination:
@@ -202,15 +239,3 @@ def _combination(proof: Proof) -> Combination:
     return Combination(
         tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())
     )
-
-
-def _boundary(data: Data, question: Question, proof: Proof) -> tuple[int, ...]:
-    """The rows in the space of the bound ones."""
-    span = Span(proof.span, question)
-    w = dense_floats(proof.direction, question.size)
-    found: set[int] = set()
-    for piece, values in scans(data, question, w):
-        doubtful = np.flatnonzero(values.value <= values.bound)
-        inside = doubtful[~span.outside(piece, values, doubtful)]
-        found.update(piece.numbers[values.row[inside]].tolist())
-    return tuple(sorted(found))

@@ -5,6 +5,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from flint import fmpz_mat
 from scipy.linalg import qr
 
@@ -26,7 +27,14 @@ def reduced(rows: list[Row]) -> Reduced:
 
 
 def _matrix(rows: list[Row], columns: list[int]) -> fmpz_mat:
-    return fmpz_mat(len(rows), len(columns), [row.get(j, 0) for row in rows for j in columns])
+    place = {j: k for k, j in enumerate(columns)}
+    entries = [0] * (len(rows) * len(columns))
+    for i, row in enumerate(rows):
+        start = i * len(columns)
+        for j, m in row.items():
+            if j in place:
+                entries[start + place[j]] = m
+    return fmpz_mat(len(rows), len(columns), entries)
 
 
 def independent(rows: list[Row]) -> list[int]:
@@ -42,10 +50,16 @@ def independent(rows: list[Row]) -> list[int]:
     return found
 
 
-def well_placed(rows: np.ndarray, rank: int) -> np.ndarray:
-    """The numbers of ``rank`` rows that stand well apart: QR with pivoting."""
-    scale = np.abs(rows).max(axis=1, keepdims=True)
-    return qr((rows / np.where(scale > 0, scale, 1)).T, mode="r", pivoting=True)[1][:rank]
+def far_apart(rows: sp.csr_matrix) -> np.ndarray:
+    """The numbers of rows that span the others as far as floats can tell: QR with pivoting."""
+    used = np.unique(rows.indices)
+    if not used.size:
+        return np.zeros(0, dtype=int)
+    dense = rows[:, used].toarray()
+    scale = np.abs(dense).max(axis=1, keepdims=True)
+    triangle, order = qr((dense / np.where(scale > 0, scale, 1)).T, mode="r", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    return order[: int((sizes > 1e-10 * sizes[0]).sum())]
 
 
 def vanishing(

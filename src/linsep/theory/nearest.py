@@ -44,7 +44,7 @@ def nearest(
     most_steps: int = 5_000,
 ) -> Nearest:
     """The shortest combination of some rows, to a relative ``tolerance`` of its length."""
-    rows = _rotated(rows)
+    given, rows = rows, _rotated(rows)
     size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     sides = {g: np.flatnonzero(groups == g) for g in np.unique(groups)}
     if start is None or not all(start[side].sum() > 0 for side in sides.values()):
@@ -71,7 +71,7 @@ def nearest(
             affine, length = ByLeastSquares(rows, groups), np.inf
         entering = lowest[max(behind, key=lambda g: behind[g])]
         x = _with_row(affine, x, entering)
-    return Nearest(x, point, gap)
+    return Nearest(x, x @ given, gap)
 
 
 def _rotated(rows: np.ndarray) -> np.ndarray:

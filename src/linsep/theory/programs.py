@@ -52,7 +52,7 @@ def split(A: Any) -> Split | None:
     variables are the multipliers. None where the solver gives up.
     """
     if not A.shape[1]:
-        return Split(np.zeros(len(A), dtype=bool), np.zeros(0), np.ones(len(A)))
+        return Split(np.zeros(A.shape[0], dtype=bool), np.zeros(0), np.ones(A.shape[0]))
     scaled, rows, columns = equilibrated(A)
     n, d = scaled.shape
     result = linprog(
@@ -72,6 +72,50 @@ def split(A: Any) -> Split | None:
     return Split(s > 0.5, weights, multipliers)
 
 
+def lean(A: sp.csr_matrix) -> np.ndarray | None:
+    """Weights that leave no row negative and have a large sum of products: a quick guess."""
+    scaled, _, columns = equilibrated(A)
+    result = _pushed(scaled, np.ones(scaled.shape[0], dtype=bool))
+    with np.errstate(over="ignore"):
+        return None if result is None else np.ldexp(result.x, columns.astype(int))
+
+
+def quick_split(A: sp.csr_matrix) -> Split | None:
+    """What :func:`split` says, mostly in less time: programs without one variable a row.
+
+    Each pushes the rows that are not free yet. The last finds nothing to push: its dual variables
+    are the multipliers.
+    """
+    scaled, rows, columns = equilibrated(A)
+    free = np.zeros(scaled.shape[0], dtype=bool)
+    w = np.zeros(scaled.shape[1])
+    while (result := _pushed(scaled, ~free)) is not None:
+        pushed = scaled @ result.x > 1e-6
+        if not (pushed & ~free).any():
+            with np.errstate(over="ignore"):
+                found = np.where(free, 0.0, 1.0 - result.ineqlin.marginals)
+                return Split(
+                    free,
+                    np.ldexp(w, columns.astype(int)),
+                    np.ldexp(found, rows.astype(int)),
+                )
+        free |= pushed
+        w += result.x
+    return None
+
+
+def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Any:
+    """The program of Konis (2007): maximise the counted ``A w`` with ``A w >= 0`` and |w| <= 1."""
+    result = linprog(
+        -np.ravel(scaled[counted].sum(axis=0)),
+        A_ub=-scaled,
+        b_ub=np.zeros(scaled.shape[0]),
+        bounds=(-1, 1),
+        method="highs-ds",
+    )
+    return result if result.status == 0 else None
+
+
 def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
     """Multipliers, at least ``floor``, of few rows that add up to zero: a corner of the cone.
 
@@ -79,7 +123,7 @@ def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
     than columns is used. None where the solver finds no such multipliers.
     """
     if not A.shape[1]:
-        return np.ones(len(A))
+        return np.ones(A.shape[0])
     scaled, rows, _ = equilibrated(A)
     n, d = scaled.shape
     equal, right = scaled.T, np.zeros(d)

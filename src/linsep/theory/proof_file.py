@@ -23,11 +23,16 @@ FORMAT = "linsep proof 1"
 KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 
 
-def to_json(claim: Verdict | Separations) -> str:
-    """A verdict, or several, as JSON text."""
+def to_json(claim: Verdict | Separations, recipe: dict[str, Any] | None = None) -> str:
+    """A verdict, or several, as JSON text; ``recipe`` says how the files of the data were read."""
     verdicts = claim.verdicts() if isinstance(claim, Separations) else [claim]
     several = isinstance(claim, Separations)
-    plain = {"format": FORMAT, "several": several, "verdicts": [_plain(v) for v in verdicts]}
+    plain = {
+        "format": FORMAT,
+        "several": several,
+        "recipe": recipe,
+        "verdicts": [_plain(v) for v in verdicts],
+    }
     return json.dumps(plain, allow_nan=False, indent=1) + "\n"
 
 
@@ -77,20 +82,39 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
     plain: dict[str, Any] = {"kind": verdict.kind, "subject": subject}
     if isinstance(verdict, Separable):
         high = verdict.margin[1]
-        plain |= {"coef": verdict.coef, "intercept": verdict.intercept}
+        plain["coef"] = [[_plain_weight(w) for w in row] for row in verdict.coef]
+        plain["intercept"] = [_plain_weight(w) for w in verdict.intercept]
         plain["margin"] = [verdict.margin[0], high if high != float("inf") else None]
         plain["support"] = _plain_combination(verdict.support)
     elif isinstance(verdict, Overlapping | QuasiSeparable):
         plain["witness"] = _plain_combination(verdict.witness)
         plain["spanning"] = _plain_combination(verdict.spanning)
-        rows = verdict.space.rows.items()
-        plain["space"] = {str(p): {str(j): _digits(x) for j, x in row.items()} for p, row in rows}
+        plain["space"] = _plain_space(verdict.space)
     elif isinstance(verdict, Undecided):
         plain["reason"] = verdict.reason
     if isinstance(verdict, QuasiSeparable):
         plain["direction"] = {str(j): hex(m) for j, m in verdict.direction.items()}
         plain["boundary"] = verdict.boundary
+        plain["everything"] = _plain_space(verdict.everything)
     return plain
+
+
+def _plain_weight(weight: float) -> float | str:
+    return hex(weight) if isinstance(weight, int) else weight
+
+
+def _weight(plain: float | str) -> float:
+    return int(plain, 16) if isinstance(plain, str) else float(plain)
+
+
+def _plain_space(space: Reduced) -> dict[str, Any]:
+    rows = space.rows.items()
+    return {str(p): {str(j): _digits(x) for j, x in row.items()} for p, row in rows}
+
+
+def _space(plain: dict[str, Any]) -> Reduced:
+    rows = plain.items()
+    return Reduced({int(p): {int(j): _fraction(x) for j, x in row.items()} for p, row in rows})
 
 
 def _plain_combination(given: Combination) -> dict[str, Any]:
@@ -119,23 +143,22 @@ def _verdict(plain: dict[str, Any]) -> Verdict:
         low, high = plain["margin"]
         return Separable(
             subject,
-            tuple(tuple(float(x) for x in row) for row in plain["coef"]),
-            tuple(float(x) for x in plain["intercept"]),
+            tuple(tuple(_weight(x) for x in row) for row in plain["coef"]),
+            tuple(_weight(x) for x in plain["intercept"]),
             (float(low), float("inf") if high is None else float(high)),
             _combination(plain["support"]),
         )
-    space = Reduced(
-        {
-            int(p): {int(j): _fraction(x) for j, x in row.items()}
-            for p, row in plain["space"].items()
-        }
+    evidence = (
+        _combination(plain["witness"]),
+        _combination(plain["spanning"]),
+        _space(plain["space"]),
     )
-    evidence = (_combination(plain["witness"]), _combination(plain["spanning"]), space)
     if kind is Overlapping:
         return Overlapping(subject, *evidence)
     direction = {int(j): int(m, 16) for j, m in plain["direction"].items()}
     boundary = tuple(int(row) for row in plain["boundary"])
-    return QuasiSeparable(subject, *evidence, direction, boundary)
+    everything = _space(plain["everything"])
+    return QuasiSeparable(subject, *evidence, direction, boundary, everything)
 
 
 def _combination(plain: dict[str, Any]) -> Combination:

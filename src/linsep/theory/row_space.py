@@ -21,6 +21,10 @@ class Reduced(NamedTuple):
 
     rows: dict[int, dict[int, Fraction]]
 
+    def basis(self) -> list[Row]:
+        """The rows, in whole numbers."""
+        return [to_whole({p: Fraction(1), **line}) for p, line in self.rows.items()]
+
     def remainder(self, a: Row) -> dict[int, Fraction]:
         """What is left of a row: empty where it lies in the row space."""
         left = {j: Fraction(m) for j, m in a.items() if j not in self.rows}

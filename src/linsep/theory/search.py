@@ -10,12 +10,13 @@ import numpy as np
 
 from linsep.theory import gordan
 from linsep.theory.data import Data, Piece
-from linsep.theory.nearest import Nearest, nearest, polished
-from linsep.theory.programs import split
+from linsep.theory.hinge import quick_weights
+from linsep.theory.nearest import nearest, polished
+from linsep.theory.programs import lean, quick_split, split
 from linsep.theory.questions import Question, Values, scans
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, proved
-from linsep.theory.whole import Row, constraint, dot, nearest_floats, whole_numbers
+from linsep.theory.whole import Row, constraint, dense_floats, dot, whole_numbers
 from linsep.theory.working_set import Member, WorkingSet
 
 #: values of a float combination below so much of the lengths are zero for a linear program
@@ -26,7 +27,8 @@ MOST_ROUNDS = 1_000
 class Separated(NamedTuple):
     """Weights that are positive on every constraint, and rows that bound every margin.
 
-    ``w`` has the size of the question; ``members`` times ``multipliers``, which add up to 1 within
+    ``w`` has the size of the question: floats, or whole numbers as objects where floats are too
+    short. ``members`` times ``multipliers``, which add up to 1 within
     each side, are no longer than any separator's margin times the number of sides.
     """
 
@@ -36,10 +38,14 @@ class Separated(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """No weights are positive on every constraint: the proof, and the working set it is from."""
+    """No weights are positive on every constraint.
+
+    The proof, the working set it is from, and the numbers of the rows that it binds; None: all.
+    """
 
     proof: Proof
     members: list[Member]
+    boundary: tuple[int, ...] | None
 
 
 def search(data: Data, question: Question, tolerance: float | None) -> Separated | Blocked:
@@ -53,63 +59,82 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         Where floats cannot decide and exact arithmetic would take too long.
     """
     working = WorkingSet(data, question)
-    working.sample(int(np.clip(2 * question.size, 64, 512)))
-    last: np.ndarray = np.zeros(0)
+    working.sample(int(np.clip(4 * question.size, 64, 1024)))
+    find = Widest(tolerance) if question.blocks == 1 else Quick()
     for _ in range(MOST_ROUNDS):
-        weights, found = widest(working, last, tolerance)
-        last = found.multipliers
+        weights, target = find.weights(working)
         if weights is None:
             weights = _by_program(working)
         if weights is None:
-            return blocked_by(working)
-        if not grow(working, weights, _target(question, found, tolerance)):
-            return Separated(weights, working.members[: len(last)], last)
+            return blocked_by(working, find.last)
+        if not grow(working, weights, target):
+            return Separated(weights, working.members[: len(find.last)], find.last)
     raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
 
 
 def _by_program(working: WorkingSet) -> np.ndarray | None:
     """Weights that a linear program finds for the working set, None where it finds none."""
-    columns = working.columns()
-    guess = split(working.matrix(columns))
-    if guess is None or not guess.free.all():
-        return None
-    weights = np.zeros(working.question.size)
-    weights[columns] = guess.w
-    return weights
+    guess = split(working.table())
+    return guess.w if guess is not None and guess.free.all() else None
 
 
-def widest(
-    working: WorkingSet, last: np.ndarray, tolerance: float | None
-) -> tuple[np.ndarray | None, Nearest]:
-    """The weights of widest margin on the working set, None where there seem to be none."""
-    question = working.question
-    columns = working.columns()
-    sided = question.intercept and question.blocks == 1
-    if sided:
-        columns = columns[columns != question.width - 1]
-    A = working.matrix(columns)
-    groups = working.groups() if sided else np.zeros(len(A), dtype=int)
-    start = np.append(last, np.zeros(len(A) - len(last))) if last.size else None
-    found = nearest(A, groups, 0.1 if tolerance is None else tolerance / 4, start)
-    if found.gap > (0.1 if tolerance is None else tolerance / 2):
-        found = polished(A, groups, found, tolerance or 0.1)
-    scores = A @ found.point
-    weights = np.zeros(question.size)
-    weights[columns] = found.point
-    if sided:
-        up, down = scores[groups > 0].min(), scores[groups < 0].min()
-        weights[-1] = (down - up) / 2
-        scores = scores + groups * weights[-1]
-    right = scores.min() > 1e-13 * np.linalg.norm(found.point) * np.abs(A).max(initial=0.0)
-    return (weights if right else None), found
+class Quick:
+    """Weights for the working set by L-BFGS, from where the last ended."""
+
+    def __init__(self) -> None:
+        self.last = np.zeros(0)
+        self._start: np.ndarray | None = None
+
+    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, None]:
+        """Weights that are positive on the working set, None where they are not found."""
+        found = quick_weights(working.table(), self._start)
+        self._start = self._start if found is None else found
+        return found, None
 
 
-def _target(question: Question, found: Nearest, tolerance: float | None) -> float | None:
-    """The value that every constraint should have, None where positive is enough."""
-    if tolerance is None:
-        return None
-    sides = 2 if question.intercept and question.blocks == 1 else 1
-    return (1 - tolerance / 2) * float(found.point @ found.point) / sides
+class Widest:
+    """The weights of widest margin on the working set, from the multipliers of the last.
+
+    With a ``tolerance``, to within that; else as long as they separate.
+    """
+
+    def __init__(self, tolerance: float | None) -> None:
+        self.last = np.zeros(0)
+        self.tolerance = tolerance
+
+    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, float | None]:
+        """The weights, None where there seem to be none, and the value all rows should have."""
+        question, table = working.question, working.table()
+        columns = np.unique(table.indices)
+        sides = 2 if question.intercept else 1
+        if question.intercept:
+            columns = columns[columns != question.width - 1]
+        A, power = near_one(table[:, columns].toarray())
+        groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
+        start = np.append(self.last, np.zeros(len(A) - len(self.last)))
+        fine = 0.1 if self.tolerance is None else self.tolerance / 2
+        found = nearest(A, groups, fine / 2, start)
+        if found.gap > fine:
+            found = polished(A, groups, found, fine)
+        self.last = found.multipliers
+        scores = A @ found.point
+        w = np.zeros(question.size)
+        w[columns] = found.point
+        if question.intercept:
+            bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
+            scores = scores + groups * bias
+            w[-1] = np.ldexp(bias, power)
+        square = float(found.point @ found.point)
+        if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
+            return None, None
+        target = (1 - self.tolerance / 2) * square / sides if self.tolerance else None
+        return w, None if target is None else float(np.ldexp(target, power))
+
+
+def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Rows over a power of two, where their squares would leave the floats; and the power."""
+    power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
+    return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
 
 
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
@@ -144,7 +169,7 @@ class Worst:
 
     def __init__(self, working: WorkingSet) -> None:
         self.working = working
-        self.most = int(np.clip(2 * working.question.size, 64, 512))
+        self.most = int(np.clip(4 * working.question.size, 64, 1024))
         self.found: list[tuple[float, int, Member]] = []
         self.limit = np.inf
 
@@ -172,21 +197,28 @@ class Worst:
         return any([self.working.include(member) for _, _, member in self.found])
 
 
-def blocked_by(working: WorkingSet) -> Blocked:
-    """The proof for all rows; the working set grows until it has it."""
+def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
+    """The proof for all rows; the working set grows until it has it.
+
+    Weights that floats could not find turn up here, too: as a direction that no row bounds.
+    """
     question = working.question
     for _ in range(MOST_ROUNDS):
-        columns = working.columns()
-        A = working.matrix(columns)
-        guess = split(A)
-        if guess is not None and np.linalg.matrix_rank(A[~guess.free]) < question.size:
-            weights = np.zeros(question.size)
-            weights[columns] = guess.w
-            if _grow_by_clear(working, weights):
-                continue
-        proof = proved(working.members, A, columns, guess)
-        if len(proof.span.rows) == question.size or not _grow_by_proof(working, proof):
-            return Blocked(proof, working.members)
+        weights = lean(working.table())
+        if weights is not None and _grow_by_clear(working, weights):
+            continue
+        guess = quick_split(working.table())
+        if guess is not None and guess.free.any() and _grow_by_clear(working, guess.w):
+            continue
+        proof = proved(working, guess)
+        if len(proof.span.rows) == question.size:
+            return Blocked(proof, working.members, None)
+        boundary = _boundary(working, proof)
+        if boundary is not None and not proof.members:
+            w = np.array([proof.direction.get(j, 0) for j in range(question.size)], dtype=object)
+            return Separated(w, working.members[: len(last)], last)
+        if boundary is not None:
+            return Blocked(proof, working.members, boundary)
     raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
 
 
@@ -200,23 +232,25 @@ def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     return worst.add()
 
 
-def _grow_by_proof(working: WorkingSet, proof: Proof) -> bool:
-    """Add constraints that the direction of the proof gets wrong, exactly.
+def _boundary(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
+    """The rows that the bound rows span, where the direction is positive on all others, exactly.
 
-    A constraint is right where the direction makes it positive, or where the bound rows span it.
+    Else None, after the working set has grown by constraints that the direction gets wrong.
     """
     weights = dense_floats(proof.direction, working.question.size)
     span = Span(proof.span, working.question)
     worst = Worst(working)
+    inside: set[int] = set()
     for piece, values in scans(working.data, working.question, weights):
         worst.offer(piece, values, values.value < -values.bound)
         doubtful = np.flatnonzero(np.abs(values.value) <= values.bound)
-        doubtful = doubtful[span.outside(piece, values, doubtful)]
+        outside = span.outside(piece, values, doubtful)
+        inside.update(piece.numbers[values.row[doubtful[~outside]]].tolist())
         wrong = np.zeros(len(values.value), dtype=bool)
-        for i, row in exact_rows(working.question, piece, values, doubtful):
+        for i, row in exact_rows(working.question, piece, values, doubtful[outside]):
             wrong[i] = dot(row, proof.direction) <= 0
         worst.offer(piece, values, wrong)
-    return worst.add()
+    return None if worst.add() else tuple(sorted(inside))
 
 
 def exact_rows(
@@ -225,11 +259,3 @@ def exact_rows(
     """The whole numbers of some constraints of a piece."""
     for i in places.tolist():
         yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))[0]
-
-
-def dense_floats(row: Row, size: int) -> np.ndarray:
-    """The whole numbers over a power of two near the largest, each rounded once."""
-    dense = np.zeros(size)
-    if row:
-        dense[list(row)] = nearest_floats(list(row.values()))
-    return dense

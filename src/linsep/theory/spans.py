@@ -4,6 +4,7 @@ Whole numbers below 2^53 are exact in floats, and so are their sums and products
 numbers one matrix product settles a whole piece. Elsewhere rows are settled one by one.
 """
 
+from collections.abc import Callable
 from math import lcm
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from linsep.theory.data import Piece
 from linsep.theory.questions import Question, Values
 from linsep.theory.row_space import Reduced
-from linsep.theory.whole import constraint
+from linsep.theory.whole import Row, constraint
 
 EXACT = 2.0**53
 
@@ -29,9 +30,20 @@ class Span:
         if not places.size or self._table.shape[1] == 0:
             return np.zeros(len(places), dtype=bool)
         A = constraints(self.question, piece, values.row[places], values.which[places])
+
+        def whole(k: int) -> Row:
+            row, which = int(values.row[places[k]]), int(values.which[places[k]])
+            return constraint(self.question, piece, row, which)[0]
+
+        return self.outside_rows(A, whole)
+
+    def outside_rows(self, A: sp.csr_matrix, whole: Callable[[int], Row]) -> np.ndarray:
+        """Of the rows of a matrix, which lie outside; ``whole`` tells their whole numbers."""
         if self._exact(A):
-            return np.diff(sp.csr_matrix(A @ self._table, copy=True).tocsr().indptr) > 0
-        return np.array([self._outside(piece, values, i) for i in places.tolist()])
+            remainders = sp.csr_matrix(A @ self._table)
+            remainders.eliminate_zeros()
+            return np.diff(remainders.indptr) > 0
+        return np.array([bool(self.reduced.remainder(whole(k))) for k in range(A.shape[0])])
 
     def _exact(self, A: sp.csr_matrix) -> bool:
         if self._table.nnz == self._table.shape[1] and self._whole == 1:
@@ -42,10 +54,6 @@ class Span:
             return False
         most = abs(A[:, used]) @ abs(self._table[used]) if numbers.size else np.zeros(1)
         return bool(most.max() < EXACT)
-
-    def _outside(self, piece: Piece, values: Values, place: int) -> bool:
-        row = constraint(self.question, piece, int(values.row[place]), int(values.which[place]))[0]
-        return bool(self.reduced.remainder(row))
 
 
 def constraints(

@@ -9,19 +9,22 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.theory import gordan
 from linsep.theory.elimination import (
+    far_apart,
     independent,
     null_combination,
     reduced,
     vanishing,
-    well_placed,
 )
-from linsep.theory.programs import Split, few_rows
+from linsep.theory.programs import Split, few_rows, split
+from linsep.theory.questions import Question
 from linsep.theory.row_space import Reduced
-from linsep.theory.whole import Row, dot, whole_numbers
-from linsep.theory.working_set import Member
+from linsep.theory.spans import Span
+from linsep.theory.whole import Row, dense_floats, dot, whole_numbers
+from linsep.theory.working_set import Member, WorkingSet
 
 
 class Proof(NamedTuple):
@@ -45,63 +48,86 @@ class Proof(NamedTuple):
     span: Reduced
 
 
-def proved(members: list[Member], A: np.ndarray, columns: np.ndarray, guess: Split | None) -> Proof:
-    """The exact split of the members, near the guess if it is right.
+def proved(working: WorkingSet, guess: Split | None) -> Proof:
+    """The exact split of the working set, near the guess if it is right.
 
     Raises
     ------
     gordan.TooLarge
         Where the guess is wrong and the members are too many for exact arithmetic alone.
     """
-    proof = None if guess is None else _near(members, A, columns, guess)
-    if proof is not None:
-        return proof
-    rows = [member.whole[0] for member in members]
-    direction, multipliers, span = gordan.exact_split(rows)
+    for another in (guess, None):
+        near = another or split(working.table())
+        proof = None if near is None else _near(working, near)
+        if proof is not None:
+            return proof
+    members = working.members
+    direction, multipliers, span = gordan.exact_split([member.whole[0] for member in members])
     used = [members[i] for i in multipliers]
     return Proof(direction, used, _true_scale(used, list(multipliers.values())), span)
 
 
-def _near(members: list[Member], A: np.ndarray, columns: np.ndarray, guess: Split) -> Proof | None:
-    bound = np.flatnonzero(~guess.free)
-    rows = [members[i].whole[0] for i in bound]
-    span = reduced(rows)
-    multipliers = _near_multipliers(A[bound], columns, rows, [members[i] for i in bound], span)
+def _near(working: WorkingSet, guess: Split) -> Proof | None:
+    """The proof that the guess leads to, None where it does not."""
+    table = working.table()
+    bound, free = np.flatnonzero(~guess.free), np.flatnonzero(guess.free)
+    members = [working.members[i] for i in bound]
+    span, basis = spanned(members, table[bound], working.question)
+    multipliers = _multipliers(members, table[bound], span, basis) if members else {}
     if multipliers is None:
         return None
-    free = [members[i].whole[0] for i in np.flatnonzero(guess.free)]
-    weights = {int(j): w for j, w in zip(columns, guess.w, strict=True) if int(j) not in span.rows}
-    direction = _near_direction(free, weights, span)
+    weights = {j: w for j, w in enumerate(guess.w.tolist()) if w and j not in span.rows}
+    direction = _direction([working.members[i] for i in free], table[free], weights, span)
     if direction is None:
         return None
-    used = [k for k, x in enumerate(multipliers) if x]
-    chosen = [members[bound[k]] for k in used]
-    return Proof(direction, chosen, _true_scale(chosen, [multipliers[k] for k in used]), span)
+    chosen = [members[k] for k in multipliers]
+    return Proof(direction, chosen, _true_scale(chosen, list(multipliers.values())), span)
 
 
-def _near_multipliers(
-    A: np.ndarray, columns: np.ndarray, rows: list[Row], members: list[Member], span: Reduced
-) -> list[Fraction] | None:
+def spanned(
+    members: list[Member], A: sp.csr_matrix, question: Question
+) -> tuple[Reduced, list[int]]:
+    """The space of some rows, and the numbers of rows that span it, as many as its dimension."""
+    if not members:
+        return Reduced({}), []
+    some = A[: 3 * question.size + 8]
+    basis = far_apart(some).tolist()
+    while True:
+        rows = [members[i].whole[0] for i in basis]
+        basis = [basis[k] for k in independent(rows)]  # what floats took for independent
+        span = reduced(rows)
+        outside = Span(span, question).outside_rows(A, lambda k: members[k].whole[0])
+        if not outside.any():
+            return span, basis
+        basis += np.flatnonzero(outside)[: question.size].tolist()
+
+
+def _multipliers(
+    members: list[Member], A: sp.csr_matrix, span: Reduced, basis: list[int]
+) -> dict[int, Fraction] | None:
     """Exact multipliers of few rows that span the space; None where floats do not lead there."""
     if not span.rows:
-        return [Fraction(1)] * len(rows)  # rows of zeros
-    basis = well_placed(A[:, np.searchsorted(columns, sorted(span.rows))], len(span.rows))
-    floor = np.zeros(len(rows))
+        return dict.fromkeys(range(len(members)), Fraction(1))  # rows of zeros
+    floor = np.zeros(len(members))
     floor[basis] = 1.0
     floats = few_rows(A, floor)
     if floats is None:
         return None
-    start = [
-        Fraction(x) * Fraction(2) ** member.whole[1]
-        for x, member in zip(floats.tolist(), members, strict=True)
-    ]
-    exact = vanishing(rows, start, span, basis.tolist())
-    return None if exact is None or min(exact) < 0 or not all(exact[i] for i in basis) else exact
+    used = np.flatnonzero(floats).tolist()
+    start = [Fraction(floats[i]) * Fraction(2) ** members[i].whole[1] for i in used]
+    places = {i: k for k, i in enumerate(used)}
+    if not places.keys() >= set(basis):
+        return None
+    rows = [members[i].whole[0] for i in used]
+    exact = vanishing(rows, start, span, [places[i] for i in basis])
+    return None if exact is None or min(exact) <= 0 else dict(zip(used, exact, strict=True))
 
 
-def _near_direction(free: list[Row], weights: dict[int, float], span: Reduced) -> Row | None:
+def _direction(
+    members: list[Member], A: sp.csr_matrix, weights: dict[int, float], span: Reduced
+) -> Row | None:
     """Whole numbers near the weights, as few digits as will do; None where none will."""
-    if not free:
+    if not members:
         return {}
     columns, floats = list(weights), np.array(list(weights.values()))
     mantissas, exponents = np.frexp(floats)
@@ -109,9 +135,17 @@ def _near_direction(free: list[Row], weights: dict[int, float], span: Reduced) -
         rounded = np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits)
         whole, _ = whole_numbers(rounded)
         direction = span.orthogonal({j: m for j, m in zip(columns, whole, strict=True) if m})
-        if all(dot(row, direction) > 0 for row in free):
+        if _all_positive(members, A, direction):
             return direction
     return None
+
+
+def _all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
+    """Whether all rows have positive products: told by floats where they are sure."""
+    w = dense_floats(direction, A.shape[1])
+    value, reach = A @ w, abs(A) @ np.abs(w)
+    sure = value > 4 * A.shape[1] * 2.0**-53 * reach + 2.0**-1000
+    return all(dot(members[i].whole[0], direction) > 0 for i in np.flatnonzero(~sure))
 
 
 def _true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
@@ -120,12 +154,12 @@ def _true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Frac
     return [x / Fraction(2) ** member.whole[1] for member, x in scaled]
 
 
-def witness(proof: Proof, A: np.ndarray, members: list[Member]) -> Proof:
+def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
     """The same claim with the fewest rows that are found: at most one more than there are weights.
 
     ``A`` holds the floats of bound ``members``, among which the rows are looked for.
     """
-    floats = few_rows(A, np.zeros(len(A)))
+    floats = few_rows(A, np.zeros(len(members)))
     if floats is not None:
         used = [members[i] for i in np.flatnonzero(floats)]
         found = _signed(null_combination([member.whole[0] for member in used]))

@@ -131,7 +131,8 @@ class Separable(Verdict):
     Attributes
     ----------
     coef : tuple of tuple of float
-        A row of weights; in the multinomial sense one a class but the last.
+        A row of weights; in the multinomial sense one a class but the last. Whole numbers where
+        floats are too short.
     intercept : tuple of float
     margin : pair of float
         No separator has a larger geometric margin than the second, the smallest distance of a row
@@ -185,10 +186,13 @@ class QuasiSeparable(Blocked):
         as possible are on the right side.
     boundary : tuple of int
         The rows that lie on the boundary under every such weights.
+    everything : Reduced
+        The space that all rows span: where it is not the whole space, columns depend on others.
     """
 
     direction: dict[int, int]
     boundary: tuple[int, ...]
+    everything: Reduced
     kind: ClassVar[str] = "quasi-separable"
 
     def limits(self) -> dict[str, str]:
@@ -197,10 +201,13 @@ class QuasiSeparable(Blocked):
         ``finite``: the likelihood has its maximum at a finite value, or at several. ``+inf`` and
         ``-inf``: it grows as the coefficient runs away, as it does along :attr:`direction`.
         ``infinite``: it grows along weights in which this one may have either sign or be zero.
+        ``dependent``: the column depends on others, so no data tell its coefficient from theirs.
         """
         found = {}
         for j, name in enumerate(self.subject.coefficient_names()):
-            if j in self.space.rows and not self.space.rows[j]:
+            if j not in self.everything.rows or self.everything.rows[j]:
+                found[name] = "dependent"
+            elif j in self.space.rows and not self.space.rows[j]:
                 found[name] = "finite"
             else:
                 number = self.direction.get(j, 0)
@@ -245,13 +252,16 @@ class Separations:
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
     def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
-        """Check every verdict; the first that does not hold is returned."""
+        """Check every verdict; the first that does not hold is the answer."""
         from linsep.theory.checking import check
         from linsep.theory.data import data_of
 
         data = data_of(X, y)
         checks = [check(verdict, data, exact) for verdict in self.verdicts()]
-        return next((found for found in checks if not found), checks[-1])
+        good = checks[-1]._replace(
+            reason=f"They hold, all {len(checks)}. The last: {checks[-1].reason}"
+        )
+        return next((found for found in checks if not found), good)
 
     def to_json(self) -> str:
         """All verdicts as JSON text; :func:`linsep.theory.from_json` reads it."""

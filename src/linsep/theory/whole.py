@@ -4,7 +4,9 @@ Signs and zeros do not change when a row, or all weights, are multiplied by a po
 each row and each weight vector becomes whole numbers, which Python adds and multiplies exactly.
 """
 
+import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,25 +36,27 @@ def whole_numbers(numbers: Any) -> tuple[list[int], int]:
     return [m << shift for m, shift in pairs], lowest - 53
 
 
-def row_of(piece: Piece, row: int, intercept: bool) -> tuple[Row, int]:
-    """The whole numbers of [x; 1] and their exponent: [x; 1] is the row times 2**exponent."""
-    columns, numbers = piece.row(row)
-    ones = [1] if intercept else []
-    if numbers.dtype.kind in "iu":
-        whole, exponent = numbers.tolist() + ones, 0
-    else:
-        whole, exponent = whole_numbers(np.append(numbers.astype(np.float64), ones))
-    places = columns.tolist() + [piece.X.shape[1]] * intercept
-    return {j: m for j, m in zip(places, whole, strict=True) if m}, exponent
-
-
 def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, int]:
-    """The whole numbers of one constraint, and their exponent."""
-    z, exponent = row_of(piece, row, question.intercept)
-    signs = question.coefficients[piece.codes[row]][which].tolist()
-    width = question.width
-    a = {b * width + j: s * m for b, s in enumerate(signs) if s for j, m in z.items()}
-    return a, exponent
+    """The whole numbers of one constraint, and their exponent: it is they times 2**exponent."""
+    signs = question.coefficients[piece.codes[row]][which]
+    return whole_row(question, *piece.row(row), signs)
+
+
+def whole_row(
+    question: Question, columns: np.ndarray, numbers: np.ndarray, signs: np.ndarray
+) -> tuple[Row, int]:
+    """The whole numbers, and their exponent, of ``signs (x) [x; 1]`` for a row x."""
+    if numbers.dtype.kind in "iu":
+        whole, exponent = numbers.tolist(), 0
+    else:
+        one = [1.0] if question.intercept else []
+        whole, exponent = whole_numbers(np.append(numbers.astype(np.float64), one))
+    if question.intercept and len(whole) == len(columns):
+        whole.append(1)
+    places = [*columns.tolist(), question.width - 1] if question.intercept else columns.tolist()
+    z = [(j, m) for j, m in zip(places, whole, strict=True) if m]
+    blocks = [(b * question.width, s) for b, s in enumerate(signs.tolist()) if s]
+    return {shift + j: s * m for shift, s in blocks for j, m in z}, exponent
 
 
 def dot(a: Row, w: Row) -> int:
@@ -69,10 +73,16 @@ def combination(rows: Iterable[tuple[int, Row]]) -> Row:
     return {j: m for j, m in total.items() if m}
 
 
-def nearest_floats(numbers: list[int]) -> np.ndarray:
-    """The numbers over the largest of them, each rounded once."""
-    from fractions import Fraction
+def root_above(square: Fraction) -> float:
+    """The square root, or a float a little above it, whatever the size of the numbers."""
+    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(square / Fraction(4) ** half) * (1 + 1e-15), half)
 
-    top = max((abs(m) for m in numbers), default=0) or 1
-    power = 1 << top.bit_length()
-    return np.array([float(Fraction(m, power)) if m else 0.0 for m in numbers])
+
+def dense_floats(row: Row, size: int) -> np.ndarray:
+    """The whole numbers of a row, over a power of two near the largest, each rounded once."""
+    dense = np.zeros(size)
+    top = max((abs(m).bit_length() for m in row.values()), default=0)
+    for j, m in row.items():
+        dense[j] = float(Fraction(m, 1 << top))
+    return dense

@@ -3,10 +3,11 @@
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.theory.data import Data, Piece
 from linsep.theory.questions import Question
-from linsep.theory.whole import Row, constraint
+from linsep.theory.whole import Row, whole_row
 
 #: a constraint: the number of its row, and which of the row's constraints it is
 Key = tuple[int, int]
@@ -26,23 +27,22 @@ class Member:
     def __init__(self, question: Question, piece: Piece, row: int, which: int) -> None:
         self.key = (int(piece.numbers[row]), which)
         self._question = question
-        one = slice(row, row + 1)
-        self._alone = Piece(piece.X[one].copy(), piece.codes[one], piece.numbers[one])
-        signs = question.coefficients[piece.codes[row]][which]
-        self.group = int(signs[0])
-        columns, numbers = self._alone.row(0)
+        self._signs = question.coefficients[piece.codes[row]][which]
+        self.group = int(self._signs[0])
+        columns, numbers = piece.row(row)
+        self._row = (columns.copy(), numbers.copy())
+        floats = numbers.astype(np.float64)
         if question.intercept:
-            columns = np.append(columns, piece.X.shape[1])
-            numbers = np.append(numbers.astype(np.float64), 1.0)
-        blocks = np.flatnonzero(signs)
+            columns = np.append(columns, question.width - 1)
+            floats = np.append(floats, 1.0)
+        blocks = np.flatnonzero(self._signs)
         self.columns = np.concatenate([columns + b * question.width for b in blocks])
-        self.floats = np.concatenate([numbers.astype(np.float64) * signs[b] for b in blocks])
-        self._which = which
+        self.floats = np.concatenate([floats * self._signs[b] for b in blocks])
 
     @cached_property
     def whole(self) -> tuple[Row, int]:
         """The whole numbers, and their exponent: the constraint is these times 2**exponent."""
-        return constraint(self._question, self._alone, 0, self._which)
+        return whole_row(self._question, *self._row, self._signs)
 
 
 class WorkingSet:
@@ -52,6 +52,7 @@ class WorkingSet:
         self.data, self.question = data, question
         self.members: list[Member] = []
         self._known: set[Key] = set()
+        self._table: sp.csr_matrix | None = None
 
     def __len__(self) -> int:
         return len(self.members)
@@ -82,28 +83,22 @@ class WorkingSet:
             if min(counts.values()) >= share:
                 return
 
-    def matrix(self, columns: np.ndarray) -> np.ndarray:
-        """The floats, in these columns only (sorted)."""
-        return floats_of(self.members, columns)
-
-    def columns(self) -> np.ndarray:
-        """The columns in use, sorted."""
-        return columns_of(self.members)
+    def table(self) -> sp.csr_matrix:
+        """The floats, a row a member."""
+        if self._table is None or self._table.shape[0] < len(self.members):
+            self._table = table_of(self.members, self.question.size)
+        return self._table
 
     def groups(self) -> np.ndarray:
         """The side of every row."""
         return np.array([member.group for member in self.members])
 
 
-def columns_of(members: list[Member]) -> np.ndarray:
-    """The columns that some members have entries in, sorted."""
-    return np.unique(np.concatenate([member.columns for member in members]))
-
-
-def floats_of(members: list[Member], columns: np.ndarray) -> np.ndarray:
-    """The members as rows of floats, in these columns only (sorted)."""
-    dense = np.zeros((len(members), len(columns)))
-    for i, member in enumerate(members):
-        inside = np.isin(member.columns, columns, assume_unique=True)
-        dense[i, np.searchsorted(columns, member.columns[inside])] = member.floats[inside]
-    return dense
+def table_of(members: list[Member], size: int) -> sp.csr_matrix:
+    """The floats of some members, a row each, without zeros."""
+    starts = np.cumsum([0, *(len(member.columns) for member in members)])
+    columns = np.concatenate([member.columns for member in members])
+    floats = np.concatenate([member.floats for member in members])
+    table = sp.csr_matrix((floats, columns, starts), shape=(len(members), size))
+    table.eliminate_zeros()
+    return table

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from linsep import textbook
 from linsep.engine.feed import ArrayFeed
 from linsep.engine.stop import StopReason
+from linsep.errors import DataError, ParameterError, way
 from linsep.estimators import labels
 from linsep.estimators.facts import check_parameters
 from linsep.estimators.margin import MarginPerceptron
@@ -127,26 +128,29 @@ def checked(estimator: Any, max_rounds: int) -> Any:
     model = clone(estimator)
     check_parameters(model, model._parameters)
     if model.early_stopping:
-        raise ValueError("A trace shows how all rows are learnt: set early_stopping=False.")
+        raise ParameterError(
+            "A trace shows how all rows are learnt, without holding any out",
+            way("leave out {}", early_stopping=None),
+        )
     if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
         raise ValueError(f"max_rounds must be a whole number of at least 1, got {max_rounds!r}.")
     return model
 
 
 def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
-    """Raise ValueError for more than anybody reads."""
+    """Raise DataError for more than anybody reads."""
     for count, what, advice in (
         (shape[0] * shape[1], f"{shape[0]:,} rows of {shape[1]:,} features", "give it fewer"),
         (
             max_rounds * vectors * (shape[1] + 1),
             f"{max_rounds:,} rounds of {vectors * (shape[1] + 1):,} weights",
-            "lower max_rounds",
+            way("lower {}", max_rounds=None),
         ),
     ):
         if count > MOST_NUMBERS:
-            raise ValueError(
-                f"{what} are too much for a trace, which is for at most {MOST_NUMBERS:,} numbers: "
-                f"{advice}."
+            raise DataError(
+                f"{what} are too much for a trace, which is for at most {MOST_NUMBERS:,} numbers",
+                advice,
             )
 
 

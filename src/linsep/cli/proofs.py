@@ -1,0 +1,179 @@
+"""The commands ``separate`` and ``verify``: a verdict on a file, and the check of one."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+
+from linsep import model_file
+from linsep.cli import options, report
+from linsep.cli.failures import fail
+from linsep.cli.output import never_overwrite, open_output
+from linsep.cli.progress import watching
+from linsep.cli.screen import label_text, print_pairs, print_table
+from linsep.cli.standard_input import reads_data
+from linsep.errors import DataError
+from linsep.sources.base import Source
+from linsep.sources.opening import open_source
+
+Margin = Annotated[
+    Literal["max"] | None,
+    typer.Option(
+        "--margin",
+        help="Improve a separator until its margin is within a millionth of the widest.",
+        metavar="max",
+        show_default=False,
+    ),
+]
+FitIntercept = Annotated[
+    bool,
+    typer.Option(
+        "--fit-intercept/--no-fit-intercept",
+        help="Whether the hyperplane may lie off the origin.",
+    ),
+]
+ProofOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--proof", help="Write the proof here, as JSON.", metavar="FILE", show_default=False
+    ),
+]
+ProofIn = Annotated[
+    Path, typer.Argument(help="A proof that `linsep separate --proof` wrote.", metavar="PROOF")
+]
+
+#: so many witness rows are shown, and so many values of each
+MOST_ROWS, MOST_VALUES = 12, 5
+
+
+@reads_data
+def separate(
+    data: options.Data,
+    *,
+    target: options.Target = None,
+    margin: Margin = None,
+    fit_intercept: FitIntercept = True,
+    proof: ProofOut = None,
+    force: options.Force = False,
+    missing: options.Missing = "error",
+    hash_bits: options.HashBits = None,
+    exclude: options.Exclude = None,
+    index_base: options.IndexBase = None,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Say whether a hyperplane separates the classes of DATA, and prove it.
+
+    Example: linsep separate train.csv --target species --proof species.json
+    """
+    from linsep.cli.tracing import feature_names  # other commands need none of these
+    from linsep.theory.data import data_of
+    from linsep.theory.deciding import decide
+    from linsep.theory.proof_file import to_json
+    from linsep.theory.verdicts import Undecided
+
+    if proof is not None:
+        model_file.check_free(proof, force)
+    source = open_source(
+        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        index_base=index_base, format=format, delimiter=delimiter,
+    )  # fmt: skip
+    never_overwrite(proof, source.paths)
+    with watching(source):
+        opened = data_of(source)
+    opened.names = feature_names(source, opened.n_features)
+    claim = decide(opened, fit_intercept, margin)
+    checked = claim.verify(opened, exact=True)
+    if not checked and not isinstance(claim, Undecided):
+        raise AssertionError(f"A proof of linsep's own does not hold: {checked.reason}")
+    written = to_json(claim, source.recipe())
+    if proof is not None:
+        with open_output(proof, force) as out:
+            out.write(written)
+    if as_json:
+        report.print_json(json.loads(written) | {"checked": checked.reason})
+        return
+    print_claim(claim, opened, source, checked.reason)
+    if proof is not None:
+        print(f"\nlinsep verify {proof} {' '.join(data)}   checks it")
+
+
+def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
+    """The verdict, the witness rows with their places and values, and the check."""
+    from linsep.theory.rendering import lines, summary
+    from linsep.theory.verdicts import Blocked, Separations
+
+    if isinstance(claim, Separations):
+        head, *rows = summary(claim)
+        print_table(head, rows)
+        print()
+        print_pairs([("checked", checked)])
+        return
+    print_pairs([*lines(claim), ("checked", checked)])
+    if isinstance(claim, Blocked):
+        print()
+        print_table(*witness_table(claim.witness, opened, source))
+
+
+def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
+    """Where the rows of a witness stand, their classes, shares and values."""
+    from linsep.theory.rendering import shares
+
+    labels = opened.labels()
+    names = opened.names or [f"x{j}" for j in range(opened.n_features)]
+    share = dict(zip(witness.rows, shares(witness), strict=True))
+    wanted = np.unique(np.array(witness.rows))[:MOST_ROWS]
+    rows = []
+    for number, piece, place in opened.rows(wanted):
+        columns, values = piece.row(place)
+        shown = [
+            f"{names[j]} {value:g}"
+            for j, value in zip(columns.tolist(), values.tolist(), strict=True)
+            if value
+        ]
+        dots = ", ..." if len(shown) > MOST_VALUES else ""
+        label = label_text(labels[piece.codes[place]])
+        text = ", ".join(shown[:MOST_VALUES]) + dots
+        rows.append([source.where(number), label, share[number], text])
+    width = max(len(row[-1]) for row in rows)
+    rows = [[*row[:-1], row[-1].ljust(width)] for row in rows]
+    if len(witness.rows) > MOST_ROWS:
+        rows.append([f"and {len(witness.rows) - MOST_ROWS} more", "", "", ""])
+    return ["witness", "class", "share", "values".ljust(width)], rows
+
+
+@reads_data
+def verify(
+    proof: ProofIn,
+    data: options.Data,
+    *,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
+
+    Example: linsep verify species.json train.csv
+    """
+    from linsep.theory.data import data_of
+    from linsep.theory.proof_file import from_json
+
+    try:
+        text = proof.read_bytes()
+        claim = from_json(text)
+    except DataError as problem:
+        raise DataError(f"{proof}: {problem}") from problem
+    recipe = json.loads(text).get("recipe")
+    source = open_source(data, recipe=recipe, format=format, delimiter=delimiter)
+    with watching(source):
+        opened = data_of(source)
+    checked = claim.verify(opened, exact=True)
+    if as_json:
+        report.print_json({"holds": checked.holds, "reason": checked.reason})
+        raise typer.Exit(0 if checked else 1)
+    if not checked:
+        fail(checked.reason)
+    print(checked.reason)

@@ -1,0 +1,64 @@
+"""``-`` among the data of a command: what comes from standard input."""
+
+import inspect
+import shutil
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from linsep.errors import DataError, LinsepError
+
+NAME = "standard input"
+
+
+def reads_data(command: Callable) -> Callable:
+    """Let ``-`` among ``data`` and ``test`` of a command stand for standard input.
+
+    It goes to a file that is there while the command runs, so that it can be read several times.
+    """
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        asked = [item for name in ("data", "test") for item in given.get(name) or ()].count("-")
+        if not asked:
+            return command(**given)
+        if asked > 1:
+            raise typer.BadParameter("- is standard input, which can be read only once.")
+        if given["format"] is None:
+            option = "--data-format" if "written" in given else "--format"
+            raise typer.BadParameter(f"- has no name that says what it holds: add {option}.")
+        with TemporaryDirectory(prefix="linsep-") as folder:
+            path = _filled(Path(folder) / NAME)
+            for name in {"data", "test"} & given.keys():
+                given[name] = [str(path) if item == "-" else item for item in given[name] or ()]
+            if "no_cache" in given:
+                given["no_cache"] = True  # these rows never come again
+            try:
+                return command(**given)
+            except LinsepError as problem:
+                said = problem.said.replace(str(path), NAME)
+                raise type(problem)(said, *problem.ways) from None
+
+    run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
+    return run
+
+
+def _filled(path: Path) -> Path:
+    """The file at ``path``, with all of standard input in it."""
+    if sys.stdin is None:
+        raise DataError("There is no standard input: name a file.")
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    except OSError as problem:
+        raise DataError(
+            f"Standard input cannot be kept in {path.parent} ({problem.strerror})",
+            "make room there",
+            "set TMPDIR to another folder",
+        ) from None
+    return path

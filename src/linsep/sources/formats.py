@@ -1,0 +1,72 @@
+"""What a file holds: by the ending of its name, as somebody said, or by its first line."""
+
+import re
+from pathlib import Path
+
+from linsep.errors import DataError, way
+from linsep.sources.chunks import CODECS, opened
+
+ENDINGS = {
+    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".ipc": "arrow",
+}  # fmt: skip
+FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
+#: formats that are never compressed from outside
+BINARY = ("parquet", "arrow")
+
+_PEEK_BYTES = 1 << 16
+# A label and pairs, a number alone, or pairs alone; perhaps with a comment.
+_PAIR = rb"\w+:[^\s:]+"
+_SVMLIGHT = re.compile(
+    rb"[ \t]*([^\s:;#]+([ \t]+%b)+|[-+.\deE]+|%b([ \t]+%b)*)[ \t]*(#.*)?" % (_PAIR, _PAIR, _PAIR)
+)
+
+
+def format_by_name(path: Path) -> str | None:
+    """The format that the ending of a name says, without that of a compression; None if none."""
+    endings = [ending.lower() for ending in path.suffixes]
+    compressed = bool(endings) and endings[-1] in CODECS
+    found = ENDINGS.get("".join(endings[-2:-1] if compressed else endings[-1:]))
+    return None if compressed and found in BINARY else found
+
+
+def format_of(path: Path, told: str | None = None) -> str:
+    """The format of a file: as ``told``, by its name, or svmlight text where it looks like that.
+
+    Raises DataError for one that nothing is known of.
+    """
+    if told is not None:
+        if told not in FORMATS:
+            raise DataError(f"format is {told!r}: choose {', '.join(FORMATS[:-1])} or arrow.")
+        return told
+    found = format_by_name(path)
+    if found is None and path.exists() and not _looks_like_svmlight(path):
+        raise unknown_format(path)
+    return found or "svmlight"
+
+
+def unknown_format(path: Path) -> DataError:
+    """What to raise for a file whose name does not tell what it holds."""
+    endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
+    ending = endings[-1] if endings else ""
+    if ENDINGS.get(ending.lower()) in BINARY:
+        return DataError(f"{path} is a compressed {ending} file", "decompress it")
+    said = f"has the ending '{ending}'" if ending else "has no ending"
+    return DataError(
+        f"{path} {said}, which does not say what it holds",
+        f"rename it (known are {' '.join(ENDINGS)}, of text also with .gz .bz2 .zst behind)",
+        way("say what it is, such as {}", format="csv"),
+    )
+
+
+def _looks_like_svmlight(path: Path) -> bool:
+    """Whether the first line that is no comment is svmlight text; files of LIBSVM have any name."""
+    try:
+        with opened(path) as (stream, _):
+            lines = stream.read(_PEEK_BYTES).splitlines()
+    except OSError:
+        return False
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
+    return not rows or _SVMLIGHT.fullmatch(rows[0].removeprefix(b"\xef\xbb\xbf")) is not None

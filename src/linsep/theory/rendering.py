@@ -1,0 +1,186 @@
+"""Verdicts for people: aligned text and HTML. The first line is the answer."""
+
+from html import escape
+from typing import Any
+
+from linsep.theory.verdicts import (
+    Blocked,
+    Combination,
+    QuasiSeparable,
+    Separable,
+    Separations,
+    Subject,
+    Undecided,
+    Verdict,
+)
+
+#: so many names or row numbers are shown, then dots
+MOST = 12
+
+
+def lines(verdict: Verdict) -> list[tuple[str, str]]:
+    """The verdict as pairs of a word and what there is to say of it."""
+    subject = verdict.subject
+    found = [("verdict", answer(verdict)), ("classes", sides(subject))]
+    found.append(("data", f"{subject.n_rows:,} rows, {subject.n_features:,} features"))
+    if isinstance(verdict, Separable):
+        found += _of_separable(verdict)
+    elif isinstance(verdict, Blocked):
+        found += _of_blocked(verdict)
+    if not isinstance(verdict, Undecided):
+        found.append(("likelihood", _likelihood(verdict)))
+    return found
+
+
+def answer(verdict: Verdict) -> str:
+    """What the verdict says, in a sentence."""
+    if isinstance(verdict, Undecided):
+        return f"undecided: {verdict.reason}"
+    what = "some weights" if verdict.subject.multinomial else "a hyperplane"
+    if isinstance(verdict, Separable):
+        return f"separable: {what} {_verb(verdict)} every row on its side"
+    if isinstance(verdict, QuasiSeparable):
+        n = len(verdict.boundary)
+        return (
+            f"quasi-separable: {what} {_verb(verdict)} no row on the wrong side, but "
+            f"{n:,} of {verdict.subject.n_rows:,} rows must lie on the boundary"
+        )
+    return "overlapping: no hyperplane has every row on its side, or on the boundary"
+
+
+def _verb(verdict: Verdict) -> str:
+    return "have" if verdict.subject.multinomial else "has"
+
+
+def sides(subject: Subject) -> str:
+    """Who is asked to be on which side."""
+    if subject.multinomial:
+        return f"{_some(subject.classes)}, each above every other"
+    return f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
+
+
+def _of_separable(verdict: Separable) -> list[tuple[str, str]]:
+    low, high = verdict.margin
+    found = []
+    if high < float("inf"):
+        found.append(
+            ("margin", f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)")
+        )
+        rows = verdict.support.rows
+        found.append(("support", f"{_count(rows)} that no wider margin can pass: {_some(rows)}"))
+    names = verdict.subject.coefficient_names()
+    blocks = zip(verdict.coef, verdict.intercept, strict=True)
+    bias = verdict.subject.fit_intercept
+    weights = [x for row, b in blocks for x in (*row, *([b] if bias else []))]
+    order = sorted(range(len(weights)), key=lambda j: -abs(weights[j]))[:MOST]
+    found.append(("weights", _some([f"{names[j]} {weights[j]:.4g}" for j in order], len(weights))))
+    return found
+
+
+def _of_blocked(verdict: Blocked) -> list[tuple[str, str]]:
+    rows = verdict.witness.rows
+    found = [
+        (
+            "witness",
+            f"{_count(rows)} that no hyperplane separates: {_some(rows)} (reflected, and times "
+            "positive numbers, they add up to exactly zero)",
+        )
+    ]
+    if isinstance(verdict, QuasiSeparable):
+        found.append(("boundary", f"{_count(verdict.boundary)}: {_some(verdict.boundary)}"))
+        limits = verdict.limits()
+        for limit in ("+inf", "-inf", "infinite", "finite", "dependent"):
+            names = [name for name, found_limit in limits.items() if found_limit == limit]
+            if names:
+                found.append((limit, _some(names)))
+        return found
+    names = verdict.subject.coefficient_names()
+    dependent = [name for j, name in enumerate(names) if j not in verdict.space.rows]
+    if dependent:
+        found.append(("dependent", f"{_some(dependent)}: columns that others add up to"))
+    return found
+
+
+def _likelihood(verdict: Verdict) -> str:
+    if isinstance(verdict, Separable):
+        return "a logistic regression has no maximum: every coefficient may run away"
+    if isinstance(verdict, QuasiSeparable):
+        return "a logistic regression has no maximum: the coefficients above run away"
+    full = isinstance(verdict, Blocked) and len(verdict.space.rows) == len(
+        verdict.subject.coefficient_names()
+    )
+    unique = ", at one place only" if full else "; dependent columns make it one of many"
+    return f"a logistic regression has a maximum{unique}"
+
+
+def text(verdict: Verdict) -> str:
+    """Aligned lines."""
+    pairs = lines(verdict)
+    width = max(len(word) for word, _ in pairs) + 2
+    return "\n".join(f"{word:<{width}}{said}" for word, said in pairs)
+
+
+def html(verdict: Verdict) -> str:
+    """A table of two columns, for notebooks."""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(word)}</th>"
+        f"<td style='text-align:left'>{escape(said)}</td></tr>"
+        for word, said in lines(verdict)
+    )
+    return f"<table>{cells}</table>"
+
+
+def summary(claim: Separations) -> list[list[str]]:
+    """A row for each verdict: question, answer, what is worth knowing."""
+    found = [["question", "verdict", "margin, or rows that no hyperplane separates"]]
+    for verdict in claim.verdicts():
+        subject = verdict.subject
+        question = (
+            "every class above every other"
+            if subject.multinomial
+            else f"{_some(subject.positive)} against "
+            + ("the rest" if len(subject.negative) > 1 else _some(subject.negative))
+        )
+        found.append([question, verdict.kind, _note(verdict)])
+    return found
+
+
+def _note(verdict: Verdict) -> str:
+    if isinstance(verdict, Separable):
+        low, high = verdict.margin
+        return "" if high == float("inf") else f"{low:.4g} to {high:.4g}"
+    if isinstance(verdict, Blocked):
+        return f"{len(verdict.witness.rows)} rows: {_some(verdict.witness.rows, most=4)}"
+    return ""
+
+
+def table(claim: Separations) -> str:
+    """Aligned columns."""
+    rows = summary(claim)
+    widths = [max(len(row[k]) for row in rows) for k in range(2)]
+    return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
+
+
+def html_table(claim: Separations) -> str:
+    """The same for notebooks."""
+    head, *body = summary(claim)
+    first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    rest = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
+    )
+    return f"<table><tr>{first}</tr>{rest}</table>"
+
+
+def _count(rows: Any) -> str:
+    return "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+
+
+def _some(items: Any, of: int | None = None, most: int = MOST) -> str:
+    """A few items, comma separated, with dots where there are more."""
+    shown = ", ".join(str(item) for item in list(items)[:most])
+    return shown + (", ..." if max(len(items), of or 0) > most else "")
+
+
+def shares(given: Combination) -> list[str]:
+    """The multipliers as shares of their sum, short."""
+    return [f"{share:.3g}" for share in given.shares()]
