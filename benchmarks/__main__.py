@@ -10,6 +10,7 @@ from benchmarks import (
     learners,
     mistakes,
     newsgroups,
+    separation,
     startup,
 )  # fmt: skip
 
@@ -18,6 +19,7 @@ REPORTS = {
     "accuracy": accuracy.main,
     "mistakes": mistakes.main,
     "newsgroups": newsgroups.main,
+    "separation": separation.main,
 }
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_iris
 
 from documents import ROOT, run_commands, run_python
 from linsep.compiled.jit import COMPILING
@@ -21,13 +22,26 @@ def test_python_in_the_tour_of_learners():
     assert run_python("docs/learners.md") > 10
 
 
+def test_python_about_separation():
+    assert run_python("docs/separation.md") > 12
+
+
 def test_python_for_those_who_come_from_scikit_learn():
     assert run_python("docs/from-scikit-learn.md") > 8
 
 
-@pytest.mark.parametrize("name", ["perceptron", "margin", "passive_aggressive", "winnow"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "estimators.perceptron",
+        "estimators.margin",
+        "estimators.passive_aggressive",
+        "estimators.winnow",
+        "theory.deciding",
+    ],
+)
 def test_examples_in_docstrings(name):
-    result = doctest.testmod(import_module(f"linsep.estimators.{name}"))
+    result = doctest.testmod(import_module(f"linsep.{name}"))
     assert result.attempted > 2
     assert result.failed == 0
 
@@ -39,6 +53,12 @@ def test_commands_in_the_readme(tmp_path):
     subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", demo], check=True)
     assert run_commands("README.md", tmp_path) >= 6
     assert run_commands("docs/learners.md", tmp_path) >= 2
+
+
+def test_commands_about_separation(tmp_path):
+    iris = load_iris(as_frame=True).frame[50:]
+    iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)
+    assert run_commands("docs/separation.md", tmp_path) == 2
 
 
 @pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")

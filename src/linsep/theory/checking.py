@@ -4,6 +4,7 @@ In whole numbers nothing is rounded. Values that floats are sure of, by the boun
 ``questions.values``, are not computed again: that is a proof, too.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -143,19 +144,22 @@ def square_of(
 
     The multipliers are taken as shares of their sum; with an intercept, of the sum of each side.
     """
+    lowest = min(power for (_, power), _ in rows)
     sums: dict[int, int] = {}
-    for (_, side), m in zip(rows, multipliers, strict=True):
+    totals: dict[int, Row] = {}
+    for ((row, power), side), m in zip(rows, multipliers, strict=True):
         group = side if question.intercept else 0
         sums[group] = sums.get(group, 0) + m
-    if question.intercept and len(sums) != 2:
-        raise Fails("the support rows are all of one side")
-    total: dict[int, Fraction] = {}
-    for ((row, power), side), m in zip(rows, multipliers, strict=True):
-        share = Fraction(m, sums[side if question.intercept else 0]) * Fraction(2) ** power
+        total = totals.setdefault(group, {})
         for j, x in row.items():
             if j < n_features:
-                total[j] = total.get(j, Fraction(0)) + share * x
-    return sum((x * x for x in total.values()), Fraction(0)) / len(sums) ** 2
+                total[j] = total.get(j, 0) + (m * x << (power - lowest))
+    if question.intercept and len(sums) != 2:
+        raise Fails("the support rows are all of one side")
+    whole = math.prod(sums.values())
+    point = combination((whole // sums[group], total) for group, total in totals.items())
+    square = sum(x * x for x in point.values())
+    return Fraction(square, (whole * len(sums)) ** 2) * Fraction(4) ** lowest
 
 
 def _rows(given: Combination, data: Data, question: Question) -> list[tuple[tuple[Row, int], int]]:

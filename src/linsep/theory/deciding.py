@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from linsep.theory.checking import square_of
 from linsep.theory.data import Data, data_of
@@ -141,7 +142,10 @@ def _subject(data: Data, sides: list[tuple[Any, ...]], fit_intercept: bool, mark
 def _verdict(data: Data, question: Question, tolerance: float | None, subject: Subject) -> Verdict:
     try:
         # numbers may leave the floats here: that only spoils a guess
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        with (
+            np.errstate(over="ignore", invalid="ignore", under="ignore"),
+            threadpool_limits(1, "blas"),  # many small factorisations: threads cost more
+        ):
             found = search(data, question, tolerance)
     except TooLarge as too_large:
         return Undecided(

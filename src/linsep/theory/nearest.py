@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq, qr
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from linsep.theory.elimination import equality_point
 from linsep.theory.whole import whole_numbers
@@ -76,7 +76,10 @@ def nearest(
 
 def _rotated(rows: np.ndarray) -> np.ndarray:
     """Rows of fewer columns, where there are many, with the same lengths and angles."""
-    return qr(rows.T, mode="economic")[1].T if rows.shape[1] > 2 * len(rows) else rows
+    if rows.shape[1] <= 2 * len(rows):
+        return rows
+    sizes, vectors = eigh(rows @ rows.T)
+    return vectors * np.sqrt(np.maximum(sizes, 0.0))
 
 
 def polished(rows: np.ndarray, groups: np.ndarray, found: Nearest, tolerance: float) -> Nearest:

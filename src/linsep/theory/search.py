@@ -22,6 +22,8 @@ from linsep.theory.working_set import Member, WorkingSet
 #: values of a float combination below so much of the lengths are zero for a linear program
 NOISE = 1e-9
 MOST_ROUNDS = 1_000
+#: with more weights than these any separator will do, unless the widest margin is asked for
+MOST_WEIGHTS = 400
 
 
 class Separated(NamedTuple):
@@ -60,7 +62,8 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     """
     working = WorkingSet(data, question)
     working.sample(int(np.clip(4 * question.size, 64, 1024)))
-    find = Widest(tolerance) if question.blocks == 1 else Quick()
+    find: Widest | Quick
+    find = Widest(tolerance) if tolerance or question.size <= MOST_WEIGHTS else Quick()
     for _ in range(MOST_ROUNDS):
         weights, target = find.weights(working)
         if weights is None:
@@ -86,9 +89,16 @@ class Quick:
         self._start: np.ndarray | None = None
 
     def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, None]:
-        """Weights that are positive on the working set, None where they are not found."""
-        found = quick_weights(working.table(), self._start)
+        """Weights that are positive on the working set, None where they are not found.
+
+        The rows that they have least of bound the margin of all weights.
+        """
+        found, missing = quick_weights(working.table(), self._start)
         self._start = self._start if found is None else found
+        for side in (1, -1):
+            chosen = working.groups() == side
+            missing[chosen] += not missing[chosen].any()
+        self.last = np.round(missing * (2.0**16 / missing.max()))  # short numbers will do
         return found, None
 
 

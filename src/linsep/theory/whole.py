@@ -80,9 +80,10 @@ def root_above(square: Fraction) -> float:
 
 
 def dense_floats(row: Row, size: int) -> np.ndarray:
-    """The whole numbers of a row, over a power of two near the largest, each rounded once."""
+    """The whole numbers of a row, over a power of two near the largest, rounded."""
     dense = np.zeros(size)
     top = max((abs(m).bit_length() for m in row.values()), default=0)
     for j, m in row.items():
-        dense[j] = float(Fraction(m, 1 << top))
+        spare = max(0, abs(m).bit_length() - 128)
+        dense[j] = math.ldexp(m >> spare, spare - top)
     return dense
