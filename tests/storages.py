@@ -84,3 +84,11 @@ def per_pass(steps):
     for step in steps:
         counts[step.pass_number] += step.mistakes
     return counts
+
+
+def criterion(steps):
+    """J_p of each pass."""
+    values = [0.0] * (steps[-1].pass_number + 1)
+    for step in steps:
+        values[step.pass_number] += step.criterion
+    return values

@@ -302,12 +302,10 @@ def test_parameters_of_numpy_types_are_taken():
 def test_a_learner_changed_between_calls():
     X, y = blobs(12, 3)
     model = Perceptron(multiclass="ovr").fit(X, y)
-    words = ("multiclass and fit_intercept of the last fit",)
-    with refused("partial_fit", *words):
+    with refused("partial_fit needs the multiclass of the last fit; set it back"):
         model.set_params(multiclass="native").partial_fit(X, y)
-    model.set_params(multiclass="ovr", fit_intercept=False)
-    with refused("partial_fit", *words):
-        model.partial_fit(X, y)
+    with refused("the multiclass and fit_intercept of the last fit; set them back"):
+        model.set_params(fit_intercept=False).partial_fit(X, y)
 
 
 # Weights of rows and classes.
@@ -321,8 +319,6 @@ def test_a_learner_changed_between_calls():
         (np.r_[np.ones(11), -1.0], ("sample_weight of row 11 is -1.0", "at least 0")),
         (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 1 is nan", "finite")),
         (np.r_[np.inf, np.ones(11)], ("sample_weight of row 0 is inf", "finite")),
-        (np.zeros(12), ("All of sample_weight is zero",)),
-        (0.0, ("All of sample_weight is zero",)),
         (["heavy"] * 12, ("could not convert string to float",)),
     ],
 )
@@ -332,6 +328,15 @@ def test_sample_weight(weight, words):
         Perceptron().fit(X, y, sample_weight=weight)
     with refused(*words):
         Perceptron().partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
+
+
+@pytest.mark.parametrize("weight", [np.zeros(12), 0.0])
+def test_sample_weight_that_is_zero_everywhere(weight):
+    X, y = blobs(12, 3)
+    with refused("All of sample_weight is zero, so there is nothing to learn from."):
+        Perceptron().fit(X, y, sample_weight=weight)
+    # More rows may come to partial_fit, whose weights are not zero.
+    assert Perceptron().partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight).n_updates_ == 0
 
 
 def test_class_weight():

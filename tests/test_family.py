@@ -6,8 +6,9 @@ import pytest
 import linsep
 from family import LEARNERS, covered, rows, twin_run
 from linsep import textbook
+from linsep.compiled.jit import COMPILING
 from linsep.sources import ArraySource
-from storages import classes_of, per_pass, store, weights
+from storages import classes_of, criterion, per_pass, store, weights
 
 PASSES = 6
 CASES = list(covered())
@@ -30,24 +31,54 @@ def storage_of(learner, scheme, keep):
     return ("dense64", "csr32")[sum(map(ord, learner + scheme + keep)) % 2]
 
 
+def compared(learner, scheme, keep, seed, tie="negative", weight=None, unit=False):
+    """Fit, run the twin, and hold the one against the other."""
+    X, y, k = case(learner, scheme, seed)
+    storage = storage_of(learner, scheme, keep)
+    more = {"normalize": True} if unit else {}
+    model = options(learner, scheme, keep, random_state=seed, tie=tie, **more)
+    model.fit(store(X, storage), y, sample_weight=weight)
+    seen = textbook.unit_rows if unit else list
+    counted = {"row_weights": None if weight is None else weight.tolist()}
+    plain = seen(X.tolist())
+    steps = twin_run(
+        learner, scheme, plain, y, k, max_iter=PASSES, random_state=seed, tie=tie, **counted
+    )
+    assert model.mistakes_.tolist() == per_pass(steps)
+    assert model.n_updates_ == sum(step.updates for step in steps)
+    if learner == "batch":
+        np.testing.assert_allclose(model.criterion_, criterion(steps), rtol=1e-8, atol=1e-10)
+    twin = textbook.kept(steps, keep, scheme, k, tie=tie, X=plain, y=y.tolist(), **counted)
+    W, b = twin.weights, twin.intercept
+    if scheme == "binary":
+        W, b = [W], [b]
+    np.testing.assert_allclose(model.coef_, np.array(W, float), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(model.intercept_, np.array(b, float), rtol=1e-8, atol=1e-10)
+    new = rows(seed + 100, k, positive=learner == "winnow")[0]
+    expected = [twin.predict(x) for x in seen(new.tolist())]
+    assert model.predict(store(new, storage)).tolist() == expected
+
+
 @pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
 def test_every_learner_does_what_its_twin_does(learner, scheme, keep):
     for seed, tie in ((0, "negative"), (1, "positive"), (2, "negative")):
-        X, y, k = case(learner, scheme, seed)
-        storage = storage_of(learner, scheme, keep)
-        model = options(learner, scheme, keep, random_state=seed, tie=tie).fit(store(X, storage), y)
-        steps = twin_run(learner, scheme, X, y, k, max_iter=PASSES, random_state=seed, tie=tie)
-        assert model.mistakes_.tolist() == per_pass(steps)
-        assert model.n_updates_ == sum(step.updates for step in steps)
-        twin = textbook.kept(steps, keep, scheme, k, tie=tie, X=X.tolist(), y=y.tolist())
-        W, b = twin.weights, twin.intercept
-        if scheme == "binary":
-            W, b = [W], [b]
-        np.testing.assert_allclose(model.coef_, np.array(W, float), rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(model.intercept_, np.array(b, float), rtol=1e-8, atol=1e-10)
-        new = rows(seed + 100, k, positive=learner == "winnow")[0]
-        expected = [twin.predict(x) for x in new.tolist()]
-        assert model.predict(store(new, storage)).tolist() == expected
+        compared(learner, scheme, keep, seed, tie)
+
+
+@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
+def test_rows_count_as_in_the_twin(learner, scheme, keep):
+    for seed in (3, 4):
+        weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], 30)
+        compared(learner, scheme, keep, seed, weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("learner", "scheme", "keep"),
+    [c for c in CASES if c[0] not in ("margin", "halving") and (not COMPILING or c[2] == "vote")],
+)
+def test_rows_of_unit_length_are_those_of_the_twin(learner, scheme, keep):
+    compared(learner, scheme, keep, 5, unit=True)
+    compared(learner, scheme, keep, 6, weight=np.tile([2.0, 0.0, 1.0], 10), unit=True)
 
 
 @pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)

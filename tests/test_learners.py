@@ -5,8 +5,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
-import linsep
-from command_line import here, refused
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
 from linsep.sources import ArraySource
 from storages import blobs
@@ -53,6 +51,43 @@ def test_an_unknown_margin_is_found_by_halving(gamma):
     assert high == 1.0 or high > gamma
     assert low >= gamma / 4
     assert model.gamma_ in 0.5 ** np.arange(1, 12)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.06, 0.011])
+def test_halving_brackets_the_margin(gamma):
+    # No plane through zero is further than gamma from both of the first two rows.
+    X = np.array([[gamma, 1.0, 0.0], [-gamma, 1.0, 0.0], [0.9, 0.0, 0.4], [-0.9, 0.0, 0.4]])
+    X[:2, 1] = np.sqrt(1 - gamma**2)
+    X[2:, 2] = np.sqrt(1 - 0.9**2)
+    model = MarginPerceptron(fit_intercept=False, max_iter=100_000).fit(X, [1, 0, 1, 0])
+    low, high = model.margin_interval_
+    assert model.stop_reason_ == "converged"
+    assert gamma / 4 <= low <= gamma <= high
+    assert (high < 1.0) == (gamma < 0.25)
+    assert (low, high) in [(model.gamma_ / 2, 2 * model.gamma_), (0.25, 1.0)]
+
+
+def test_rows_that_count_unequally_do_not_refute_a_margin_that_is_there():
+    # One heavy row leads astray and takes many light ones to make up for: more updates than
+    # 8 / gamma^2, which bounds rows that count the same, and yet the margin is 0.55.
+    across = np.sqrt(1 - 0.55**2)
+    X = np.array([[0.55, across]] + [[0.55, -across]] * 200 + [[-0.55, across]])
+    y = np.array([1] * 201 + [0])
+    weight = np.where(np.arange(202) == 0, 1.0, 0.01)
+    model = MarginPerceptron(fit_intercept=False, shuffle=False)
+    model.fit(X, y, sample_weight=weight)
+    assert model.n_updates_ > 8 / 0.5**2
+    assert model.margin_interval_ == (0.25, 1.0)
+    model = MarginPerceptron(fit_intercept=False, shuffle=False).fit(X, y, sample_weight=0.1)
+    assert model.margin_interval_ == (0.25, 1.0)
+
+
+def test_halving_starts_from_zero():
+    X, y = with_margin(0.3, d=2)
+    model = MarginPerceptron(fit_intercept=False, warm_start=True, max_iter=100).fit(X, y)
+    with pytest.raises(ValueError, match=r"warm_start need a gamma that is given, not 'auto'\."):
+        model.fit(X, 1 - y)
+    model.set_params(gamma=0.2).fit(X, y)
 
 
 def test_rows_without_length_and_margins_without_sense():
@@ -120,6 +155,8 @@ def test_what_winnow_cannot_learn_is_said():
         Winnow(promotion=1.0).fit(X, y)
     with pytest.raises(ValueError, match="native rule compares the scores of classes"):
         BalancedWinnow(threshold=1.0).fit(X, np.arange(20) % 3)
+    with pytest.raises(ValueError, match="threshold is a part of the intercept, which"):
+        BalancedWinnow(threshold=1.0, fit_intercept=False).fit(X, y)
 
 
 @pytest.mark.parametrize("learner", [Winnow, BalancedWinnow])
@@ -133,21 +170,38 @@ def test_weights_that_would_overflow_saturate(learner, multiclass):
     assert np.isfinite(model.decision_function(X)).all()
 
 
+def test_winnow_saturates_and_comes_back():
+    up = Winnow(promotion=1e100, threshold=1e200, max_iter=9).fit([[1.0, 0.0], [0.0, 1.0]], [1, 0])
+    assert up.coef_.tolist() == [[1e150, 1.0]]
+    down = Winnow(promotion=1e100, threshold=-1.0, max_iter=9)
+    down.fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    assert down.coef_[0] == pytest.approx([1e-150, 1.0])
+    again = Winnow(promotion=1e100, threshold=0.5, max_iter=9)
+    again.fit([[1.0, 0.0], [0.0, 1.0]], [1, 0], coef_init=down.coef_)
+    assert again.stop_reason_ == "converged"
+
+
 # Passive-aggressive.
 
 
-@pytest.mark.parametrize(("loss", "rate"), [("hinge", "pa1"), ("squared_hinge", "pa2")])
+@pytest.mark.parametrize(
+    ("C", "loss", "rate"),
+    [(0.3, "hinge", "pa1"), (0.3, "squared_hinge", "pa2"), (np.inf, "hinge", "pa1")],
+)
 @pytest.mark.parametrize("k", [2, 3])
-def test_passive_aggressive_is_that_of_scikit_learn(loss, rate, k):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_passive_aggressive_is_that_of_scikit_learn(C, loss, rate, k, weighted):
     X, y = blobs(200, 5, k, spread=2.0)
+    weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 200) if weighted else None
     theirs = SGDClassifier(
-        loss="hinge", penalty=None, learning_rate=rate, eta0=0.3, shuffle=False, tol=None,
+        loss="hinge", penalty=None, learning_rate=rate, eta0=min(C, 1e300), shuffle=False, tol=None,
         max_iter=4,
-    ).fit(X, y)  # fmt: skip
-    ours = PassiveAggressive(C=0.3, loss=loss, multiclass="ovr", shuffle=False, max_iter=4)
-    ours.fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)
+    ).fit(X, y, sample_weight=weight)  # fmt: skip
+    ours = PassiveAggressive(C=C, loss=loss, multiclass="ovr", shuffle=False, max_iter=4)
+    ours.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
 def test_plain_passive_aggressive_makes_each_row_right_by_one():
@@ -262,33 +316,3 @@ def test_the_validation_curve_has_both_errors_of_every_pass():
     assert ((curve >= 0) & (curve <= 1)).all()
     with pytest.raises(AttributeError, match="early_stopping"):
         Perceptron().fit(X, y).validation_curve_  # noqa: B018
-
-
-# The command line.
-
-DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
-
-
-@pytest.mark.parametrize("name", ["perceptron", "margin", "winnow", "balanced-winnow", "pa"])
-def test_every_learner_learns_from_files(name, tmp_path):
-    (tmp_path / "t.svm").write_text(DATA)
-    fit = ("fit", "t.svm", "--learner", name, "--model", "m", "--max-iter", 3)
-    done = here(*fit, "--keep", "average", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert ("\nmargin " in done.stdout) == (name == "margin")
-    assert here("score", "m", "t.svm", cwd=tmp_path).returncode == 0
-    assert here("inspect", "m", cwd=tmp_path).returncode == 0
-    assert linsep.load(tmp_path / "m").keep == "average"
-
-
-def test_options_belong_to_learners(tmp_path):
-    (tmp_path / "t.svm").write_text(DATA)
-    refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said="--gamma is for --learner margin",
-            code=2)  # fmt: skip
-    refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
-            said="at most 1 or 'auto'", code=2)  # fmt: skip
-    refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
-            said="--gamma must be a number above 0 and at most 1", code=2)  # fmt: skip
-    refused("fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2)
-    shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
-    assert "held-out error" in shown

@@ -53,6 +53,7 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
             f"A {type(model).__name__} cannot be saved in a model file, only {', '.join(LEARNERS)}."
         )
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
+    model._check_same("save")
     tensors = arrays_of(model)
     about = _describe(model)
     about["sha256"] = _digest(tensors, about)

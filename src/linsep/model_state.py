@@ -40,7 +40,7 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     state = State(
         model.multiclass, model.classes_.size, coef.shape[1], bool(model.fit_intercept), fill
     )
-    model._state, state.rounds = state, rounds
+    model._state, model._learnt_with, state.rounds = state, model._shaping(), rounds
     model._keeping = keeping_of(model.keep, model.vote_megabytes, model.tie)
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)

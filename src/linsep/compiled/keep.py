@@ -122,9 +122,10 @@ def _best_noted(keep, weights, j, amount):
 
 @inlined
 def _write(keep, j, k, amount):
-    n = keep.used[0]
-    keep.features[n], keep.columns[n], keep.amounts[n] = j, k, amount
-    keep.used[0] += 1
+    if amount != 0.0:
+        n = keep.used[0]
+        keep.features[n], keep.columns[n], keep.amounts[n] = j, k, amount
+        keep.used[0] += 1
 
 
 @generic(0)
@@ -180,6 +181,29 @@ def _aside_begin(weights):
 @nudge.when(Aside)
 def _aside_nudge(weights, j, amount):
     shift(weights.weights, weights.sums, j, amount)
+
+
+@generic(0)
+def scattered(weights):
+    """Whether neighbouring features have their weights far apart, so that zeros are worth leaving
+    out; side by side they are added faster than looked at.
+    """
+
+
+@scattered.when(Vector)
+def _side_by_side(weights):
+    return False
+
+
+@scattered.when(Column)
+@scattered.when(Pair)
+def _far_apart(weights):
+    return True
+
+
+@scattered.when(Aside)
+def _aside_scattered(weights):
+    return scattered(weights.weights)
 
 
 @generic(0)

@@ -10,17 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.compiled.jit import compiled, generic, inlined
-from linsep.compiled.keep import add_constant, begin, nudge
+from linsep.compiled.keep import add_constant, begin, nudge, scattered
 from linsep.compiled.memory import prefetch
 
 # Unsigned indices spare the check for negative ones, which costs more than the load itself.
 U = np.uint64
 
 
+# Sums of squares outside lie where floating point has few digits left, or none.
+TINY, HUGE = 1e-280, 1e280
+
+
 class Dense(NamedTuple):
-    """Rows of a C-contiguous array of shape (rows, features), float32 or float64."""
+    """Rows of a C-contiguous array of shape (rows, features), float32 or float64.
+
+    ``room`` has place for the features of a row.
+    """
 
     values: np.ndarray
+    room: np.ndarray
 
 
 class Csr(NamedTuple):
@@ -29,6 +37,20 @@ class Csr(NamedTuple):
     values: np.ndarray
     columns: np.ndarray
     starts: np.ndarray
+
+
+class Whole(NamedTuple):
+    """Dense rows, every value looked at."""
+
+    values: np.ndarray
+
+
+class Picked(NamedTuple):
+    """Dense rows of which only the values in the first ``many`` of ``columns`` are looked at."""
+
+    values: np.ndarray
+    columns: np.ndarray
+    many: int
 
 
 class Unit(NamedTuple):
@@ -89,8 +111,14 @@ def span(rows, i):
 
 
 @span.when(Dense)
+@span.when(Whole)
 def _dense_span(rows, i):
     return U(0), U(rows.values.shape[1])
+
+
+@span.when(Picked)
+def _picked_span(rows, i):
+    return U(0), U(rows.many)
 
 
 @span.when(Csr)
@@ -104,8 +132,15 @@ def entry(rows, i, at):
 
 
 @entry.when(Dense)
+@entry.when(Whole)
 def _dense_entry(rows, i, at):
     return at, np.float64(rows.values[i, at])
+
+
+@entry.when(Picked)
+def _picked_entry(rows, i, at):
+    j = U(rows.columns[at])
+    return j, np.float64(rows.values[i, j])
 
 
 @entry.when(Csr)
@@ -173,9 +208,43 @@ def _dots_at(rows, i, W, chosen, scores):
         at += U(1)
 
 
-for _storage in (Dense, Csr):
-    dots.when(_storage)(_dots)
-    dots_at.when(_storage)(_dots_at)
+for _form in (Whole, Picked, Csr):
+    dots.when(_form)(_dots)
+    dots_at.when(_form)(_dots_at)
+
+
+@inlined
+def picked(rows, i):
+    """How many values of a row are not zero, their features in the room; -1 if more than half."""
+    width = U(rows.values.shape[1])
+    count = 0
+    for j in range(width):
+        count += int(rows.values[i, j] != 0.0)
+    if 2 * count > rows.values.shape[1]:
+        return -1
+    at = U(0)
+    for j in range(width):
+        rows.room[at] = j
+        at += U(rows.values[i, j] != 0.0)
+    return count
+
+
+@dots.when(Dense)
+def _dense_dots(rows, i, W, scores):
+    count = picked(rows, i)
+    if count < 0:
+        dots(Whole(rows.values), i, W, scores)
+    else:
+        dots(Picked(rows.values, rows.room, count), i, W, scores)
+
+
+@dots_at.when(Dense)
+def _dense_dots_at(rows, i, W, chosen, scores):
+    count = picked(rows, i)
+    if count < 0:
+        dots_at(Whole(rows.values), i, W, chosen, scores)
+    else:
+        dots_at(Picked(rows.values, rows.room, count), i, W, chosen, scores)
 
 
 @dots.when(Unit)
@@ -226,7 +295,8 @@ def add_features(rows, i, weights, amount):
 @add_features.when(Dense)
 def _dense_add(rows, i, weights, amount):
     for j in range(U(rows.values.shape[1])):
-        nudge(weights, j, amount * rows.values[i, j])
+        if not scattered(weights) or rows.values[i, j] != 0.0:
+            nudge(weights, j, amount * rows.values[i, j])
 
 
 @add_features.when(Csr)
@@ -277,15 +347,34 @@ def scales(rows, n_rows):
     """1 / ||x|| of every row, 1 for a row of zeros; shape (n_rows,)."""
     found = np.ones(n_rows)
     for i in range(U(n_rows)):
-        length = np.sqrt(square(rows, i))
-        if length > 0.0:
-            found[i] = 1.0 / length
+        total = square(rows, i)
+        if TINY < total < HUGE:
+            found[i] = 1.0 / np.sqrt(total)
+        else:
+            found[i] = _careful_scale(rows, i)
     return found
+
+
+@inlined
+def _careful_scale(rows, i):
+    """1 / ||x|| where the squares have lost their digits: those of x / largest have not."""
+    first, end = span(rows, i)
+    largest = total = 0.0
+    for at in range(first, end):
+        largest = max(largest, abs(entry(rows, i, at)[1]))
+    if largest == 0.0:
+        return 1.0
+    for at in range(first, end):
+        total += (entry(rows, i, at)[1] / largest) ** 2
+    return 1.0 / (largest * np.sqrt(total))
 
 
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
     """See an array or a CSR matrix as rows, without a copy; ``unit`` scales them to length 1."""
-    rows = Csr(X.data, X.indices, X.indptr) if hasattr(X, "indptr") else Dense(X)
+    if hasattr(X, "indptr"):
+        rows: Dense | Csr = Csr(X.data, X.indices, X.indptr)
+    else:
+        rows = Dense(X, np.empty(X.shape[1] + 1, np.int32))
     return Unit(rows, scales(rows, X.shape[0])) if unit else rows
 
 

@@ -161,7 +161,7 @@ def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
         weights = Column(W, k, bias, keep, scheme.rounds[k])
         mistake, updated = step(rule, weights, rows, i, y, scores[q], wrong, importance)
         mistakes, updates = mistakes + mistake, updates + updated
-        scheme.rounds[k] += 1
+        scheme.rounds[k] += int(mistake >= 0)
     return mistakes, updates, errors
 
 

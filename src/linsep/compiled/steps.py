@@ -74,35 +74,38 @@ def _batch(rule, weights, rows, i, y, score, wrong, importance):
     return 1, 0
 
 
-# Such a row has no margin: the walk stops before it.
+# Such a row has no length to divide by: the walk stops before it.
 NO_LENGTH = -1
 
 
 class MarginRule(NamedTuple):
     """The margin perceptron: an example too close to the plane is a mistake as well.
 
-    ``share`` of the length of the weights is how far off a unit-length example has to be;
-    ``squares`` and ``updates`` hold their squared length and number of updates, one a machine.
+    ``share`` of the length of the weights is how far off a unit-length example has to be. One a
+    machine: ``squares``, their squared length; ``total`` and ``heaviest``, the sum and the largest
+    of the importances of its updates.
     A. Blum, Machine Learning Theory, lecture 4 (2014).
     """
 
     share: float
     squares: np.ndarray
-    updates: np.ndarray
+    total: np.ndarray
+    heaviest: np.ndarray
 
 
 @step.when(MarginRule)
 def _margin(rule, weights, rows, i, y, score, wrong, importance):
     m = machine(weights)
     length = np.sqrt((square(rows, i) + weights.bias**2) * vectors(weights))
-    if length == 0.0:
+    if not 0.0 < length < np.inf:
         return NO_LENGTH, 0
     reached = y * score / length
     if not wrong and reached >= rule.share * np.sqrt(rule.squares[m]):
         return 0, 0
     add(rows, i, weights, importance * y / length)
     rule.squares[m] += 2.0 * importance * reached + importance**2
-    rule.updates[m] += 1
+    rule.total[m] += importance
+    rule.heaviest[m] = max(rule.heaviest[m], importance)
     return 1, 1
 
 
@@ -125,5 +128,7 @@ def _passive_aggressive(rule, weights, rows, i, y, score, wrong, importance):
     length = square(rows, i) * vectors(weights)
     if length == 0.0:
         return 1, 0
+    if length == np.inf:
+        return NO_LENGTH, 0
     add(rows, i, weights, min(rule.C, loss / (length + rule.soft)) * importance * y)
     return 1, 1

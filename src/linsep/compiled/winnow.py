@@ -47,6 +47,8 @@ def _winnow_multiplied(rule, weight, power):
 
 @multiplied.when(BalancedWinnowRule)
 def _balanced_multiplied(rule, weight, power):
+    if power == 0.0:
+        return weight
     log = np.arcsinh(0.5 * weight) + power * np.log(rule.promotion)
     return 2.0 * np.sinh(min(max(log, -MOST_LOG), MOST_LOG))
 

@@ -81,7 +81,9 @@ class KeepBest(KeepLast):
 
     def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
         """Put a candidate in the pocket where it makes fewer mistakes."""
-        for candidate in (self._steadiest(state), state.W):
+        last = state.machine_rounds() - state.per_machine("born")
+        longest = np.maximum(last, state.per_machine("record"))
+        for candidate, survived in ((self._steadiest(state), longest), (state.W, last)):
             rows = learnt()
             if rows is None:  # they were not kept
                 return
@@ -92,6 +94,7 @@ class KeepBest(KeepLast):
             found, _, _ = count_mistakes(state, candidate, rows, tie)
             better = found < fewest
             fewest[better] = found[better]
+            state.per_machine("pocket_record")[better] = survived[better]
             _choose(state, better, candidate, pocket)
         state.per_machine("record")[:] = 0
 
@@ -108,6 +111,7 @@ class KeepBest(KeepLast):
         pocket = state.shaped.pop("pocket", None)
         if pocket is not None:
             state.like_weights("steadiest")[:] = pocket
+            state.per_machine("record")[:] = state.per_machine("pocket_record")
 
     def _steadiest(self, state: State) -> np.ndarray:
         running = state.machine_rounds() - state.per_machine("born")

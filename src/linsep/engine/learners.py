@@ -17,23 +17,33 @@ from linsep.compiled.winnow import BalancedWinnowRule, WinnowRule
 from linsep.engine.state import State
 from linsep.errors import LinsepError, ParameterError, way
 
+# A sum of weights may be rounded upwards; no bound fails by that.
+ROUNDING = 1.0 + 1e-9
 TOO_LARGE = "the score is beyond floating point; scale the features"
 
 
 class BadRow(LinsepError):
-    """A row that a learner cannot learn. ``row`` is its number among the rows shown."""
+    """A row that a learner cannot learn. ``row`` is its number among the rows shown; ``said`` has
+    a place for the ``feature``, the number of which is ``column``.
+    """
 
-    def __init__(self, row: int, said: str):
-        super().__init__(said)
-        self.row = row
+    def __init__(self, row: int, column: int, said: str):
+        super().__init__(said.format(feature=f"feature {column}"))
+        self.row, self.column, self._said = row, column, said
+
+    def said_of(self, feature: str) -> str:
+        """The same with the name of the feature."""
+        return self._said.format(feature=feature)
 
 
 class Unlearnable(LinsepError):
-    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown."""
+    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad``
+    tells more where it was looked at by the learner.
+    """
 
-    def __init__(self, row: int | None, said: str = TOO_LARGE):
+    def __init__(self, row: int | None, said: str = TOO_LARGE, bad: BadRow | None = None):
         super().__init__(said)
-        self.row, self.not_finite = row, said == TOO_LARGE
+        self.row, self.not_finite, self.bad = row, said == TOO_LARGE, bad
 
 
 class BadSchedule(LinsepError, ValueError):
@@ -60,8 +70,12 @@ class Learner:
     def begin(self, state: State) -> None:
         """Set up a new state, before its weights are set to any that are given."""
 
-    def check_initial(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
-        """Raise ValueError for initial weights this learner cannot start from."""
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ValueError for initial weights this learner cannot start from; ``warm`` says that
+        those not given are of an earlier run.
+        """
 
     def start(self, state: State) -> None:
         """Set up a state whose weights are those to start with."""
@@ -76,6 +90,9 @@ class Learner:
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
         """Why the walk stopped before this row."""
         return TOO_LARGE
+
+    def check_updates(self, state: State) -> None:
+        """Rows have been walked; raise where an update was made that is none."""
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """A pass has ended; returns how many updates are made now."""
@@ -105,6 +122,8 @@ class Schedule:
     def __init__(self, rate: float | Callable[[int], float], kind: str):
         self.rate, self.kind = rate, kind
         self._table = np.zeros(1)
+        #: the first update that has no rate, and why
+        self._without: tuple[int, Exception] | None = None
 
     @property
     def is_constant(self) -> bool:
@@ -114,12 +133,15 @@ class Schedule:
     @property
     def rows_at_once(self) -> int | None:
         """How many rows can be walked before more rates have to be worked out."""
-        return self.ASKED_AHEAD if callable(self.rate) else None
+        return self.ASKED_AHEAD // 2 if callable(self.rate) else None
 
     def compiled(self, updates: np.ndarray) -> Any:
         """The schedule of compiled code; ``updates`` counts those of each machine."""
         if callable(self.rate):
-            return Table(self._until(int(updates.max()) + self.ASKED_AHEAD), updates)
+            most = int(updates.max())
+            if most + self.ASKED_AHEAD // 2 >= self._table.size:
+                self._ask_until(most + self.ASKED_AHEAD)
+            return Table(self._table, updates)
         kinds = {"inverse": Inverse, "inverse_sqrt": InverseRoot}
         first = float(self.rate)
         return kinds[self.kind](first, updates) if self.kind in kinds else Constant(first)
@@ -127,18 +149,27 @@ class Schedule:
     def next(self, update: int) -> float:
         """The rate of this update."""
         if callable(self.rate):
-            return float(self._until(update)[update])
+            self._ask_until(update)
+            self.check(update)
+            return float(self._table[update])
         power = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}[self.kind]
         return float(self.rate) / update**power
 
-    def _until(self, update: int) -> np.ndarray:
-        """Rates of all updates up to this one; those of earlier calls are not asked for again."""
-        assert callable(self.rate)
-        known = self._table.size
-        if update >= known:
-            more = [self._asked(k) for k in range(known, update + 1)]
-            self._table = np.concatenate([self._table, more])
-        return self._table
+    def check(self, update: int) -> None:
+        """Raise what is wrong with the rates of the updates up to this one."""
+        if self._without is not None and update >= self._without[0]:
+            raise self._without[1]
+
+    def _ask_until(self, update: int) -> None:
+        """Ask for the rates up to this update, no rate twice; those that are none become 0."""
+        more = np.zeros(max(0, update + 1 - self._table.size))
+        for n, k in enumerate(range(self._table.size, update + 1)):
+            if self._without is None:
+                try:
+                    more[n] = self._asked(k)
+                except Exception as problem:  # it matters only if this update is ever made
+                    self._without = k, problem
+        self._table = np.concatenate([self._table, more])
 
     def _asked(self, k: int) -> float:
         value = self.rate(k)  # type: ignore[operator]
@@ -159,6 +190,10 @@ class PerceptronLearner(Learner):
     def rule(self, state: State) -> Any:
         """With the rates that can come."""
         return PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
+
+    def check_updates(self, state: State) -> None:
+        """Raise for a rate that was used and is none."""
+        self.schedule.check(int(state.per_machine("updates").max()))
 
 
 class BatchLearner(Learner):
@@ -204,10 +239,14 @@ class MarginLearner(Learner):
         super().__init__()
         self.gamma, self.epsilon = gamma, epsilon
 
-    def check_initial(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
         """Halving starts from zero again and again."""
-        if self.gamma is None and (coef is not None or intercept is not None):
-            raise ValueError("coef_init and intercept_init need a gamma that is given, not 'auto'.")
+        if self.gamma is None and (warm or coef is not None or intercept is not None):
+            raise ValueError(
+                "coef_init, intercept_init and warm_start need a gamma that is given, not 'auto'."
+            )
 
     def start(self, state: State) -> None:
         """Note how long the weights are."""
@@ -219,12 +258,11 @@ class MarginLearner(Learner):
 
     def rule(self, state: State) -> Any:
         """With the margin that is tried now."""
-        gamma = state.per_machine("gamma", np.float64)[0]
-        return MarginRule(
-            (1.0 - self.epsilon) * gamma,
-            state.per_machine("squares", np.float64),
-            state.per_machine("updates"),
-        )
+        gamma = state.per_machine("gamma", np.float64)
+        if self.gamma is not None:  # it may have been set anew between calls of partial_fit
+            gamma[:] = self.gamma
+        numbers = (state.per_machine(name, np.float64) for name in ("squares", "total", "heaviest"))
+        return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
         """A row of zeros has no margin."""
@@ -235,8 +273,9 @@ class MarginLearner(Learner):
     def went_on(self, state: State) -> bool:
         """Halve a margin that has cost more updates than it could, and start from zero again."""
         gamma = float(state.per_machine("gamma", np.float64)[0])
-        updates = state.per_machine("updates").max()
-        if self.gamma is not None or updates <= most_updates(gamma, self.epsilon):
+        total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
+        most = most_updates(gamma, self.epsilon) * ROUNDING
+        if self.gamma is not None or (total <= most * heaviest).all():
             return False
         state.start_again()
         state.per_machine("failed", np.float64)[:] = gamma
@@ -249,7 +288,8 @@ def most_updates(gamma: float, epsilon: float) -> float:
 
     8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each update
     adds gamma to <w, w*>, but to ||w||, once that is above 1 / (epsilon gamma), at most
-    (1 - epsilon / 2) gamma.
+    (1 - epsilon / 2) gamma. Where rows have weights, the same holds of the sum of the weights over
+    all updates, divided by the largest of them.
     """
     return 2.0 / (epsilon * gamma) ** 2
 
@@ -269,7 +309,9 @@ class WinnowLearner(Learner):
         native = state.n_machines < state.n_columns
         state.W[-1] = 0.0 if native else -threshold
 
-    def check_initial(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
         """Only what is above zero can be multiplied; the intercept is never learnt."""
         if coef is not None and not (coef > 0).all():
             raise ValueError("coef_init of Winnow must be above 0 everywhere.")
@@ -291,8 +333,9 @@ class WinnowLearner(Learner):
         value = rows.values[at]
         raise BadRow(
             row,
-            f"Negative values in data: feature {column} is {value:g}, but Winnow learns from "
-            "features of at least 0; use the balanced Winnow, or shift the feature",
+            column,
+            f"Negative values in data: {{feature}} is {value:g}, but Winnow learns from features "
+            "of at least 0; use the balanced Winnow, or shift the feature",
         )
 
 

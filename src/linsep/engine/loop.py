@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.compiled.jit import ctrl_c_waits
 from linsep.compiled.keep import Last
 from linsep.compiled.schemes import MISTAKES, UPDATES
 from linsep.compiled.walk import walk
@@ -121,13 +122,16 @@ def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
     for piece in slices(visit.order, at_once):
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
-        done = walk(
-            scheme, learner.rule(state), keep, state.W, state.bias, visit.rows,
-            visit.codes, visit.importance, piece, state.rounds, progress.tally,
-        )  # fmt: skip
-        state.rounds += 0 if learner.by_pass else done
-        progress.rows += done
-        keeping.take(state)
+        rule = learner.rule(state)
+        with ctrl_c_waits():  # what was learnt and what is counted of it belong together
+            done = walk(
+                scheme, rule, keep, state.W, state.bias, visit.rows,
+                visit.codes, visit.importance, piece, state.rounds, progress.tally,
+            )  # fmt: skip
+            state.rounds += 0 if learner.by_pass else done
+            progress.rows += done
+            keeping.take(state)
+        learner.check_updates(state)
         if done < piece.size:
             row = int(piece[done])
             raise Unlearnable(
@@ -144,7 +148,7 @@ def checked(visits: Iterator[Visit], learner: Learner) -> Iterator[Visit]:
             learner.check(visit.rows)
         except BadRow as bad:
             row = None if visit.first is None else visit.first + bad.row
-            raise Unlearnable(row, str(bad)) from None
+            raise Unlearnable(row, str(bad), bad) from None
         yield visit
 
 
@@ -250,9 +254,10 @@ def close_pass(run: Run, scheme: Any) -> int:
     if not learner.by_pass:
         return 0
     keep = keeping.compiled(state, state.W.size)
-    made = learner.close_pass(state, scheme, keep)
-    keeping.take(state)
-    state.rounds += 1
-    if state.multiclass == "ovo" and state.n_classes > 2:
-        state.per_machine("rounds")[:] = state.rounds
+    with ctrl_c_waits():
+        made = learner.close_pass(state, scheme, keep)
+        keeping.take(state)
+        state.rounds += 1
+        if state.multiclass == "ovo" and state.n_classes > 2:
+            state.per_machine("rounds")[:] = state.rounds
     return made

@@ -18,6 +18,9 @@ from linsep.compiled.schemes import (
 from linsep.compiled.walk import score_matrix, score_vector
 
 LANES = 8
+TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
+#: arrays like the weights that sum up changes; the others are weights
+SUMS = ("sums", "asked_for")
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -96,9 +99,8 @@ class State:
         room = self.W.shape[0] - 1
         if n_features > room:
             for name, array in self.shaped.items():
-                larger = np.full(
-                    self._shape(max(n_features, 2 * room)), self.fill if name == "W" else 0.0
-                )
+                fill = 0.0 if name in SUMS else self.fill
+                larger = np.full(self._shape(max(n_features, 2 * room)), fill)
                 larger[: self.n_features] = array[: self.n_features]
                 larger[-1] = array[-1]
                 self.shaped[name] = larger
@@ -163,7 +165,7 @@ class State:
 
         Counting prediction errors costs one-vs-one a score of every machine a row.
         """
-        equals = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}[tie]
+        equals = TIES[tie]
         if self.n_classes == 2:
             return Binary(equals)
         k, scores = self.n_classes, np.zeros(self.W.shape[1])

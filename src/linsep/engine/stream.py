@@ -15,7 +15,7 @@ import numpy as np
 import linsep
 from linsep.compiled.rows import as_rows
 from linsep.engine.blocks import shuffled_batches
-from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit
+from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit, summed
 from linsep.engine.label_book import BadLabel, LabelBook
 from linsep.engine.order import Mixing
 from linsep.engine.store import Keeper
@@ -61,6 +61,7 @@ class SourceFeed:
     expected : labels that something was said about beforehand; where the first rows do not show
         them all, the rest is read for its labels before any row is learnt
     unit : whether rows are seen as if scaled to length 1
+    lengths : whether the lengths of rows matter, so that no column may stand twice in one
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class SourceFeed:
         counts: bool = False,
         expected: Iterable[Any] = (),
         unit: bool = False,
+        lengths: bool = False,
     ):
         self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
         self.book = LabelBook()
@@ -83,7 +85,7 @@ class SourceFeed:
         self.spool: Spool | None = None
         self.from_cache = False
         self._fraction, self._importance, self._counts = fraction, importance, counts
-        self._expected, self._unit = set(expected), unit
+        self._expected, self._unit, self._lengths = set(expected), unit, lengths
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._memory: tuple[Any, np.ndarray] | None = None
         self._fed: ArrayFeed | None = None
@@ -183,7 +185,8 @@ class SourceFeed:
         rows = 0
         self._rows_of = np.zeros(0, dtype=np.int64)
         try:
-            for batch in self.source.batches():
+            for given in self.source.batches():
+                batch = given._replace(X=summed(given.X)) if self._lengths else given
                 numbers = self._numbers(batch)
                 self._rows_of = _added(self._rows_of, numbers)
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
@@ -248,6 +251,8 @@ class SourceFeed:
             self._fed = ArrayFeed(
                 X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
             )
+            if k > 2 and not self._lengths:
+                self._fed.pack()
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """The rows to learn from in the order of that pass."""

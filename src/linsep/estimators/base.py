@@ -6,13 +6,11 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_array,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -21,16 +19,15 @@ from sklearn.utils.validation import (
 from linsep.compiled.rows import as_rows
 from linsep.compiled.schemes import UPDATES
 from linsep.engine.decide import decision, predicted
-from linsep.engine.feed import ArrayFeed, HoldOut
+from linsep.engine.feed import ArrayFeed, HoldOut, summed
 from linsep.engine.keeping import KeepBest
 from linsep.engine.keepings import keeping_of
-from linsep.engine.learners import Learner, Unlearnable
+from linsep.engine.learners import BadRow, Learner, Unlearnable
 from linsep.engine.loop import (
     PassReport,
     Plan,
     Progress,
     Run,
-    checked,
     close_pass,
     passes,
     walk_visit,
@@ -83,21 +80,31 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             Used without a copy when it is float32 or float64 and C-contiguous, or CSR with int32
-            or int64 indices. A source (:func:`linsep.open_source`) is learnt as it is read, in
-            flat memory, with the same weights; it brings its own labels, so y is left out.
+            or int64 indices; only dense rows of several classes that are mostly zeros are also
+            kept packed where they are visited more than once. A source
+            (:func:`linsep.open_source`) is learnt as it is read, in flat memory, with the same
+            weights; it brings its own labels, so y is left out.
         y : array of shape (rows,)
             Labels of any type; the larger of two is the positive class.
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight; a row of weight 0 is never visited, but
-            must be finite as all others.
+            A row's update is multiplied by its weight (Winnow's exponent is), and so is what a
+            mistake on it counts for ``keep="best"``; the rounds of an average or a vote count rows.
+            A row of weight 0 is never visited, but must be finite as all others.
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            For a parameter, row, label, weight or initial weight that cannot be learnt from; the
+            message says which, where, and what to do.
         """
         check_parameters(self, self._parameters)
+        self.__dict__.pop("_schedule", None)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
                 raise ValueError(LABELS_TWICE)
@@ -117,6 +124,8 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
             assert_all_finite(X, input_name="X")
         unit = bool(self.normalize)
         feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
+        if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
+            feed.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
         run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
@@ -127,14 +136,15 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         except Unlearnable as problem:
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
-            row = "" if problem.row is None else f"Row {problem.row}: "
-            raise ValueError(f"{row}{problem}.") from None
+            raise self._refusal(problem.row, problem.bad or problem) from None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order, never shuffled.
 
-        Rows in one call or one row a call give the same weights to the bit.
+        Rows in one call or one row a call give the same weights to the bit, but with the batch
+        rule of :class:`linsep.Perceptron`, which makes one update a call. (A margin that ``fit``
+        would find by halving after each pass stays at 1/2: give one.)
 
         Parameters
         ----------
@@ -146,6 +156,12 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            As ``fit`` does, and where ``classes`` or a parameter that shapes the weights
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) are not those of before.
         """
         check_parameters(self, self._parameters)
         learner, first = self._learner(), not hasattr(self, "_state")
@@ -167,14 +183,18 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
                 f"y has labels that are not in classes: {labels.strangers(y, known)}; "
                 "list every label in the first call to partial_fit."
             )
-        weights = labels.check_sample_weight(sample_weight, len(y))
+        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
         counted = labels.importance(self.class_weight, known, codes, weights)
-        if first:
-            self._start(learner, known, X.shape[1], None, None)
-        self._check_same_machines("partial_fit")
-        self._weighted = self._weighted or bool(counted.size)
         unit = bool(self.normalize)
         feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=unit)
+        try:
+            learner.check(feed.rows)
+        except BadRow as bad:
+            raise self._refusal(bad.row, bad) from None
+        if first:
+            self._start(learner, known, X.shape[1], None, None)
+        self._check_same("partial_fit")
+        self._weighted = self._weighted or bool(counted.size)
         self._learn_once(Run(self._state, learner, self._keeping), feed)
         return self
 
@@ -190,7 +210,13 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         -------
         array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
         for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
-        win to each) plus the summed scores squeezed so that they decide between equals only.
+        win to each) plus the summed scores squeezed so that they decide between equals only. With
+        ``keep="vote"`` a score is the share of the votes.
+
+        Raises
+        ------
+        ValueError
+            For rows of another width, or with a score that is not finite.
         """
         check_is_fitted(self)
         if isinstance(X, Source):
@@ -199,7 +225,7 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
             self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
             ensure_all_finite=False,
         )  # fmt: skip
-        rows = as_rows(X, bool(self.normalize))
+        rows = as_rows(summed(X) if self.normalize else X, bool(self.normalize))
         scores = self._keeping.scores(self._state, rows, X.shape[0])
         if not np.isfinite(scores).all():
             assert_all_finite(X, input_name="X")
@@ -265,16 +291,14 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
                 f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
                 f"rows, y has {y.shape[0]}."
             )
-        return self._summed(X, learner), y
+        return summed(X) if self.normalize or learner.needs_lengths else X, y
 
-    def _summed(self, X: Any, learner: Learner) -> Any:
-        """X with no column twice in a row where lengths matter, else as it is."""
-        lengths = self.normalize or learner.needs_lengths
-        if not lengths or not sp.issparse(X) or X.has_canonical_format:
-            return X
-        X = X.copy()
-        X.sum_duplicates()
-        return X
+    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+        """What to raise for this row, its feature by its name if it has one."""
+        said, names = str(problem), getattr(self, "feature_names_in_", None)
+        if isinstance(problem, BadRow) and names is not None:
+            said = problem.said_of(f"feature {names[problem.column]!r}")
+        return ValueError(f"{said}." if row is None else f"Row {row}: {said}.")
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -283,45 +307,51 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
     ) -> Run:
         """A fresh state, or with warm_start the old one where it fits."""
-        going_on = bool(self.warm_start) and hasattr(self, "_state")
-        if going_on:
+        warm = self.warm_start and hasattr(self, "_state")
+        if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._check_same_machines("warm_start")
+            self._check_same("warm_start", but=("keep",))
             state = self._state
-            state.forget()
             state.grow(n_features)
         else:
             state = State(
                 self.multiclass, classes.size, n_features, bool(self.fit_intercept), learner.fill
             )
             learner.begin(state)
-        coef = _initial(coef, (state.n_columns, state.n_features), "coef_init")
-        intercept = _initial(intercept, (state.n_columns,), "intercept_init")
+        coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
+        intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")
         if intercept is not None and intercept.any() and not self.fit_intercept:
             raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
-        learner.check_initial(coef, intercept)
+        learner.check_initial(coef, intercept, warm)
+        state.forget()
         state.set_weights(coef, intercept)
         learner.start(state)
-        self._state, self.classes_ = state, classes
+        self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
         self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
         self._passes: list[PassReport] = []
         self._open_mistakes: int | None = None
         self._cycle: Any = None
         self._weighted = self.class_weight is not None
         given = [array for array in (coef, intercept) if array is not None]
-        self._fresh = not going_on and not any(array.any() for array in given)
+        self._fresh = not warm and not any(array.any() for array in given)
         self.stop_reason_ = None
         return Run(state, learner, self._keeping)
 
-    def _check_same_machines(self, who: str) -> None:
-        """Raise ValueError if the machines learnt so far are not those of the parameters."""
-        state = self._state
-        joint = state.n_classes == 2 or state.multiclass == self.multiclass
-        if not joint or state.bias != float(self.fit_intercept):
+    def _shaping(self) -> dict[str, Any]:
+        """The parameters that a state is made for."""
+        names = ("multiclass", "fit_intercept", "threshold", "keep")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
+        """Raise ValueError if the parameters, ``but`` for these, are not what was learnt with."""
+        free = but if self._state.n_classes > 2 else (*but, "multiclass")
+        now = self._shaping()
+        changed = [k for k, v in self._learnt_with.items() if k not in free and v != now[k]]
+        if changed:
             raise ValueError(
-                f"{who} needs the multiclass and fit_intercept of the last fit; call fit with "
-                "warm_start=False to start again."
+                f"{who} needs the {' and '.join(changed)} of the last fit; set "
+                f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
             )
 
     def _learn_once(self, run: Run, feed: ArrayFeed) -> None:
@@ -330,7 +360,7 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         if isinstance(run.keeping, KeepBest):
             run.keeping.open_pocket(run.state)
         try:
-            for visit in checked(feed.visits(0), run.learner):
+            for visit in feed.visits(0):
                 walk_visit(run, scheme, visit, progress)
             progress.tally[UPDATES] += close_pass(run, scheme)
         except Unlearnable as problem:
@@ -385,16 +415,6 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         return {
             "_state": copy.deepcopy(self._state),
             "_keeping": copy.deepcopy(self._keeping),
+            "_learnt_with": self._learnt_with,
             "_passes": list(self._passes),
         }
-
-
-def _initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
-    """Initial weights as float64 of ``shape``; those of one machine may lack the first axis."""
-    if given is None:
-        return None
-    given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
-    array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
-    if shape not in (array.shape, (1, *array.shape)):
-        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
-    return array.reshape(shape)

@@ -54,7 +54,9 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
             estimator._run(run.passes, None, None, None)
         except Unlearnable as problem:
             where = source.name if problem.row is None else source.where(problem.row)
-            raise DataError(f"{where}: {problem}.") from None
+            bad = problem.bad
+            said = str(problem) if bad is None else bad.said_of(source.feature(bad.column))
+            raise DataError(f"{where}: {said}.") from None
         finally:
             estimator.progress_.reading += reading
             _describe(estimator, run.feed)
@@ -83,6 +85,7 @@ class SourceRun:
             counts=weight == "balanced" or self.learner.needs_width,
             expected=expected,
             unit=bool(estimator.normalize),
+            lengths=bool(estimator.normalize) or self.learner.needs_lengths,
         )
 
     def start(self) -> None:

@@ -1,8 +1,9 @@
-"""Labels of any type to class codes, and row weights, checked."""
+"""Labels of any type to class codes; row weights and initial weights, checked."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -51,7 +52,9 @@ def check_two_classes(classes: np.ndarray) -> None:
         )
 
 
-def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+def check_sample_weight(
+    sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
+) -> np.ndarray:
     """Row weights as float64 of shape (n_rows,), empty for None; ValueError if unusable."""
     if sample_weight is None:
         return NO_IMPORTANCE
@@ -67,7 +70,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise ValueError(
             f"sample_weight of row {row} is {weights[row]}; weights must be finite and at least 0."
         )
-    if not weights.any():
+    if not weights.any() and not all_may_be_zero:
         raise ValueError("All of sample_weight is zero, so there is nothing to learn from.")
     return weights
 
@@ -101,3 +104,14 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.n
                 f"The class weight of {label!r} is {weight}; weights must be finite and at least 0."
             )
     return weights
+
+
+def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
+    """Initial weights as float64 of ``shape``; those of one machine may lack the first axis."""
+    if given is None:
+        return None
+    given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
+    array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if shape not in (array.shape, (1, *array.shape)):
+        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
+    return array.reshape(shape)

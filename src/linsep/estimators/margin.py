@@ -13,13 +13,15 @@ class MarginPerceptron(LinearClassifier):
     Rows are seen as if scaled to unit length, with their constant feature. It updates unless
     y <w, z> >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most
     2 / (epsilon gamma)^2 updates, 8 / gamma^2 with epsilon = 1/2, and a clean pass proves that
-    every row is (1 - epsilon) gamma away from the plane.
+    every row is (1 - epsilon) gamma away from the plane. Where rows have weights, the sum of the
+    weights over all updates, divided by the largest, keeps that bound.
 
     Parameters
     ----------
     gamma : float in (0, 1] or "auto", default="auto"
         The margin aimed at. "auto" tries 1/2, 1/4, ...: whenever a pass ends with more updates
         than a margin of gamma allows, there is none, and learning starts again with half of it.
+        partial_fit, which has no passes, stays at 1/2.
     epsilon : float in (0, 1), default=0.5
         How much of the margin is given away.
 

@@ -45,8 +45,8 @@ class Perceptron(LinearClassifier):
         are counted out on all rows, and the fewest mistakes so far win. (To find the fewest of
         all is NP-hard.) In partial_fit, which sees no row twice, the longest-lived are kept.
     vote_megabytes : float, default=256
-        ``keep="vote"`` remembers 16 bytes for every value of every row that caused an update; a
-        prediction walks over them all. Beyond this much memory fit ends with an error.
+        ``keep="vote"`` remembers, of every row that caused an update, 16 bytes a value and 20 for
+        the row; a prediction walks over them all. Beyond this much memory fit ends with an error.
     normalize : bool, default=False
         See every row as if scaled to unit length, here and in predictions, without a copy.
     early_stopping : bool, default=False
@@ -167,6 +167,10 @@ class Perceptron(LinearClassifier):
                 f"'constant', got {self.schedule!r}."
             )
         schedule = Schedule(self.learning_rate, self.schedule)
+        asked = self.__dict__.setdefault("_schedule", schedule)
+        if (asked.rate, asked.kind) == (schedule.rate, schedule.kind):
+            schedule = asked  # calls of partial_fit ask a function for no rate twice
+        self._schedule = schedule
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from linsep.engine.learners import BalancedWinnowLearner, Learner, WinnowLearner
+from linsep.errors import ParameterError, way
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
 
@@ -121,7 +122,7 @@ class BalancedWinnow(LinearClassifier):
     promotion : float above 1, default=2.0
     threshold : float, default=0.0
         Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
-        less the threshold.
+        less the threshold, so that without an intercept it must stay 0.
 
     Other parameters are those of :class:`linsep.Perceptron`.
 
@@ -192,6 +193,12 @@ class BalancedWinnow(LinearClassifier):
         self.tie = tie
 
     def _learner(self) -> Learner:
+        if self.threshold and not self.fit_intercept:
+            raise ParameterError(
+                "The threshold is a part of the intercept, which is not learnt",
+                way("leave it at {}", threshold=0),
+                way("set {}", fit_intercept=True),
+            )
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:

@@ -86,6 +86,11 @@ class Source(ABC):
         """Names of the columns of X seen so far; None when the format has no names."""
         return None
 
+    def feature(self, column: int) -> str:
+        """What people call this column of X, for messages."""
+        names = self.feature_names
+        return f"feature {column if names is None else repr(names[column])}"
+
     @property
     def size(self) -> int | None:
         """Bytes on disk, for progress; None when unknown."""

@@ -124,6 +124,10 @@ class SvmlightSource(Source):
         """The format and the index base."""
         return {"format": "svmlight", "index_base": self.index_base}
 
+    def feature(self, column: int) -> str:
+        """By its index in the file."""
+        return f"feature {column + self.index_base}"
+
     def options(self) -> dict[str, Any]:
         """The recipe and the type of the values."""
         return self.recipe() | {"dtype": self._dtype.__name__}

@@ -4,7 +4,7 @@ Only sums, products and quotients are taken where a rule allows it, so a run on 
 """
 
 from collections.abc import Sequence
-from math import sqrt
+from math import hypot
 from typing import Any, NamedTuple
 
 Number = Any
@@ -31,12 +31,15 @@ class Example(NamedTuple):
 
 class Machine:
     """One binary learner: its weights, those of the constant features (``intercept``), and the
-    number of ``updates`` it has made. ``waiting`` is for rules that put updates off.
+    number of ``updates`` it has made, with the ``total`` of their importances and the ``heaviest``.
+    ``waiting`` is for rules that put updates off.
     """
 
     def __init__(self, weights: Row, intercept: Row):
         self.weights, self.intercept = list(weights), list(intercept)
         self.updates = 0
+        self.total: Number = 0
+        self.heaviest: Number = 0
         self.waiting: list[tuple[Number, Example]] = []
 
     def add(self, example: Example, amount: Number) -> None:
@@ -113,8 +116,8 @@ def square(x: Row) -> Number:
 
 
 def length(x: Row) -> float:
-    """||x||."""
-    return sqrt(square(x))
+    """||x||, also where its square is beyond floating point."""
+    return hypot(*x)
 
 
 def unit_rows(X: Rows) -> list[list]:

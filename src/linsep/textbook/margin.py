@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 
 from linsep.textbook.machine import Example, Machine, Number, Row, Rule, length
 
+#: a sum of weights may be rounded upwards; no bound fails by that
+ROUNDING = 1 + 1e-9
+
 
 @dataclass(frozen=True)
 class MarginPerceptron(Rule):
@@ -15,7 +18,8 @@ class MarginPerceptron(Rule):
     Parameters
     ----------
     gamma : the margin aimed at, in (0, 1]; or "auto": 1/2, then half of it whenever a machine has
-        made more updates than it could on rows of that margin, learning anew from zero each time
+        made more updates than it could on rows of that margin (rows of unequal weight count by the
+        largest), learning anew from zero each time
     epsilon : in (0, 1), how much less than gamma will do; 1/2 in the lecture
     halvings : how often "auto" has halved its margin
     """
@@ -48,8 +52,8 @@ class MarginPerceptron(Rule):
 
     def again(self, machines: list[Machine]) -> "MarginPerceptron | None":
         """With half the margin, if some machine has shown that the rows do not have this one."""
-        bound = most_updates(self.aim, self.epsilon)
-        if self.gamma != "auto" or all(machine.updates <= bound for machine in machines):
+        most = most_updates(self.aim, self.epsilon) * ROUNDING
+        if self.gamma != "auto" or all(m.total <= most * m.heaviest for m in machines):
             return None
         return replace(self, halvings=self.halvings + 1)
 
@@ -58,6 +62,7 @@ def most_updates(gamma: Number, epsilon: Number = 0.5) -> float:
     """Updates on rows that have a separator of margin gamma: 2 / (epsilon gamma)^2 at most.
 
     That is 8 / gamma^2 for epsilon = 1/2. Every update adds gamma or more to <w, w*>, but to
-    ||w||, once that is above 1 / (epsilon gamma), at most (1 - epsilon / 2) gamma.
+    ||w||, once that is above 1 / (epsilon gamma), at most (1 - epsilon / 2) gamma. Where rows have
+    weights, the same holds of the sum of the weights over all updates, divided by the largest.
     """
     return 2 / (epsilon * gamma) ** 2

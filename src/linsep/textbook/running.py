@@ -166,6 +166,8 @@ def learn(
             criterion += importance * -y * s
             if rule.update(machine, example, y, s, importance):
                 machine.updates += 1
+                machine.total += importance
+                machine.heaviest = max(machine.heaviest, importance)
                 updated.append(number)
     return mistakes, updated, criterion
 

@@ -151,20 +151,39 @@ class ByProducts:
     """
 
     def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
+        self.rows = rows
         self.sides = (groups[:, None] == np.unique(groups)).astype(float)
         self.precise = ByLeastSquares(rows, groups)
-        self.products = rows @ rows.T
-        self.products += self.products.diagonal().max() * (self.sides @ self.sides.T)
+        self._weight = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+        self._known: list[int] = []
+        self._place = np.full(len(rows), -1)
+        self._products = np.zeros((0, 0))
 
     def shortest(self, used: np.ndarray) -> np.ndarray:
         """Multipliers of any sign, adding to 1 within each group, of the shortest combination."""
-        sides = self.sides[used]
+        self._learn(used[self._place[used] < 0].tolist())
+        places, sides = self._place[used], self.sides[used]
         try:
-            factor = cho_factor(self.products[np.ix_(used, used)], check_finite=False)
+            factor = cho_factor(self._products[np.ix_(places, places)], check_finite=False)
         except LinAlgError:
             return self.precise.shortest(used)
         found = cho_solve(factor, sides, check_finite=False)
         return found @ np.linalg.solve(sides.T @ found, np.ones(sides.shape[1]))
+
+    def _learn(self, new: list[int]) -> None:
+        """The products of rows that come into use with each other and with those known."""
+        if not new:
+            return
+        self._place[new] = range(len(self._known), len(self._known) + len(new))
+        self._known += new
+        fresh = self.rows[self._known] @ self.rows[new].T
+        fresh += self._weight * (self.sides[self._known] @ self.sides[new].T)
+        n = len(self._known)
+        table = np.zeros((n, n))
+        table[: n - len(new), : n - len(new)] = self._products
+        table[:, n - len(new) :] = fresh
+        table[n - len(new) :, :] = fresh.T
+        self._products = table
 
 
 class ByLeastSquares:

@@ -3,6 +3,8 @@
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from linsep.theory.verdicts import (
     Blocked,
     Combination,
@@ -72,8 +74,10 @@ def _of_separable(verdict: Separable) -> list[tuple[str, str]]:
     blocks = zip(verdict.coef, verdict.intercept, strict=True)
     bias = verdict.subject.fit_intercept
     weights = [x for row, b in blocks for x in (*row, *([b] if bias else []))]
+    length = float(np.linalg.norm([w for row in verdict.coef for w in row])) or 1.0
     order = sorted(range(len(weights)), key=lambda j: -abs(weights[j]))[:MOST]
-    found.append(("weights", _some([f"{names[j]} {weights[j]:.4g}" for j in order], len(weights))))
+    shown = [f"{names[j]} {weights[j] / length:.4g}" for j in order]
+    found.append(("weights", f"of length 1: {_some(shown, len(weights))}"))
     return found
 
 

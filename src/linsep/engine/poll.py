@@ -1,0 +1,115 @@
+"""The votes of all versions of the weights on some rows.
+
+Rows come in blocks, versions too: a block of versions moves the scores of a block of rows by one
+product of matrices, then the versions vote one after the other. A version is made of parts, one
+for each column of the weights that it changed.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.polls import first_votes, poll
+from linsep.compiled.rows import Csr, Dense, Unit
+from linsep.engine.state import TIES, State
+
+# A block of versions, or of rows, is about so many numbers.
+BLOCK_VALUES = 1 << 22
+ROWS_AT_ONCE = 4096
+
+
+class Poll:
+    """All versions, ready to be asked.
+
+    Parameters
+    ----------
+    state : whose versions they are
+    log : the changes, as six arrays; see :class:`linsep.compiled.keep.Vote`
+    tie : what a version says of a score of exactly zero
+    """
+
+    def __init__(self, state: State, log: dict[str, np.ndarray], tie: str):
+        self.state, self.log, self.tie = state, log, TIES[tie]
+        self.joint = state.n_classes > 2 and state.multiclass == "native"
+        self.ends = np.append(log["starts"][1:], log["amounts"].size)
+        self.rounds = state.machine_rounds()
+        #: how many rounds each version survived, and the first weights of each machine
+        self.survived = np.empty(log["rounds"].size, np.int64)
+        self.at_first = np.empty(state.n_machines, np.int64)
+        order = np.argsort(log["machines"], kind="stable")
+        bounds = np.searchsorted(log["machines"][order], np.arange(1, state.n_machines))
+        for machine, mine in enumerate(np.split(order, bounds)):
+            lasted: np.ndarray = np.diff(
+                log["rounds"][mine], prepend=0, append=self.rounds[machine]
+            )
+            self.at_first[machine], self.survived[mine] = lasted[0], lasted[1:]
+
+    def votes(self, rows: Dense | Csr | Unit, first_scores: np.ndarray) -> np.ndarray:
+        """Share of the votes, of the shape of ``first_scores``, those of the first weights."""
+        X, scales = _matrix(rows, first_scores.shape[0], self.state.n_features)
+        votes = np.zeros_like(first_scores)
+        at_once = ROWS_AT_ONCE if sp.issparse(X) else max(1, BLOCK_VALUES // (X.shape[1] + 1))
+        for start in range(0, votes.shape[0], at_once):
+            some = slice(start, start + at_once)
+            scale = None if scales is None else scales[some].reshape(-1, 1)
+            self._ask(X[some], scale, first_scores[some], votes[some])
+        return votes / np.maximum(self.rounds, 1)
+
+    def _ask(self, X: Any, scale: Any, scores: np.ndarray, votes: np.ndarray) -> None:
+        scores = scores.copy()
+        first_votes(self.at_first, self.joint, self.tie, scores, votes)
+        X = X if sp.issparse(X) else X.astype(np.float64, copy=False)
+        for versions, D, columns, starts in self._blocks(X):
+            moved, constant = X @ D[: X.shape[1]], D[[-1]]
+            if sp.issparse(X):
+                moved, constant = moved.toarray(), constant.toarray()
+            if scale is not None:
+                moved *= scale
+            moved += self.state.bias * constant
+            poll(
+                moved, starts, columns, self.log["machines"][versions],
+                self.survived[versions], self.joint, self.tie, scores, votes,
+            )  # fmt: skip
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any, np.ndarray, np.ndarray]]:
+        """Versions, their parts as a matrix (features and the constant, parts), the column of each
+        part, and where the parts of each version start.
+        """
+        dense = not sp.issparse(X)
+        parts = BLOCK_VALUES // max(X.shape[0], self.state.n_columns, dense * X.shape[1])
+        versions = max(1, parts // (2 if self.joint else 1))
+        for first in range(0, self.survived.size, versions):
+            block = slice(first, min(first + versions, self.survived.size))
+            yield block, *self._parts(block, dense)
+
+    def _parts(self, block: slice, dense: bool) -> tuple[Any, np.ndarray, np.ndarray]:
+        log, starts, ends = self.log, self.log["starts"][block], self.ends[block]
+        changes, columns = slice(starts[0], ends[-1]), self.state.n_columns
+        version = np.repeat(np.arange(starts.size), ends - starts)
+        key = version * columns + log["columns"][changes]
+        there = np.zeros(starts.size * columns, dtype=bool)
+        there[key] = True
+        parts, part = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+        feature, amounts = log["features"][changes].astype(np.int64), log["amounts"][changes]
+        width = self.state.n_features + 1
+        feature[feature < 0] = width - 1
+        if dense:
+            size = width * parts.size
+            D: Any = np.bincount(feature * parts.size + part, amounts, size).reshape(width, -1)
+        else:
+            D = sp.csr_array((amounts, (feature, part)), shape=(width, parts.size))
+        first = np.searchsorted(parts, np.arange(starts.size + 1) * columns)
+        return D, parts % columns, first
+
+
+def _matrix(
+    rows: Dense | Csr | Unit, n_rows: int, n_features: int
+) -> tuple[Any, np.ndarray | None]:
+    """The rows as scipy or numpy multiplies them, and their scales if they have any."""
+    if isinstance(rows, Unit):
+        return _matrix(rows.rows, n_rows, n_features)[0], rows.scales
+    if isinstance(rows, Dense):
+        return rows.values, None
+    return sp.csr_array((rows.values, rows.columns, rows.starts), shape=(n_rows, n_features)), None
