@@ -208,6 +208,22 @@ def test_floats_that_only_exact_arithmetic_tells_apart():
     assert proved(X, np.array([0, 1])).kind == "separable"
 
 
+def test_weights_that_floats_get_wrong_on_rows_in_the_working_set():
+    # the plane halfway between the rows rounds to one through a row
+    X = np.array([[0.0], [5e-324]])
+    for margin in (None, "max"):
+        assert proved(X, np.array([1, 0]), margin=margin).kind == "separable"
+    top = np.array([[2.0**62], [2.0**62 + 1024]]).astype(np.int64)
+    assert "separable" in str(proved(top, np.array([0, 1]), margin="max"))
+
+
+def test_few_rows_of_several_classes():
+    for seed in range(200):
+        X = np.random.default_rng(seed).random((6, 8)) < 0.7
+        proved(X, np.array([2, 0, 1, 3, 2, 1]), senses=("multinomial",))
+        proved(X[:3], np.array([2, 0, 1]), senses=("multinomial",))
+
+
 # Certificates that were tampered with.
 
 

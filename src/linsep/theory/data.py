@@ -130,7 +130,8 @@ def data_of(X: Any, y: Any = None) -> Data:
     if y is None:
         raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
     names = getattr(X, "columns", None)
-    X = check_array(X, accept_sparse="csr", dtype=KEPT_TYPES, order="C")
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds all numbers up
+        X = check_array(X, accept_sparse="csr", dtype=KEPT_TYPES, order="C")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():

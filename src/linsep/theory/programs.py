@@ -140,4 +140,6 @@ def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
     if result.status != 0:
         return None
     found = np.where(result.x > 1e-11, result.x, 0.0)
-    return np.ldexp(found, rows.astype(int))
+    with np.errstate(over="ignore"):
+        found = np.ldexp(found, rows.astype(int))
+    return found if np.isfinite(found).all() else None

@@ -1,5 +1,6 @@
 """Verdicts for people: aligned text and HTML. The first line is the answer."""
 
+from fractions import Fraction
 from html import escape
 from typing import Any
 
@@ -74,7 +75,10 @@ def _of_separable(verdict: Separable) -> list[tuple[str, str]]:
     blocks = zip(verdict.coef, verdict.intercept, strict=True)
     bias = verdict.subject.fit_intercept
     weights = [x for row, b in blocks for x in (*row, *([b] if bias else []))]
-    length = float(np.linalg.norm([w for row in verdict.coef for w in row])) or 1.0
+    top = max(map(abs, weights), default=0) or 1  # whole numbers may be beyond all floats
+    weights = [float(Fraction(x) / Fraction(top)) for x in weights]
+    inner = [float(Fraction(x) / Fraction(top)) for row in verdict.coef for x in row]
+    length = float(np.linalg.norm(inner)) or 1.0
     order = sorted(range(len(weights)), key=lambda j: -abs(weights[j]))[:MOST]
     shown = [f"{names[j]} {weights[j] / length:.4g}" for j in order]
     found.append(("weights", f"of length 1: {_some(shown, len(weights))}"))

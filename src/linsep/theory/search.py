@@ -63,15 +63,22 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     working = WorkingSet(data, question)
     working.sample(int(np.clip(4 * question.size, 64, 1024)))
     find: Widest | Quick
-    find = Widest(tolerance) if tolerance or question.size <= MOST_WEIGHTS else Quick()
+    few = question.blocks == 1 and question.size <= MOST_WEIGHTS
+    find = Widest(tolerance) if tolerance or few else Quick()
     for _ in range(MOST_ROUNDS):
         weights, target = find.weights(working)
         if weights is None:
             weights = _by_program(working)
         if weights is None:
             return blocked_by(working, find.last)
-        if not grow(working, weights, target):
-            return Separated(weights, working.members[: len(find.last)], find.last)
+        if not np.isfinite(weights).all():
+            return blocked_by(working, find.last)
+        count, wrong = len(working.members), grow(working, weights, target)
+        if len(working.members) > count:
+            continue
+        if wrong:  # rows that are in the working set, but too near for floats
+            return blocked_by(working, find.last)
+        return Separated(weights, working.members[: len(find.last)], find.last)
     raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
 
 
@@ -150,23 +157,24 @@ def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
     """Add the constraints whose values are lowest, of those that are not positive.
 
-    With a target, of those below it. False where there are none.
+    With a target, of those below it. Says whether any is not positive, new or not.
     """
+    found = False
     whole: Row = {}
     worst = Worst(working)
     above = 0.0 if target is None else target
     for piece, values in scans(working.data, working.question, weights, above):
-        if target is not None:
-            worst.offer(piece, values, values.value < target)
-            continue
-        worst.offer(piece, values, values.value < -values.bound)
+        clear = values.value < -values.bound
+        worst.offer(piece, values, clear if target is None else values.value < target)
         doubtful = np.flatnonzero(np.abs(values.value) <= values.bound)
         whole = whole or (as_row(weights) if doubtful.size else {})
         wrong = np.zeros(len(values.value), dtype=bool)
         for i, row in exact_rows(working.question, piece, values, doubtful):
             wrong[i] = dot(row, whole) <= 0
-        worst.offer(piece, values, wrong)
-    return worst.add()
+        worst.offer(piece, values, wrong if target is None else wrong & (values.value >= target))
+        found |= bool(clear.any() or wrong.any())
+    worst.add()
+    return found
 
 
 def as_row(weights: np.ndarray) -> Row:
