@@ -217,8 +217,19 @@ def test_weights_that_floats_get_wrong_on_rows_in_the_working_set():
     assert "separable" in str(proved(top, np.array([0, 1]), margin="max"))
 
 
+@pytest.mark.parametrize("number", [2**31 - 1, 2**62 - 1, 2147483629])
+def test_entries_that_a_prime_divides(number):
+    X = np.array([[number], [number]])
+    assert proved(X, np.array([1, 0]), fit_intercept=False).kind == "overlapping"
+
+
+def test_margins_below_all_normal_numbers():
+    X = np.array([[3e-323, 0.0], [0.0, 1e-323], [2e-323, 1e-323]])
+    assert proved(X, np.array([0, 0, 1])).kind == "separable"
+
+
 def test_few_rows_of_several_classes():
-    for seed in range(200):
+    for seed in range(60):
         X = np.random.default_rng(seed).random((6, 8)) < 0.7
         proved(X, np.array([2, 0, 1, 3, 2, 1]), senses=("multinomial",))
         proved(X[:3], np.array([2, 0, 1]), senses=("multinomial",))

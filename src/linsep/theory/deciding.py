@@ -58,7 +58,8 @@ def separation(
     fit_intercept : bool, default=True
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
-        With "max" a separator is improved until its margin is within a millionth of the widest.
+        With "max" a separator is improved until its margin is within a millionth of the widest, as
+        far as floats allow: the interval says what was reached.
     senses : tuple, default=("ovr", "ovo", "multinomial")
         With more than two classes: each against the rest, each pair, every class above every
         other with weights of its own.

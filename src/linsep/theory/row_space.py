@@ -8,8 +8,8 @@ import numpy as np
 
 from linsep.theory.whole import Row
 
-#: products of two numbers below it fit 64 bits
-PRIME = 2**31 - 1
+#: primes: products of two numbers below them fit 64 bits
+PRIMES = (2147483647, 2147483629, 1073741789)
 
 
 class Reduced(NamedTuple):
@@ -53,10 +53,15 @@ def to_whole(numbers: dict[int, Fraction]) -> Row:
 def rank_at_least(rows: list[Row], columns: list[int], rank: int) -> bool:
     """Whether some rows, in some columns, have this rank: elimination modulo a prime.
 
-    Yes is certain: a rank modulo a prime is never more than the rank. No is wrong about once in
-    10^9 times.
+    Yes is certain: a rank modulo a prime is never more than the rank. No can only be wrong where
+    each of the primes divides the same numbers.
     """
-    left = np.array([[row.get(j, 0) % PRIME for j in columns] for row in rows], dtype=np.int64)
+    return any(_rank_modulo(rows, columns, prime) >= rank for prime in PRIMES)
+
+
+def _rank_modulo(rows: list[Row], columns: list[int], prime: int) -> int:
+    left = np.array([[row.get(j, 0) % prime for j in columns] for row in rows], dtype=np.int64)
+    left = left.reshape(len(rows), len(columns))
     found = 0
     for column in range(len(columns)):
         places = np.flatnonzero(left[found:, column])
@@ -64,11 +69,9 @@ def rank_at_least(rows: list[Row], columns: list[int], rank: int) -> bool:
             continue
         place = found + int(places[0])
         left[[found, place]] = left[[place, found]]
-        pivot = left[found] * pow(int(left[found, column]), -1, PRIME) % PRIME
+        pivot = left[found] * pow(int(left[found, column]), -1, prime) % prime
         below = left[found + 1 :]
-        below -= below[:, column : column + 1] * pivot % PRIME
-        below %= PRIME
+        below -= below[:, column : column + 1] * pivot % prime
+        below %= prime
         found += 1
-        if found == rank:
-            return True
-    return found >= rank
+    return found
