@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import linsep.engine.feed
 import linsep.engine.loop
-import linsep.estimators.base
+import linsep.estimators.predicting
 from linsep import Perceptron
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 
@@ -66,7 +66,7 @@ def seen(monkeypatch):
 
         return call
 
-    for module in (linsep.engine.feed, linsep.estimators.base):
+    for module in (linsep.engine.feed, linsep.estimators.predicting):
         monkeypatch.setattr(module, "as_rows", spy(module.as_rows))
     return found
 

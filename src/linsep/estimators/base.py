@@ -11,14 +11,11 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from linsep.compiled.rows import as_rows
 from linsep.compiled.schemes import UPDATES
-from linsep.engine.decide import decision, predicted
 from linsep.engine.feed import ArrayFeed, HoldOut, summed
 from linsep.engine.keeping import KeepBest
 from linsep.engine.keepings import keeping_of
@@ -38,15 +35,12 @@ from linsep.errors import LinsepError
 from linsep.estimators import labels
 from linsep.estimators.facts import Parameter, check_parameters
 from linsep.estimators.from_source import fit_source
-from linsep.estimators.predict_source import Prediction
+from linsep.estimators.predicting import FLOATS, LABELS_TWICE, Predicts
 from linsep.estimators.proofs import Proofs
 from linsep.sources.base import Source
 
-FLOATS = (np.float64, np.float32)
-LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
 
-
-class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
 
     _parameters: tuple[Parameter, ...] = ()
@@ -197,78 +191,6 @@ class LinearClassifier(Proofs, CallbackSupportMixin, ClassifierMixin, BaseEstima
         self._weighted = self._weighted or bool(counted.size)
         self._learn_once(Run(self._state, learner, self._keeping), feed)
         return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores, exactly as learning computes them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a Source
-            A source is read batch by batch; open it with ``recipe=model.recipe_``.
-
-        Returns
-        -------
-        array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
-        for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
-        win to each) plus the summed scores squeezed so that they decide between equals only. With
-        ``keep="vote"`` a score is the share of the votes.
-
-        Raises
-        ------
-        ValueError
-            For rows of another width, or with a score that is not finite.
-        """
-        check_is_fitted(self)
-        if isinstance(X, Source):
-            return np.concatenate([values for _, values in Prediction(self, X).decisions()])
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
-            ensure_all_finite=False,
-        )  # fmt: skip
-        rows = as_rows(summed(X) if self.normalize else X, bool(self.normalize))
-        scores = self._keeping.scores(self._state, rows, X.shape[0])
-        if not np.isfinite(scores).all():
-            assert_all_finite(X, input_name="X")
-            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise ValueError(
-                f"The score of row {row} is beyond floating point; scale the features."
-            )
-        return decision(self._state, scores, self.tie)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, by the highest score; ``tie`` decides between equals.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a Source
-
-        Returns
-        -------
-        array of shape (rows,), of the type of the labels
-        """
-        if isinstance(X, Source):
-            check_is_fitted(self)
-            return self.classes_[np.concatenate([c for *_, c in Prediction(self, X).codes()])]
-        scores = self.decision_function(X)
-        return self.classes_[predicted(scores, self.tie, self.random_state)]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows that are predicted rightly.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a Source
-            A source brings its own labels, so y and sample_weight are left out.
-        y : array of shape (rows,)
-        sample_weight : array of shape (rows,), default ones
-        """
-        if not isinstance(X, Source):
-            return super().score(X, y, sample_weight)
-        check_is_fitted(self)
-        if y is not None or sample_weight is not None:
-            raise ValueError(LABELS_TWICE)
-        right = [codes == truth for codes, truth in Prediction(self, X).compared()]
-        return float(np.concatenate(right).mean())
 
     def _checked(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool
