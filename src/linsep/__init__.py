@@ -16,6 +16,7 @@ _HOMES = {
     "from_json": "linsep.theory.proof_file",
     "functional_margin": "linsep.theory.margins",
     "geometric_margin": "linsep.theory.margins",
+    "kernels": "linsep.kernels",
     "load": "linsep.model_file",
     "margin_distribution": "linsep.theory.margins",
     "save": "linsep.model_file",

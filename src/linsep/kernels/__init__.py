@@ -1,0 +1,30 @@
+"""Kernels: on rows of numbers, on strings, of anything, and what can be said of them beforehand."""
+
+from linsep.lazy import loader
+
+_HOMES = {
+    "AllSubsets": "linsep.kernels.vectors",
+    "Callable": "linsep.kernels.foreign",
+    "Constant": "linsep.kernels.combined",
+    "Kernel": "linsep.kernels.base",
+    "Laplacian": "linsep.kernels.vectors",
+    "Linear": "linsep.kernels.vectors",
+    "Normalized": "linsep.kernels.combined",
+    "NotPositiveSemidefiniteWarning": "linsep.kernels.definite",
+    "Pairwise": "linsep.kernels.foreign",
+    "Polynomial": "linsep.kernels.vectors",
+    "Precomputed": "linsep.kernels.foreign",
+    "Product": "linsep.kernels.combined",
+    "RBF": "linsep.kernels.vectors",
+    "Scaled": "linsep.kernels.combined",
+    "Sum": "linsep.kernels.combined",
+    "as_kernel": "linsep.kernels.naming",
+    "check_gram": "linsep.kernels.definite",
+    "kernel_from_dict": "linsep.kernels.naming",
+}
+__all__ = list(_HOMES)
+__getattr__ = loader(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,192 @@
+"""Kernels made of kernels: sums, products, multiples, normalised ones, and a constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import ParameterError
+from linsep.kernels.base import Kernel, number
+from linsep.kernels.rows import Parts, rows_of
+from linsep.kernels.vectors import AllSubsets
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The same value for every pair of rows of any kind: one more feature that is constant.
+
+    ``kernel + 1`` gives the kernel perceptron an intercept.
+    """
+
+    value: float = 1.0
+    takes = "anything"
+
+    def __post_init__(self) -> None:
+        number(self, "value")
+
+    def _prepare(self, X: Any) -> Any:
+        return np.empty((rows_of(X), 0))
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        return np.full((rows_of(A), rows_of(B)), float(self.value))
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return np.full(rows_of(A), float(self.value))
+
+
+class Pair(Kernel):
+    """Two kernels on the same rows."""
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self) -> None:
+        for one in (self.left, self.right):
+            _is_kernel(self, one)
+        kinds = {self.left.takes, self.right.takes} - {"anything"}
+        if len(kinds) > 1:
+            raise ParameterError(
+                f"{self.left!r} takes {self.left.takes} and {self.right!r} takes "
+                f"{self.right.takes}: combine kernels on the same kind of rows."
+            )
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """The kind of rows that both kernels take."""
+        return self.right.takes if self.left.takes == "anything" else self.left.takes
+
+    def _fitted(self, X: Any) -> Kernel:
+        return replace(self, left=self.left.fitted(X), right=self.right.fitted(X))  # type: ignore[call-arg]
+
+    def _prepare(self, X: Any) -> Any:
+        if self.left == self.right:
+            return Parts(*[self.left.prepare(X)] * 2)
+        return Parts(self.left.prepare(X), self.right.prepare(X))
+
+    def _both(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
+        left, right = zip(A.parts, B.parts, strict=True)
+        return self.left.gram(*left), self.right.gram(*right)
+
+
+@dataclass(frozen=True)
+class Sum(Pair):
+    """K1(x, y) + K2(x, y): the features of both, side by side."""
+
+    left: Kernel
+    right: Kernel
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        K, other = self._both(A, B)
+        return np.add(K, other, out=K)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return self.left.diagonal(A.parts[0]) + self.right.diagonal(A.parts[1])
+
+
+@dataclass(frozen=True)
+class Product(Pair):
+    """K1(x, y) K2(x, y): the products of every feature of one with every feature of the other."""
+
+    left: Kernel
+    right: Kernel
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        K, other = self._both(A, B)
+        with np.errstate(over="ignore"):  # told with the kernel's name
+            return np.multiply(K, other, out=K)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return self.left.diagonal(A.parts[0]) * self.right.diagonal(A.parts[1])
+
+
+class Around(Kernel):
+    """A kernel that changes the values of another one."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _is_kernel(self, self.kernel)
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """The kind of rows that the inner kernel takes."""
+        return self.kernel.takes
+
+    def _fitted(self, X: Any) -> Kernel:
+        return replace(self, kernel=self.kernel.fitted(X))  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True)
+class Scaled(Around):
+    """``factor`` K(x, y), the factor a number above 0."""
+
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number(self, "factor")
+
+    def _prepare(self, X: Any) -> Any:
+        return self.kernel.prepare(X)
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        K = self.kernel.gram(A, B)
+        with np.errstate(over="ignore"):  # told with the kernel's name
+            return np.multiply(K, self.factor, out=K)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return self.kernel.diagonal(A) * self.factor
+
+
+@dataclass(frozen=True)
+class Normalized(Around):
+    """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the space of features.
+
+    A row with K(x, x) = 0 has no direction: its products are 0. Of all subsets the values are
+    divided before they are numbers, so that none is too large.
+    """
+
+    kernel: Kernel
+
+    def _prepare(self, X: Any) -> Any:
+        rows = self.kernel.prepare(X)
+        if isinstance(self.kernel, AllSubsets):
+            mantissas, exponents = self.kernel.scaled_diagonal(rows)
+            odd = exponents % 2
+            return Parts(rows, np.sqrt(mantissas * (1 + odd)), (exponents - odd) / 2)
+        return Parts(rows, np.sqrt(np.maximum(self.kernel.diagonal(rows), 0)))
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        if isinstance(self.kernel, AllSubsets):
+            return _divided(self.kernel, A.parts, B.parts)
+        K = self.kernel.gram(A.parts[0], B.parts[0])
+        left, right = (np.divide(1, n, out=np.zeros(len(n)), where=n > 0) for n in
+                       (A.parts[1], B.parts[1]))  # fmt: skip
+        K *= left[:, None]
+        K *= right
+        return K
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return (A.parts[1] > 0).astype(np.float64)
+
+
+def _divided(kernel: AllSubsets, A: tuple, B: tuple) -> np.ndarray:
+    """Quotients of numbers that are beyond floating point, by their mantissas and exponents."""
+    mantissas, exponents = kernel.scaled_gram(A[0], B[0])
+    mantissas /= A[1][:, None] * B[1]
+    exponents -= A[2][:, None] + B[2]
+    # No quotient is above 1, and below 2^-2000 all are 0.
+    return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
+
+
+def _is_kernel(owner: Kernel, value: Any) -> None:
+    if not isinstance(value, Kernel):
+        raise ParameterError(
+            f"{type(owner).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
+            "function as Callable(function)."
+        )

@@ -1,0 +1,213 @@
+"""Kernels from elsewhere: functions of two rows, scikit-learn's by name, Gram matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+
+from linsep.errors import DataError, ParameterError
+from linsep.kernels.base import Kernel, plain
+from linsep.kernels.rows import Parts, is_text, rows_of, same_width, vectors
+
+#: rows whose products with one another are computed for the sake of the diagonal
+BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Callable(Kernel):
+    """Any function of two rows, called once for every pair.
+
+    Parameters
+    ----------
+    function : callable
+        Gets two rows as they stand in X, a sparse one as a dense array, and returns a number. It
+        is taken to be symmetric.
+    """
+
+    function: Any
+    takes: ClassVar[str] = "anything"
+    advice: ClassVar[str] = "let the function return finite numbers"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                f"Callable takes a function of two rows, but {self.function!r} cannot be called."
+            )
+
+    def _prepare(self, X: Any) -> Any:
+        if sp.issparse(X):
+            X = X.tocsr()
+        elif not isinstance(X, np.ndarray):
+            X = _listed(X)
+        return Parts(X, np.arange(rows_of(X)))
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        K = np.empty((len(A), len(B)))
+        right = list(_numbered(B))
+        for i, (number, x) in enumerate(_numbered(A)):
+            first = i if A is B else 0
+            for j in range(first, len(B)):
+                K[i, j] = self._value(x, right[j][1], number, right[j][0])
+            if A is B:
+                K[i:, i] = K[i, i:]
+        return K
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return np.array([self._value(x, x, number, number) for number, x in _numbered(A)], float)
+
+    def _value(self, x: Any, y: Any, i: int, j: int) -> float:
+        """The function's value, or a sentence that says for which pair of rows it has none."""
+        name = getattr(self.function, "__name__", repr(self.function))
+        try:
+            value = self.function(x, y)
+        except Exception as problem:
+            raise DataError(
+                f"The kernel {name} failed on rows {i} and {j} with {type(problem).__name__}: "
+                f"{problem}; mend the function or leave the row out."
+            ) from problem
+        plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        if not isinstance(plain, Real) or not np.isfinite(float(plain)):
+            raise DataError(
+                f"The kernel {name} returned {value!r} for rows {i} and {j}: it must return a "
+                "finite number for every pair of rows."
+            )
+        return float(plain)
+
+
+def _listed(X: Any) -> np.ndarray:
+    """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
+    if is_text(X) or not isinstance(X, list | tuple):
+        X = list(X)
+    rows = np.empty(len(X), dtype=object)
+    for i, row in enumerate(X):
+        rows[i] = row
+    return rows
+
+
+def _numbered(rows: Parts) -> Iterator[tuple[int, Any]]:
+    """(row number in the data set, row) of every row."""
+    values, numbers = rows.parts
+    for k, number in enumerate(numbers.tolist()):
+        yield number, (values[[k]].toarray()[0] if sp.issparse(values) else values[k])
+
+
+class Pairwise(Kernel):
+    """A kernel of scikit-learn by its name, such as ``Pairwise("chi2", gamma=0.5)``.
+
+    Parameters
+    ----------
+    name : a name of ``sklearn.metrics.pairwise.kernel_metrics()``
+    **parameters : what that kernel takes
+    """
+
+    name: str
+    parameters: dict[str, Any]
+
+    def __init__(self, name: str, **parameters: Any):
+        known = kernel_metrics()
+        if name not in known:
+            raise ParameterError(unknown(name, known))
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "parameters", parameters)
+
+    def __repr__(self) -> str:
+        words = [repr(self.name), *(f"{key}={value!r}" for key, value in self.parameters.items())]
+        return f"Pairwise({', '.join(words)})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Pairwise) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As of any kernel; its parameters must be numbers or strings."""
+        given = {key: plain(value) for key, value in self.parameters.items()}
+        return {"kernel": "Pairwise", "parameters": {"name": self.name} | given}
+
+    def _prepare(self, X: Any) -> Any:
+        return vectors(X, self)
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        same_width(A, B)
+        with _told(self):
+            K = pairwise_kernels(A, None if A is B else B, metric=self.name, **self.parameters)
+        return np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        parts = [A[start : start + BLOCK] for start in range(0, rows_of(A), BLOCK)]
+        return np.concatenate([np.diag(self._gram(part, part)) for part in parts])
+
+
+@contextmanager
+def _told(kernel: Kernel) -> Iterator[None]:
+    """What scikit-learn says, with the name of the kernel before it."""
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        raise DataError(f"{kernel!r} cannot be computed on these rows: {problem}") from problem
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """The rows are those of a Gram matrix: K of a row with each of the rows learnt from.
+
+    To learn, the matrix is square, in the order of the rows; to predict it has as many columns as
+    rows were learnt. A prepared row knows its number, and in ``gram(A, B)`` those of B are columns
+    of A, so B is of the matrix learnt from.
+    """
+
+    takes: ClassVar[str] = "gram"
+    advice: ClassVar[str] = "compute the Gram matrix without NaN and infinity"
+
+    def _prepare(self, X: Any) -> Any:
+        if sp.issparse(X):
+            raise DataError("A precomputed Gram matrix must be dense: give X.toarray().")
+        X = vectors(X, self)
+        return GramRows(X, np.arange(len(X)), X.shape[1])
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        if B.learnt != A.learnt or (B.numbers.size and B.numbers.max() >= A.learnt):
+            raise DataError(
+                f"A Gram matrix of shape {A.shape} meets rows of one of shape {B.shape}: to learn "
+                "it must be square, to predict it needs a column for every row learnt."
+            )
+        return A.values[:, B.numbers].astype(np.float64)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        if A.numbers.size and A.numbers.max() >= A.learnt:
+            raise DataError(
+                f"A Gram matrix of shape {A.shape} has no diagonal: to learn it must be square."
+            )
+        return A.values[np.arange(len(A.values)), A.numbers].astype(np.float64)
+
+
+class GramRows:
+    """Rows of a Gram matrix: their ``values``, their ``numbers`` and how many rows were learnt."""
+
+    def __init__(self, values: np.ndarray, numbers: np.ndarray, learnt: int):
+        self.values, self.numbers, self.learnt = values, numbers, learnt
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, rows learnt)."""
+        return len(self.numbers), self.learnt
+
+    def __getitem__(self, key: Any) -> GramRows:
+        return GramRows(self.values[key], self.numbers[key], self.learnt)
+
+
+def unknown(name: Any, known: Any) -> str:
+    """The sentence for a kernel name that does not exist."""
+    names = sorted(known)
+    near = get_close_matches(str(name), names, 1)
+    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
+    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."

@@ -1,0 +1,100 @@
+"""Kernels by their names, in parameters and in model files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as Function
+from typing import Any
+
+from sklearn.metrics.pairwise import kernel_metrics
+
+from linsep import kernels
+from linsep.errors import DataError, ParameterError
+from linsep.kernels.base import Kernel
+from linsep.kernels.foreign import Callable, Pairwise, Precomputed, unknown
+from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
+
+#: name: (class, which of gamma, degree and coef0 it takes)
+NAMED: dict[str, tuple[Function[..., Kernel], tuple[str, ...]]] = {
+    "linear": (Linear, ()),
+    "poly": (Polynomial, ("gamma", "degree", "coef0")),
+    "polynomial": (Polynomial, ("gamma", "degree", "coef0")),
+    "rbf": (RBF, ("gamma",)),
+    "laplacian": (Laplacian, ("gamma",)),
+    "all-subsets": (AllSubsets, ()),
+    "precomputed": (Precomputed, ()),
+}
+#: what scikit-learn's other kernels take of gamma and coef0
+THEIRS = {"chi2": ("gamma",), "sigmoid": ("gamma", "coef0")}
+STORED = (
+    "Linear", "Polynomial", "RBF", "Laplacian", "AllSubsets", "Constant", "Sum", "Product",
+    "Scaled", "Normalized", "Pairwise", "Precomputed",
+)  # fmt: skip
+
+
+def as_kernel(
+    kernel: Any, *, gamma: float | str | None = None, degree: int = 3, coef0: float = 1.0
+) -> Kernel:
+    """The kernel that a name, a function or a kernel stands for.
+
+    Parameters
+    ----------
+    kernel : str, callable of two rows, or Kernel
+        "linear", "poly", "rbf", "laplacian", "all-subsets", "precomputed", or any name of
+        ``sklearn.metrics.pairwise.kernel_metrics()``. A kernel is returned as it is.
+    gamma, degree, coef0
+        For kernels by name that have them. ``gamma=None`` is each kernel's own default.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, with the nearest known one, and for numbers a kernel cannot have.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        if gamma is None:
+            del given["gamma"]
+        if kernel in NAMED:
+            make, takes = NAMED[kernel]
+            return make(**{name: value for name, value in given.items() if name in takes})
+        theirs = kernel_metrics()
+        if kernel not in theirs:
+            raise ParameterError(unknown(kernel, {*NAMED, *theirs}))
+        takes = THEIRS.get(kernel, ())
+        return Pairwise(kernel, **{name: given[name] for name in takes if name in given})
+    if isinstance(kernel, type) or not callable(kernel):
+        raise ParameterError(
+            f"kernel must be a name, a kernel of linsep.kernels or a function of two rows, not "
+            f"{kernel!r}."
+        )
+    return Callable(kernel)
+
+
+def kernel_from_dict(stored: dict[str, Any]) -> Kernel:
+    """The kernel that :meth:`Kernel.to_dict` stored.
+
+    Raises
+    ------
+    DataError
+        For what is no stored kernel.
+    """
+    try:
+        name, given = stored["kernel"], stored["parameters"]
+        if name not in STORED:
+            raise KeyError(name)
+        return getattr(kernels, name)(**{key: _value(value) for key, value in given.items()})
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise DataError(f"{stored!r} is no stored kernel: {problem}.") from None
+
+
+def _value(stored: Any) -> Any:
+    if isinstance(stored, dict):
+        if "bytes" in stored:
+            return stored["bytes"].encode("latin-1")
+        return kernel_from_dict(stored)
+    return tuple(_value(one) for one in stored) if isinstance(stored, list) else stored

@@ -1,0 +1,84 @@
+"""Rows in the form a kernel works on: arrays, CSR, and what is sliced like them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from linsep.errors import DataError
+
+#: bytes of rows made dense, or converted, at a time
+BLOCK_BYTES = 16_000_000
+
+
+class Parts:
+    """Several forms of the same rows, sliced together; a form that stands twice is sliced once."""
+
+    def __init__(self, *parts: Any):
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return rows_of(self.parts[0])
+
+    def __getitem__(self, key: Any) -> Parts:
+        taken = {id(part): part[key] for part in self.parts}
+        return Parts(*(taken[id(part)] for part in self.parts))
+
+
+def rows_of(rows: Any) -> int:
+    """How many rows a prepared form holds."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def is_text(X: Any) -> bool:
+    """Whether X has strings where rows of numbers would be."""
+    if isinstance(X, str | bytes):
+        return True
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return X.dtype.kind in "SU"
+    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
+        return False
+    return any(isinstance(row, str | bytes) for row in X)
+
+
+def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
+    """X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if it can.
+
+    Raises
+    ------
+    DataError
+        For strings.
+    ValueError
+        For NaN, infinity, or what is no table of numbers.
+    """
+    if is_text(X):
+        raise DataError(
+            f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
+            "Spectrum(3), or turn every string into numbers."
+        )
+    X = check_array(X, accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def same_width(A: Any, B: Any) -> None:
+    """Raise DataError where rows have different numbers of features."""
+    if A.shape[1] != B.shape[1]:
+        raise DataError(
+            f"Rows of {A.shape[1]} features meet rows of {B.shape[1]}: a kernel needs the same "
+            "features on both sides."
+        )
+
+
+def dense_blocks(rows: Any) -> Any:
+    """(slice, the rows of it as a float64 array), a few megabytes at a time."""
+    step = max(1, BLOCK_BYTES // (8 * max(1, rows.shape[1])))
+    for start in range(0, rows.shape[0], step):
+        part = slice(start, min(start + step, rows.shape[0]))
+        block = rows[part].toarray() if sp.issparse(rows) else rows[part]
+        yield part, np.ascontiguousarray(block, dtype=np.float64)

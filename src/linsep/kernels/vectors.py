@@ -1,0 +1,285 @@
+"""Kernels on rows of numbers, dense or CSR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.gram import all_subsets, distances, multiply_sparse, powers
+from linsep.compiled.rows import Csr, Whole
+from linsep.errors import ParameterError
+from linsep.kernels.base import Kernel, number
+from linsep.kernels.rows import Parts, dense_blocks, rows_of, same_width, vectors
+from linsep.kernels.threads import spread
+
+#: values of a Gram matrix that stay in the processor's cache while several steps are taken
+CACHED = 8192
+
+
+def products(A: Any, B: Any) -> np.ndarray:
+    """<a, b> of every pair of rows, in the precision of the rows; dense whatever the rows are."""
+    same_width(A, B)
+    if sp.issparse(A) and sp.issparse(B):
+        return sparse_products(A, B.T.tocsr())
+    if sp.issparse(B):
+        return np.ascontiguousarray((B @ A.T).T)
+    with np.errstate(over="ignore", invalid="ignore"):  # told once, with the kernel's name
+        return A @ B.T
+
+
+def sparse_products(A: Any, B: Any) -> np.ndarray:
+    """The product of two CSR matrices as a dense float64 array."""
+    out = np.zeros((A.shape[0], B.shape[1]))
+    each = np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(B.indptr)
+    left, right = (Csr(M.data, M.indices, M.indptr) for M in (A, B))
+    spread(lambda i, j: multiply_sparse(left, right, i, j, out), len(out), float(each))
+    return out
+
+
+def squares(X: Any) -> np.ndarray:
+    """||x||^2 of every row, float64."""
+    if sp.issparse(X):
+        X = X.astype(np.float64)
+        return np.ravel(X.multiply(X).sum(axis=1))
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """<x, y>.
+
+    Rows of float32 are multiplied in float32: twice as fast, to some seven digits.
+    """
+
+    def _prepare(self, X: Any) -> Any:
+        return vectors(X, self)
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        return products(A, B).astype(np.float64, copy=False)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return squares(A)
+
+
+class WithGamma(Kernel):
+    """A kernel with a ``gamma``: a number, or "scale" or "auto", which :meth:`fitted` works out."""
+
+    gamma: float | str
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gamma, str) and self.gamma in {"scale", "auto"}:
+            return
+        if isinstance(self.gamma, str):
+            raise ParameterError(
+                f"gamma of {type(self).__name__} must be a number above 0, 'scale' or 'auto', "
+                f"not {self.gamma!r}."
+            )
+        number(self, "gamma")
+
+    def _fitted(self, X: Any) -> Kernel:
+        if not isinstance(self.gamma, str):
+            return self
+        X = vectors(X, self)
+        gamma = 1 / X.shape[1] if self.gamma == "auto" else _scale(X)
+        return replace(self, gamma=gamma)  # type: ignore[call-arg]
+
+    @property
+    def factor(self) -> float:
+        """Gamma as a number."""
+        if isinstance(self.gamma, str):
+            raise ParameterError(
+                f"gamma={self.gamma!r} needs rows to learn from: take the kernel that "
+                "fitted(X) returns."
+            )
+        return float(self.gamma)
+
+
+def _scale(X: Any) -> float:
+    """1 / (features * variance of all values), as scikit-learn's SVC has it."""
+    if sp.issparse(X):
+        mean = X.sum(dtype=np.float64) / np.prod(X.shape, dtype=float)
+        variance = squares(X).sum() / np.prod(X.shape, dtype=float) - mean**2
+    else:
+        variance = float(X.var(dtype=np.float64))
+    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Polynomial(WithGamma):
+    """(gamma <x, y> + coef0)^degree: all products of up to ``degree`` features.
+
+    Parameters
+    ----------
+    degree : whole number of at least 1, default 3
+    gamma : number above 0, default 1; "scale" is 1 / (features * variance of X) and "auto"
+        1 / features, as in scikit-learn
+    coef0 : number of at least 0, default 1
+        With 0 only products of exactly ``degree`` features. Below 0 it is no kernel.
+
+    Notes
+    -----
+    Rows of float32 are multiplied in float32: twice as fast, to some seven digits.
+    """
+
+    degree: int = 3
+    gamma: float | str = 1.0
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number(self, "degree", 1, whole=True)
+        if self.coef0 != 0:
+            number(self, "coef0")
+
+    def _prepare(self, X: Any) -> Any:
+        return vectors(X, self)
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        inner = products(A, B)
+        return self._powers(inner, inner if inner.dtype == np.float64 else np.empty(inner.shape))
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        inner = squares(A)
+        return self._powers(inner, inner)
+
+    def _powers(self, inner: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """The powers of all products, which may be the array they are written to."""
+        read, write = np.ravel(inner), out.reshape(-1)
+        work = (self.factor, float(self.coef0), int(self.degree), CACHED)
+        spread(lambda i, j: powers(read[i:j], *work, write[i:j]), read.size, float(read.size))
+        return out
+
+
+@dataclass(frozen=True)
+class RBF(WithGamma):
+    """exp(-gamma ||x - y||^2), the radial basis.
+
+    Parameters
+    ----------
+    gamma : number above 0, "scale" (default: 1 / (features * variance of X)) or "auto"
+        (1 / features), as in scikit-learn
+    """
+
+    gamma: float | str = "scale"
+
+    def _prepare(self, X: Any) -> Any:
+        X = vectors(X, self, np.float64)
+        return Parts(X, squares(X))
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        K, left, right = products(A.parts[0], B.parts[0]), A.parts[1], B.parts[1]
+        step = max(1, CACHED // max(1, len(right)))
+        factor = self.factor
+        for start in range(0, len(K), step):
+            part = K[start : start + step]
+            part *= -2
+            part += left[start : start + step, None]
+            part += right
+            np.maximum(part, 0, out=part)  # rounding may leave less
+            part *= -factor
+            np.exp(part, out=part)
+        if A is B:
+            np.fill_diagonal(K, 1)
+        return K
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return np.ones(len(A))
+
+
+@dataclass(frozen=True)
+class Laplacian(WithGamma):
+    """exp(-gamma sum |x_i - y_i|).
+
+    Parameters
+    ----------
+    gamma : number above 0, "scale" (default: 1 / (features * variance of X)) or "auto"
+        (1 / features, scikit-learn's default for this kernel)
+    """
+
+    gamma: float | str = "scale"
+
+    def _prepare(self, X: Any) -> Any:
+        return vectors(X, self)
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        same_width(A, B)
+        K, rows, factor = np.empty((rows_of(A), rows_of(B))), _compiled(B), -self.factor
+        cost = float(B.nnz if sp.issparse(B) else B.size)
+
+        def work(start: int, stop: int) -> None:
+            distances(block[start:stop], rows, part[start:stop])
+            part[start:stop] *= factor
+            np.exp(part[start:stop], out=part[start:stop])
+
+        for places, block in dense_blocks(A):
+            part = K[places]
+            spread(work, len(block), len(block) * cost)
+        return K
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return np.ones(rows_of(A))
+
+
+@dataclass(frozen=True)
+class AllSubsets(Kernel):
+    """prod (1 + x_i y_i): the products of every subset of the features, the empty one included.
+
+    Values pass the largest float for some hundred features. :meth:`scaled_gram` has them as
+    mantissa and exponent, by which ``Normalized(AllSubsets())`` is right for any number of
+    features.
+
+    References
+    ----------
+    J. Shawe-Taylor and N. Cristianini, Kernel Methods for Pattern Analysis (2004), section 9.2.
+    """
+
+    advice: ClassVar[str] = "take Normalized(AllSubsets()), which cannot overflow"
+
+    def _prepare(self, X: Any) -> Any:
+        return vectors(X, self)
+
+    def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Every value as (m, e) for m 2^e: two float64 arrays of shape (rows of A, rows of B).
+
+        m is 0 or between 1/2 and 1 in size.
+        """
+        same_width(A, B)
+        mantissas = np.empty((rows_of(A), rows_of(B)))
+        exponents, rows = np.empty(mantissas.shape), _compiled(B)
+        cost = float(B.nnz if sp.issparse(B) else B.size)
+
+        def work(start: int, stop: int) -> None:
+            all_subsets(block[start:stop], rows, some[start:stop], others[start:stop])
+
+        for places, block in dense_blocks(A):
+            some, others = mantissas[places], exponents[places]
+            spread(work, len(block), len(block) * cost)
+        return mantissas, exponents
+
+    def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
+        """K(a, a) of every row as :meth:`scaled_gram` has it: two arrays of shape (rows,)."""
+        mantissas, exponents = np.empty(rows_of(A)), np.empty(rows_of(A))
+        for places, block in dense_blocks(A):
+            for i, row in enumerate(block, places.start):
+                one = row[None], Whole(row[None]), mantissas[i : i + 1, None]
+                all_subsets(*one, exponents[i : i + 1, None])
+        return mantissas, exponents
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        return _value(*self.scaled_gram(A, B))
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return _value(*self.scaled_diagonal(A))
+
+
+def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):  # told with the kernel's name
+        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
+
+
+def _compiled(X: Any) -> Any:
+    """Prepared rows as compiled loops take them."""
+    return Csr(X.data, X.indices, X.indptr) if sp.issparse(X) else Whole(X)
