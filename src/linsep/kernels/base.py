@@ -129,6 +129,32 @@ class Kernel:
         return values
 
 
+class BeyondFloats(Kernel):
+    """A kernel of values that may be beyond floating point, and are right as m 2^e all the same.
+
+    By these :class:`linsep.kernels.Normalized` divides them before they are numbers.
+    """
+
+    def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Every value as (m, e) for m 2^e: two float64 arrays of shape (rows of A, rows of B)."""
+        raise NotImplementedError
+
+    def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
+        """K(a, a) of every row as :meth:`scaled_gram` has it: two arrays of shape (rows,)."""
+        raise NotImplementedError
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        return _value(*self.scaled_gram(A, B))
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return _value(*self.scaled_diagonal(A))
+
+
+def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):  # told with the kernel's name
+        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
+
+
 def plain(value: Any) -> Any:
     """A parameter as JSON knows it."""
     if isinstance(value, Kernel):

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import ParameterError
-from linsep.kernels.base import Kernel, number
+from linsep.kernels.base import BeyondFloats, Kernel, number
 from linsep.kernels.rows import Parts, rows_of
-from linsep.kernels.vectors import AllSubsets
 
 
 @dataclass(frozen=True)
@@ -147,41 +146,45 @@ class Scaled(Around):
 class Normalized(Around):
     """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the space of features.
 
-    A row with K(x, x) = 0 has no direction: its products are 0. Of all subsets the values are
-    divided before they are numbers, so that none is too large.
+    A row with K(x, x) = 0 has no direction: its products are 0. Values of AllSubsets and
+    Subsequence are divided before they are numbers, so that none is too large.
     """
 
     kernel: Kernel
 
     def _prepare(self, X: Any) -> Any:
         rows = self.kernel.prepare(X)
-        if isinstance(self.kernel, AllSubsets):
+        if isinstance(self.kernel, BeyondFloats):
             mantissas, exponents = self.kernel.scaled_diagonal(rows)
             odd = exponents % 2
             return Parts(rows, np.sqrt(mantissas * (1 + odd)), (exponents - odd) / 2)
         return Parts(rows, np.sqrt(np.maximum(self.kernel.diagonal(rows), 0)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
-        if isinstance(self.kernel, AllSubsets):
+        if isinstance(self.kernel, BeyondFloats):
             return _divided(self.kernel, A.parts, B.parts)
         K = self.kernel.gram(A.parts[0], B.parts[0])
-        left, right = (np.divide(1, n, out=np.zeros(len(n)), where=n > 0) for n in
-                       (A.parts[1], B.parts[1]))  # fmt: skip
-        K *= left[:, None]
-        K *= right
+        K *= _inverse(A.parts[1])[:, None]
+        K *= _inverse(B.parts[1])
         return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
         return (A.parts[1] > 0).astype(np.float64)
 
 
-def _divided(kernel: AllSubsets, A: tuple, B: tuple) -> np.ndarray:
+def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:
     """Quotients of numbers that are beyond floating point, by their mantissas and exponents."""
     mantissas, exponents = kernel.scaled_gram(A[0], B[0])
-    mantissas /= A[1][:, None] * B[1]
+    mantissas *= _inverse(A[1])[:, None]
+    mantissas *= _inverse(B[1])
     exponents -= A[2][:, None] + B[2]
     # No quotient is above 1, and below 2^-2000 all are 0.
     return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
+
+
+def _inverse(lengths: np.ndarray) -> np.ndarray:
+    """1 / length, 0 for a row without one."""
+    return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
 
 
 def _is_kernel(owner: Kernel, value: Any) -> None:

@@ -28,6 +28,7 @@ THEIRS = {"chi2": ("gamma",), "sigmoid": ("gamma", "coef0")}
 STORED = (
     "Linear", "Polynomial", "RBF", "Laplacian", "AllSubsets", "Constant", "Sum", "Product",
     "Scaled", "Normalized", "Pairwise", "Precomputed",
+    "Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from linsep.compiled.gram import all_subsets, distances, multiply_sparse, powers
 from linsep.compiled.rows import Csr, Whole
 from linsep.errors import ParameterError
-from linsep.kernels.base import Kernel, number
+from linsep.kernels.base import BeyondFloats, Kernel, number
 from linsep.kernels.rows import Parts, dense_blocks, rows_of, same_width, vectors
 from linsep.kernels.threads import spread
 
@@ -224,7 +224,7 @@ class Laplacian(WithGamma):
 
 
 @dataclass(frozen=True)
-class AllSubsets(Kernel):
+class AllSubsets(BeyondFloats):
     """prod (1 + x_i y_i): the products of every subset of the features, the empty one included.
 
     Values pass the largest float for some hundred features. :meth:`scaled_gram` has them as
@@ -267,17 +267,6 @@ class AllSubsets(Kernel):
                 one = row[None], Whole(row[None]), mantissas[i : i + 1, None]
                 all_subsets(*one, exponents[i : i + 1, None])
         return mantissas, exponents
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        return _value(*self.scaled_gram(A, B))
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return _value(*self.scaled_diagonal(A))
-
-
-def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # told with the kernel's name
-        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
 
 
 def _compiled(X: Any) -> Any:

@@ -1,0 +1,95 @@
+"""How well a kernel fits labels, before anything is learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from linsep.errors import DataError, ParameterError
+from linsep.kernels.base import Kernel
+
+BLOCK = 1024
+
+
+def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
+    """The cosine between a Gram matrix and the one that labels would have.
+
+    The labels' own matrix is 1 for two rows of the same class and -1/(classes - 1) for others: y y'
+    for two classes of -1 and +1.
+
+    Parameters
+    ----------
+    K : array of shape (rows, rows), or Kernel with ``X`` beside it
+    y : array of shape (rows,)
+        Labels of two classes or more.
+    X : rows for a Kernel, as it takes them
+    centered : bool, default True
+        Move the features to mean zero first. Without it a kernel whose features have a large
+        mean in common seems to fit any labels, or none.
+
+    Returns
+    -------
+    float
+        1 where the kernel is the labels themselves, about 0 where it has nothing to do with them;
+        0 also where a matrix is all zeros once centered.
+
+    Raises
+    ------
+    DataError
+        For a matrix that is not square or not finite, labels that do not fit its rows, one class.
+    ParameterError
+        For a kernel without X, or a matrix with X.
+
+    References
+    ----------
+    N. Cristianini, J. Shawe-Taylor, A. Elisseeff and J. Kandola, On kernel-target alignment,
+    NIPS 14 (2001), definition 1; C. Cortes, M. Mohri and A. Rostamizadeh, Algorithms for learning
+    kernels based on centered alignment, JMLR 13 (2012), definition 4.
+
+    Examples
+    --------
+    >>> from linsep.kernels import Linear, Polynomial
+    >>> X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], [0, 1, 1, 0]
+    >>> [round(alignment(kernel, y, X), 3) for kernel in (Linear(), Polynomial(2))]
+    [0.0, 0.408]
+    """
+    if isinstance(K, Kernel) == (X is None):
+        raise ParameterError(
+            "alignment takes a Gram matrix, alignment(K, y), or a kernel and rows, "
+            "alignment(kernel, y, X)."
+        )
+    K = K(X) if isinstance(K, Kernel) else np.asarray(K, dtype=np.float64)
+    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) != len(codes):
+        raise DataError(
+            f"A Gram matrix of shape {K.shape} and {len(codes)} labels do not go together: give a "
+            "square matrix with a row for every label."
+        )
+    if not np.isfinite(K).all():
+        raise DataError("The Gram matrix has NaN or infinity: compute it again without them.")
+    if len(classes) < 2:
+        raise DataError("All labels are the same: alignment needs rows of two classes.")
+    return _cosine(K, codes, len(classes), centered)
+
+
+def _cosine(K: np.ndarray, codes: np.ndarray, k: int, centered: bool) -> float:
+    """<K, T> / (||K|| ||T||), the matrix T of the labels never written out."""
+    sides = np.eye(k)[codes] * np.sqrt(k / (k - 1))
+    shift = 1 / np.sqrt(k - 1)  # T = sides sides' - shift^2
+    sums = np.bincount(codes)
+    T = (k * np.eye(k) - 1) / (k - 1)
+    means, mean = K.mean(axis=0), K.mean()
+    if centered:  # T of the classes, its means weighted by their rows taken away
+        share = sums / sums.sum()
+        T = T - (T @ share)[:, None] - share @ T + share @ T @ share
+        sides, shift = sides - sides.mean(axis=0), 0.0
+    product = square = 0.0
+    for start in range(0, len(K), BLOCK):
+        part = slice(start, start + BLOCK)
+        block = K[part] - means[part, None] - means + mean if centered else K[part]
+        product += float(np.sum((block @ sides) * sides[part])) - shift**2 * float(block.sum())
+        square += float(np.sum(block * block))
+    length = np.sqrt(square) * np.sqrt(sums @ T**2 @ sums)
+    return float(product / length) if length > 0 else 0.0

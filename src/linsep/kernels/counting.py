@@ -1,0 +1,91 @@
+"""Products of counts: frequent columns by the matrix product of the processor, rare ones sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.gram import multiply_sparse
+from linsep.compiled.rows import Csr
+from linsep.kernels.letters import Counts, same_kind
+from linsep.kernels.threads import spread
+
+#: products of numbers that a dense matrix product makes in the time of one sparse addition
+DENSE_SPEED = 40
+#: whole numbers up to which sums of float32 are exact
+EXACT32 = 2.0**24
+BLOCK = 1024
+DENSE_BYTES = 256_000_000
+
+
+def count_products(A: Counts, B: Counts) -> np.ndarray:
+    """The sum over all substrings of the products of their counts: float64, exact below 2^53."""
+    left, right = _aligned(A, B)
+    out = np.zeros((len(A), len(B)))
+    if not (left.nnz and right.nnz):
+        return out
+    frequent, rare = _split(left, right)
+    single = np.sqrt(squares(left).max() * squares(right).max()) < EXACT32
+    kind = np.float32 if single else np.float64
+    step = max(1, DENSE_BYTES // (4 * (len(A) + len(B))))
+    for at in range(0, len(frequent), step):
+        columns = frequent[at : at + step]
+        _add_dense(left[:, columns].astype(kind), right[:, columns].astype(kind), A is B, out)
+    if len(rare):
+        _add_sparse(left[:, rare], right[:, rare], A is B, out)
+    if A is B:
+        for start in range(0, len(out), BLOCK):
+            part = slice(start, start + BLOCK)
+            out[start:, part] = out[part, start:].T
+    return out
+
+
+def squares(matrix: sp.csr_array) -> np.ndarray:
+    """The sum of squares of every row."""
+    return np.ravel(matrix.multiply(matrix).sum(axis=1))
+
+
+def _aligned(A: Counts, B: Counts) -> tuple[sp.csr_array, sp.csr_array]:
+    """Both matrices with the same columns."""
+    if A.grams is B.grams:
+        return A.matrix, B.matrix
+    same_kind(A.grams.names, B.grams.names)
+    # The larger side is asked, so that what it remembers of rows to predict goes with them.
+    columns, others = B.grams.common(A.grams)
+    return A.matrix[:, others], B.matrix[:, columns]
+
+
+def _split(left: sp.csr_array, right: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """The columns for which a dense product is faster, and the other ones that both sides have."""
+    n_left = np.bincount(left.indices, minlength=left.shape[1])
+    work = n_left * np.bincount(right.indices, minlength=right.shape[1])
+    dense = work * DENSE_SPEED > left.shape[0] * right.shape[0]
+    return np.flatnonzero(dense), np.flatnonzero(~dense & (work > 0))
+
+
+def _blocks(n: int, symmetric: bool) -> Any:
+    """Blocks of rows, each with the first of the columns to fill in it."""
+    for start in range(0, n, BLOCK):
+        yield slice(start, start + BLOCK), start if symmetric else 0
+
+
+def _add_dense(left: sp.csr_array, right: sp.csr_array, symmetric: bool, out: np.ndarray) -> None:
+    a = left.toarray()
+    b = a if symmetric else right.toarray()
+    for rows, first in _blocks(len(a), symmetric):
+        out[rows, first:] += a[rows] @ b[first:].T
+
+
+def _add_sparse(left: sp.csr_array, right: sp.csr_array, symmetric: bool, out: np.ndarray) -> None:
+    n_right = np.bincount(right.indices, minlength=right.shape[1])
+    for rows, first in _blocks(left.shape[0], symmetric):
+        mine, others = left[rows], right[first:].T.tocsr()
+        parts = [Csr(M.data, M.indices, M.indptr) for M in (mine, others)]
+        place, cost = out[rows, first:], float(n_right[mine.indices].sum())
+        _spread_rows(parts, place, cost)
+
+
+def _spread_rows(parts: list, place: np.ndarray, cost: float) -> None:
+    spread(lambda i, j: multiply_sparse(*parts, i, j, place), len(place), cost)
