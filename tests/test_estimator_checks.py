@@ -3,7 +3,14 @@
 import numpy as np
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
+from linsep import (
+    BalancedWinnow,
+    KernelPerceptron,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+)
 from linsep.compiled.jit import COMPILING
 
 ORDER = (
@@ -40,6 +47,9 @@ FAMILY = [
     PassiveAggressive(max_iter=30),
     Winnow(max_iter=30),
     BalancedWinnow(max_iter=30),
+    KernelPerceptron(max_iter=30),
+    KernelPerceptron(keep="average", multiclass="ovr", max_iter=30, budget=100),
+    KernelPerceptron(kernel="laplacian", keep="vote", multiclass="ovo", max_iter=30),
 ]
 DEFAULTS = [Perceptron(), Perceptron(multiclass="ovr")] if COMPILING else []
 

@@ -1,5 +1,6 @@
 """Every learner on the command line, and what it refuses there: one sentence, nothing written."""
 
+import json
 from functools import partial
 
 import pandas as pd
@@ -11,7 +12,9 @@ from command_line import here, refused
 DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
 
 
-@pytest.mark.parametrize("name", ["perceptron", "margin", "winnow", "balanced-winnow", "pa"])
+@pytest.mark.parametrize(
+    "name", ["perceptron", "margin", "winnow", "balanced-winnow", "pa", "kernel"]
+)
 def test_every_learner_learns_from_files(name, tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
     fit = ("fit", "t.svm", "--learner", name, "--model", "m", "--max-iter", 3)
@@ -21,6 +24,29 @@ def test_every_learner_learns_from_files(name, tmp_path):
     assert here("score", "m", "t.svm", cwd=tmp_path).returncode == 0
     assert here("inspect", "m", cwd=tmp_path).returncode == 0
     assert linsep.load(tmp_path / "m").keep == "average"
+
+
+def test_a_kernel_learns_from_files(tmp_path):
+    (tmp_path / "t.svm").write_text(DATA)
+    fit = ("fit", "t.svm", "--learner", "kernel", "--kernel", "poly", "--degree", 4)
+    done = here(*fit, "--model", "m", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\nkernel       Polynomial(degree=4, gamma=1.0, coef0=1.0), " in done.stdout
+    model = linsep.load(tmp_path / "m")
+    shown = here("inspect", "m", cwd=tmp_path).stdout
+    assert f"{model.support_.size} support vectors" in shown
+    assert ": row " in shown
+    scored = here("score", "m", "t.svm", "--json", cwd=tmp_path).stdout
+    assert json.loads(scored)["accuracy"] == model.training_accuracy_
+    for options, said, code in (
+        (("--keep", "best"), "--keep must be one of 'last', 'average', 'vote', not 'best'", 2),
+        (("--gamma", "auto"), "--gamma must be a number above 0 or 'scale', not 'auto'", 2),
+        (("--budget", 0), "--budget must be a whole number of at least 1", 2),
+        (("--budget", 3, "--keep", "vote"), "choose --keep average or --keep last", 2),
+        (("--kernel", "precomputed"), "must be dense, not sparse", 1),
+    ):
+        refused(*fit, *options, cwd=tmp_path, said=said, code=code)
+    refused("trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", code=2)
 
 
 def test_options_belong_to_learners(tmp_path):

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import linsep.engine.feed
 import linsep.engine.loop
-import linsep.estimators.predicting
+import linsep.estimators.base
 from linsep import Perceptron
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 
@@ -60,13 +60,13 @@ def seen(monkeypatch):
     found = []
 
     def spy(as_rows):
-        def call(X, unit):
+        def call(X, unit=False):
             found.append(X)
             return as_rows(X, unit)
 
         return call
 
-    for module in (linsep.engine.feed, linsep.estimators.predicting):
+    for module in (linsep.engine.feed, linsep.estimators.base):
         monkeypatch.setattr(module, "as_rows", spy(module.as_rows))
     return found
 

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Adversary": "linsep.theory.adversary",
     "BalancedWinnow": "linsep.estimators.winnow",
+    "KernelPerceptron": "linsep.estimators.kernel",
     "MarginPerceptron": "linsep.estimators.margin",
     "PassiveAggressive": "linsep.estimators.passive_aggressive",
     "Perceptron": "linsep.estimators.perceptron",

@@ -22,8 +22,11 @@ from linsep.engine.loop import PassReport
 from linsep.engine.stop import StopReason
 from linsep.errors import ModelFileError, way
 from linsep.estimators.facts import check_parameters
+from linsep.estimators.kernel import KernelPerceptron
 from linsep.estimators.learners import LEARNERS as BY_COMMAND
-from linsep.model_state import arrays_of, restore
+from linsep.kernels.base import Kernel
+from linsep.kernels.naming import kernel_from_dict
+from linsep.model_state import arrays_of, restore, restore_supports
 
 FORMAT = 1
 LEARNERS = {learner.__name__: learner for learner in BY_COMMAND.values()}
@@ -189,7 +192,9 @@ def _describe(model: Any) -> dict[str, Any]:
         )
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = [[_json(k), v] for k, v in parameters["class_weight"].items()]
-    names = getattr(model, "feature_names_in_", None)
+    names, kernel = getattr(model, "feature_names_in_", None), getattr(model, "kernel_", None)
+    if isinstance(parameters.get("kernel"), Kernel):
+        parameters["kernel"] = parameters["kernel"].to_dict()
     return {
         "format": FORMAT,
         "version": linsep.__version__,
@@ -200,6 +205,8 @@ def _describe(model: Any) -> dict[str, Any]:
             "type": model.classes_.dtype.str,
             "values": [_json(label) for label in model.classes_],
         },
+        "kernel": None if kernel is None else kernel.to_dict(),
+        "features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "recipe": getattr(model, "recipe_", None),
         "training": {
@@ -238,7 +245,11 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     check_parameters(model, model._parameters)
     model.classes_ = _classes(**about["classes"])
     restore(model, tensors, about["training"].pop("rounds"))
-    width = model.n_features_in_ = model._state.n_features
+    width = model._state.n_features if about.get("kernel") is None else about["features"]
+    if width is not None:
+        model.n_features_in_ = width
+    if isinstance(model, KernelPerceptron):
+        restore_supports(model, tensors, about["kernel"], width)
     _remember_training(model, **about["training"])
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
@@ -254,6 +265,8 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 
 def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
     weights, seed = stored["class_weight"], stored["random_state"]
+    if isinstance(stored.get("kernel"), dict):
+        stored = stored | {"kernel": kernel_from_dict(stored["kernel"])}
     if isinstance(weights, list):
         weights = {label: float(weight) for label, weight in weights}
     if weights not in (None, "balanced") and not isinstance(weights, dict):

@@ -1,12 +1,18 @@
 """The arrays of a model: those to predict with, and those that learning goes on from."""
 
+import json
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.engine.keepings import keeping_of
 from linsep.engine.state import State
 from linsep.engine.votes import KeepVote
+from linsep.errors import ModelFileError
+from linsep.estimators.examples import listed
+from linsep.estimators.kernel import KernelPerceptron
+from linsep.kernels.naming import kernel_from_dict
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 
@@ -17,7 +23,11 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
     ``last.*`` are the weights that learn where others predict, ``weights.NAME.*`` other arrays of
     their shape, ``counts.NAME`` one number a machine, ``vote.*`` the changes of a vote.
     """
-    state, found = model._state, {"coef": model.coef_, "intercept": model.intercept_}
+    state = model._state
+    coef, intercept = state.split(model._keeping.weights(state))
+    found = {"coef": coef, "intercept": intercept}
+    if isinstance(model, KernelPerceptron):
+        found |= _supports_of(model)
     if model.keep != "last":
         found["last.coef"], found["last.intercept"] = state.split(state.W)
     for name, array in state.shaped.items():
@@ -36,12 +46,10 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     coef = arrays["coef"]
     if coef.ndim != 2:
         raise ValueError(f"weights of shape {coef.shape}")
-    fill = model._learner().fill
-    state = State(
-        model.multiclass, model.classes_.size, coef.shape[1], bool(model.fit_intercept), fill
-    )
+    fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
+    state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
     model._state, model._learnt_with, state.rounds = state, model._shaping(), rounds
-    model._keeping = keeping_of(model.keep, model.vote_megabytes, model.tie)
+    model._keeping = keeping_of(model.keep, getattr(model, "vote_megabytes", np.inf), model.tie)
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)
     for key, array in arrays.items():
@@ -57,6 +65,53 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
         first = np.zeros_like(state.W)
         _fill(state, first, arrays, "vote.first.")
         model._keeping.restore(state, first, {name: arrays[f"vote.{name}"] for name in VOTES})
+
+
+def _supports_of(model: KernelPerceptron) -> dict[str, np.ndarray]:
+    """``support.numbers`` and the rows: an array, the parts of a CSR matrix, or JSON of strings."""
+    rows, found = model.support_vectors_, {"support.numbers": model.support_}
+    if sp.issparse(rows):
+        parts = {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
+        return found | {f"support.{name}": part for name, part in parts.items()}
+    if rows.dtype != object:
+        return found | {"support.rows": rows}
+    return found | {"support.text": np.frombuffer(_as_json(rows), np.uint8)}
+
+
+def _as_json(rows: np.ndarray) -> bytes:
+    plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
+    if not all(isinstance(row, str) for row in plain):
+        raise ModelFileError("Only support vectors of numbers or strings can be saved.")
+    kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
+    return json.dumps({kind: plain}).encode()
+
+
+def restore_supports(
+    model: KernelPerceptron, arrays: dict[str, np.ndarray], kernel: dict[str, Any], width: int
+) -> None:
+    """Give ``model``, which has a state, its kernel and support vectors; ValueError where they do
+    not fit.
+    """
+    numbers, many = arrays["support.numbers"], model._state.n_features
+    model.kernel_ = kernel_from_dict(kernel)
+    if numbers.shape != (many,) or numbers.dtype != np.int64:
+        raise ValueError(f"{numbers.dtype} numbers of shape {numbers.shape}")
+    if "support.text" in arrays:
+        ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
+        rows: Any = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
+    elif "support.values" in arrays:
+        parts = (arrays[f"support.{name}"] for name in ("values", "columns", "starts"))
+        rows = sp.csr_matrix(tuple(parts), shape=(many, width))
+        rows.check_format()
+    else:
+        rows = arrays["support.rows"]
+        rows = np.empty((many, 0)) if model.kernel_.takes == "gram" else rows
+    if rows.shape[0] != many:
+        raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
+    model.support_, model._examples = numbers, rows
+    model._rows_seen = int(numbers.max(initial=-1)) + 1
+    if model.kernel_.takes != "gram":
+        model._prepared = model.kernel_.prepare(rows)
 
 
 def _fill(state: State, array: np.ndarray, arrays: dict[str, np.ndarray], prefix: str) -> None:

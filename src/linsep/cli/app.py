@@ -203,7 +203,7 @@ def trace(
     data: options.Data,
     *,
     target: options.Target = None,
-    learner: options.Learner = "perceptron",
+    learner: options.TraceLearner = "perceptron",
     written: options.TraceFormat = "text",
     output: options.Output = None,
     force: options.Force = False,

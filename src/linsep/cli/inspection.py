@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.report import learnt_text, passes_text, stopped_text, training_summary
+from linsep.cli.report import kernel_pairs, learnt_text, passes_text, stopped_text, training_summary
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.engine.state import pairs as pairs_of
 
@@ -20,11 +20,12 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     summary = training_summary(model)
     names = getattr(model, "feature_names_in_", None)
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
-    top = top if top is not None else 10 if len(model.coef_) == 1 else 3
+    coef, intercepts = _weights(model)
+    if hasattr(model, "support_"):
+        names = [f"row {number}" for number in model.support_]
+    top = top if top is not None else 10 if len(coef) == 1 else 3
     machines = []
-    for machine, weights, intercept in zip(
-        machine_names(model), model.coef_, model.intercept_.tolist(), strict=True
-    ):
+    for machine, weights, intercept in zip(machine_names(model), coef, intercepts, strict=True):
         order = [j for j in np.argsort(-np.abs(weights), kind="stable")[:top] if weights[j]]
         machines.append(
             {
@@ -43,6 +44,13 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     summary["recipe"] = getattr(model, "recipe_", None)
     summary["weights"] = machines
     return summary
+
+
+def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
+    """Weights and intercepts of every machine: of features, or of support vectors."""
+    if hasattr(model, "dual_coef_"):
+        return model.dual_coef_, [0.0] * len(model.dual_coef_)
+    return model.coef_, model.intercept_.tolist()
 
 
 def _changed(model: Any) -> list[str]:
@@ -66,6 +74,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
     given = ", ".join(f"{name}={summary['parameters'][name]!r}" for name in summary["changed"])
     pairs = [
         ("learnt", learnt_text(summary)),
+        *kernel_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         ("parameters", f"{given}; all others by default" if given else "all by default"),
@@ -75,7 +84,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
         print_pairs([*pairs, ("weights", f"{machines[0]['machine']}: {_size(machines[0])}")])
         if machines[0]["heaviest"]:
             print_table(
-                ["feature", "weight"],
+                ["support vector" if summary["kernel"] else "feature", "weight"],
                 [[name, f"{weight:+.6g}"] for name, weight in machines[0]["heaviest"]],
             )
         return

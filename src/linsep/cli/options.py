@@ -17,17 +17,21 @@ from linsep.sources.formats import FORMATS
 from linsep.sources.roles import MISSING, is_delimiter
 
 
-def reader(parameter: Parameter) -> Callable[[Any], Any]:
-    """Turns the text of an option into a value of ``parameter``; wrong use where it is none."""
+def reader(*parameters: Parameter) -> Callable[[Any], Any]:
+    """Turns the text of an option into a value that one of ``parameters``, which differ from
+    learner to learner, takes; wrong use where it is none of any.
+    """
 
     def read(text: Any) -> Any:
-        value = text
-        if parameter.kind is not str and text != parameter.or_word:
-            with suppress(ValueError):
-                value = parameter.kind(text)
-        if not parameter.accepts(value):
-            raise typer.BadParameter(f"must be {parameter.typed}, not {text!r}.")
-        return value
+        for parameter in parameters:
+            value = text
+            if parameter.kind is not str and text != parameter.or_word:
+                with suppress(ValueError):
+                    value = parameter.kind(text)
+            if parameter.accepts(value):
+                return value
+        wanted = " or ".join(dict.fromkeys(parameter.typed for parameter in parameters))
+        raise typer.BadParameter(f"must be {wanted}, not {text!r}.")
 
     return read
 
@@ -44,6 +48,8 @@ def _delimiter(text: str) -> str:
 
 # A file may be large, and most data are not separable: ten passes, not a thousand.
 MAX_ITER = 10
+#: learners with weights to show; those of a kernel are as many as rows
+TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
 TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
 
 Data = Annotated[
@@ -155,6 +161,15 @@ Learner = Annotated[
         metavar="|".join(LEARNERS),
     ),
 ]
+TraceLearner = Annotated[
+    Any,
+    typer.Option(
+        "--learner",
+        help="What learns.",
+        parser=reader(Parameter("learner", str, "", choices=TRACEABLE)),
+        metavar="|".join(TRACEABLE),
+    ),
+]
 Curve = Annotated[
     bool,
     typer.Option("--curve", help="Print the errors after each pass; needs --early-stopping."),
@@ -236,7 +251,7 @@ def learner_options(command: Callable) -> Callable:
     signature = inspect.signature(command, eval_str=True)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     owners = _owners()
-    made = [_option(_facts(names[0])[name], names) for name, names in owners.items()]
+    made = [_option(name, names) for name, names in owners.items()]
     command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
     return command
@@ -246,11 +261,14 @@ def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
     """The learner of this name with the options that were given and defaults for the rest."""
     given = {option: value for option, value in given.items() if value is not None}
     owners = _owners()
-    for option in given:
+    for option, value in given.items():
         if name not in owners[option]:
             raise typer.BadParameter(
                 f"{flag_of(option)} is for --learner {' or '.join(owners[option])}, not {name}."
             )
+        own = _facts(name)[option]
+        if not own.accepts(value):
+            raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
     return LEARNERS[name](**{"max_iter": MAX_ITER} | given, **others)
 
 
@@ -269,18 +287,32 @@ def _facts(learner: str) -> dict[str, Parameter]:
     return {parameter.name: parameter for parameter in LEARNERS[learner]._parameters}
 
 
-def _option(parameter: Parameter, owners: list[str]) -> inspect.Parameter:
-    default = inspect.signature(LEARNERS[owners[0]]).parameters[parameter.name].default
+def _option(name: str, owners: list[str]) -> inspect.Parameter:
+    """The option of one parameter, which may mean other things to other learners."""
+    kinds: dict[Parameter, list[str]] = {}
+    for owner in owners:
+        kinds.setdefault(_facts(owner)[name], []).append(owner)
+    parameter = next(iter(kinds))
+    defaults = {inspect.signature(LEARNERS[owner]).parameters[name].default for owner in owners}
+    default = defaults.pop() if len(defaults) == 1 else None
     default = {"max_iter": MAX_ITER}.get(parameter.name, default)
     flag = flag_of(parameter.name)
-    whose = "" if len(owners) == len(LEARNERS) else f" ({', '.join(owners)})"
+    meant: dict[str, list[str]] = {}
+    for kind, names in kinds.items():
+        meant.setdefault(kind.help, []).extend(names)
+    whose = len(owners) < len(LEARNERS)
+    help = "; ".join(
+        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
+    )
     shown = "" if default is None or default is False else f"  [default: {default}]"
-    words = {int: "N", float: "X", str: "|".join(parameter.choices)}
+    choices = dict.fromkeys(choice for kind in kinds for choice in kind.choices)
+    words = {int: "N", float: "X", str: "|".join(choices)}
+    either = [kind.or_word for kind in kinds if kind.or_word]
     about = typer.Option(
         f"{flag}/--no-{flag[2:]}" if default is True else flag,
-        help=f"{parameter.help[0].upper()}{parameter.help[1:]}{whose}.{shown}",
-        metavar=f"X|{parameter.or_word}" if parameter.or_word else words.get(parameter.kind),
-        parser=None if parameter.kind is bool else reader(parameter),
+        help=f"{help[0].upper()}{help[1:]}.{shown}",
+        metavar="|".join(["X", *either]) if either else words.get(parameter.kind),
+        parser=None if parameter.kind is bool else reader(*kinds),
         show_default=False,
     )
     return inspect.Parameter(

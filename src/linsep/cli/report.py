@@ -56,6 +56,8 @@ def training_summary(model: Any) -> dict[str, Any]:
         "rows": rows,
         "features": model.n_features_in_,
         "classes": model.classes_.tolist(),
+        "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
+        "support_vectors": model.support_.size if hasattr(model, "support_") else None,
         "passes": len(passes),
         "mistakes": model.mistakes_.tolist(),
         "updates": model.n_updates_,
@@ -101,6 +103,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     pairs += [
         ("training", measured if training is None else f"{percent(training)} right, final weights"),
         ("learnt", learnt_text(summary)),
+        *kernel_pairs(summary),
         *_dropped(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
@@ -141,6 +144,15 @@ def learnt_text(summary: dict[str, Any]) -> str:
         f"{summary['learner']}, {len(labels):,} classes ({labels_text(labels)}), "
         f"{summary['rows']:,} rows, {summary['features']:,} features"
     )
+
+
+def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """The kernel of a model that has one, and how many rows it keeps."""
+    if summary["kernel"] is None:
+        return []
+    return [
+        ("kernel", f"{summary['kernel']}, {count(summary['support_vectors'], 'support vector')}")
+    ]
 
 
 def passes_text(summary: dict[str, Any]) -> str:

@@ -38,6 +38,16 @@ class KeepLast:
     def start_again(self, state: State) -> None:
         """Forget everything, the weights being zero again."""
 
+    def features_in_use(self, state: State) -> np.ndarray:
+        """The features that what is predicted with, or learnt on, has a weight for."""
+        arrays = (array[: state.n_features] for array in state.shaped.values())
+        used = [array.reshape(state.n_features, -1).any(axis=1) for array in arrays]
+        return np.flatnonzero(np.any(used, axis=0))
+
+    def select(self, state: State, features: np.ndarray) -> None:
+        """Go on with these features of the state only."""
+        state.select(features)
+
     def weights(self, state: State) -> np.ndarray:
         """Weights to predict with, like ``state.W``."""
         return state.W

@@ -196,6 +196,13 @@ class PerceptronLearner(Learner):
         self.schedule.check(int(state.per_machine("updates").max()))
 
 
+class DualLearner(PerceptronLearner):
+    """The perceptron in the space of a kernel, where its rate changes nothing but the scale."""
+
+    def __init__(self) -> None:
+        super().__init__(Schedule(1.0, "constant"))
+
+
 class BatchLearner(Learner):
     """One update a pass: the sum of all mistakes."""
 

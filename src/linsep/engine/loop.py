@@ -165,14 +165,20 @@ def accuracy(run: Run, visits: Iterator[Visit], tie: str) -> float:
     return 1.0 - errors / rows
 
 
-def timed(visits: Iterator[Visit], progress: Progress) -> Iterator[Visit]:
-    """The same visits, the time spent waiting for them added to ``progress.reading``."""
+def timed(visits: Iterator[Visit], progress: Progress, reads: bool) -> Iterator[Visit]:
+    """The same visits, the time spent waiting for them added to that of reading, or of learning."""
     started = perf_counter()
+
+    def add() -> None:
+        waited = perf_counter() - started
+        progress.reading += waited if reads else 0.0
+        progress.learning += 0.0 if reads else waited
+
     for visit in visits:
-        progress.reading += perf_counter() - started
+        add()
         yield visit
         started = perf_counter()
-    progress.reading += perf_counter() - started
+    add()
 
 
 def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[PassReport]:
@@ -230,7 +236,7 @@ def one_pass(run: Run, feed: Feed, plan: Plan, progress: Progress, number: int) 
     progress.begin(number, feed.n_rows)
     state, learner, keeping = run
     scheme = state.scheme(plan.tie, count_errors=number == 0)
-    visits = timed(feed.visits(number), progress)
+    visits = timed(feed.visits(number), progress, feed.reads)
     for visit in checked(visits, learner) if number == 0 else visits:
         walk_visit(run, scheme, visit, progress)
     if progress.rows == 0:

@@ -16,8 +16,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from linsep.compiled.dealing import deal
+from linsep.compiled.dual import Block
 from linsep.compiled.records import BLOCK
 from linsep.compiled.rows import Csr, Dense, Unit
+
+Rows = Dense | Csr | Unit | Block
 
 # About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
 VALUES_PER_SLICE = 1 << 24
@@ -94,21 +97,25 @@ def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarra
         yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
 
 
-def rows_per_slice(rows: Dense | Csr | Unit, columns: int) -> int:
+def rows_per_slice(rows: Rows, columns: int) -> int:
     """How many rows make a slice, from their average length."""
     if isinstance(rows, Unit):
         return rows_per_slice(rows.rows, columns)
     if isinstance(rows, Dense):
         width = rows.values.shape[1]
+    elif isinstance(rows, Block):
+        width = 1
     else:
         width = rows.values.size / max(1, rows.starts.size - 1)
     return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
 
 
-def longest_row(rows: Dense | Csr | Unit) -> int:
-    """The most values a row has."""
+def longest_row(rows: Rows) -> int:
+    """The most weights that a row changes."""
     if isinstance(rows, Unit):
         return longest_row(rows.rows)
     if isinstance(rows, Dense):
         return rows.values.shape[1]
+    if isinstance(rows, Block):
+        return 1
     return int(np.diff(rows.starts).max(initial=0))

@@ -6,7 +6,7 @@ for each column of the weights that it changed.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,10 +61,8 @@ class Poll:
         scores = scores.copy()
         first_votes(self.at_first, self.joint, self.tie, scores, votes)
         X = X if sp.issparse(X) else X.astype(np.float64, copy=False)
-        for versions, D, columns, starts in self._blocks(X):
-            moved, constant = X @ D[: X.shape[1]], D[[-1]]
-            if sp.issparse(X):
-                moved, constant = moved.toarray(), constant.toarray()
+        for versions, changes, columns, starts in self._blocks(X):
+            moved, constant = changes.times(X)
             if scale is not None:
                 moved *= scale
             moved += self.state.bias * constant
@@ -73,35 +71,57 @@ class Poll:
                 self.survived[versions], self.joint, self.tie, scores, votes,
             )  # fmt: skip
 
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any, np.ndarray, np.ndarray]]:
-        """Versions, their parts as a matrix (features and the constant, parts), the column of each
-        part, and where the parts of each version start.
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, "Changes", np.ndarray, np.ndarray]]:
+        """Versions, what their parts change, the column of each part, and where the parts of each
+        version start.
         """
-        dense = not sp.issparse(X)
-        parts = BLOCK_VALUES // max(X.shape[0], self.state.n_columns, dense * X.shape[1])
+        width = 0 if sp.issparse(X) else X.shape[1]
+        parts = BLOCK_VALUES // max(X.shape[0], self.state.n_columns, width)
         versions = max(1, parts // (2 if self.joint else 1))
         for first in range(0, self.survived.size, versions):
             block = slice(first, min(first + versions, self.survived.size))
-            yield block, *self._parts(block, dense)
+            yield block, *self._parts(block)
 
-    def _parts(self, block: slice, dense: bool) -> tuple[Any, np.ndarray, np.ndarray]:
+    def _parts(self, block: slice) -> tuple["Changes", np.ndarray, np.ndarray]:
         log, starts, ends = self.log, self.log["starts"][block], self.ends[block]
-        changes, columns = slice(starts[0], ends[-1]), self.state.n_columns
+        some, columns = slice(starts[0], ends[-1]), self.state.n_columns
         version = np.repeat(np.arange(starts.size), ends - starts)
-        key = version * columns + log["columns"][changes]
+        key = version * columns + log["columns"][some]
         there = np.zeros(starts.size * columns, dtype=bool)
         there[key] = True
         parts, part = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
-        feature, amounts = log["features"][changes].astype(np.int64), log["amounts"][changes]
-        width = self.state.n_features + 1
-        feature[feature < 0] = width - 1
-        if dense:
-            size = width * parts.size
-            D: Any = np.bincount(feature * parts.size + part, amounts, size).reshape(width, -1)
-        else:
-            D = sp.csr_array((amounts, (feature, part)), shape=(width, parts.size))
+        feature = log["features"][some].astype(np.int64)
+        feature[feature < 0] = self.state.n_features
+        changes = Changes(feature, part, log["amounts"][some], self.state.n_features, parts.size)
         first = np.searchsorted(parts, np.arange(starts.size + 1) * columns)
-        return D, parts % columns, first
+        return changes, parts % columns, first
+
+
+class Changes(NamedTuple):
+    """Change number c adds ``amounts[c]`` to the weight of ``features[c]`` in ``parts[c]``; the
+    constant feature is number ``width``.
+    """
+
+    features: np.ndarray
+    parts: np.ndarray
+    amounts: np.ndarray
+    width: int
+    n_parts: int
+
+    def times(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """By how much each part moves the score of each row, and that of the constant feature."""
+        if sp.issparse(X):
+            shape = self.width + 1, self.n_parts
+            D: Any = sp.csr_array((self.amounts, (self.features, self.parts)), shape=shape)
+            return (X @ D[: self.width]).toarray(), D[[-1]].toarray()
+        if self.features.size == self.n_parts and self.features.max(initial=0) < self.width:
+            # One feature a part, as where features are the examples of a kernel: a column each.
+            order = np.argsort(self.parts)
+            return X[:, self.features[order]] * self.amounts[order], np.zeros((1, self.n_parts))
+        size = (self.width + 1) * self.n_parts
+        D = np.bincount(self.features * self.n_parts + self.parts, self.amounts, size)
+        D = D.reshape(self.width + 1, -1)
+        return X @ D[:-1], D[[-1]]
 
 
 def _matrix(

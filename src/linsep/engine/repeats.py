@@ -62,7 +62,7 @@ class Repeats:
 
 def watched(state: State, learner: Learner, keeping: KeepLast, feed: Feed) -> Repeats | None:
     """Who watches a run, if its weights can come back: one rate, one order, nothing else kept."""
-    if not isinstance(learner, PerceptronLearner) or not learner.schedule.is_constant:
+    if type(learner) is not PerceptronLearner or not learner.schedule.is_constant:
         return None
     fixed = type(keeping) is KeepLast and not feed.shuffle and state.n_classes == 2
     if not fixed or state.W.size > MOST_WEIGHTS:

@@ -106,6 +106,14 @@ class State:
                 self.shaped[name] = larger
         self.n_features = max(self.n_features, n_features)
 
+    def select(self, features: np.ndarray) -> None:
+        """Keep the weights of these features only, in this order."""
+        for name, array in self.shaped.items():
+            chosen = np.zeros(self._shape(features.size))
+            chosen[:-1], chosen[-1] = array[features], array[-1]
+            self.shaped[name] = chosen
+        self.n_features = features.size
+
     def machine_rounds(self) -> np.ndarray:
         """How many examples each machine has seen; one-vs-one shows it only its two classes."""
         if self.n_classes > 2 and self.multiclass == "ovo":

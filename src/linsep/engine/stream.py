@@ -64,6 +64,8 @@ class SourceFeed:
     lengths : whether the lengths of rows matter, so that no column may stand twice in one
     """
 
+    reads = True
+
     def __init__(
         self,
         source: Source,

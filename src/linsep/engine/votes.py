@@ -101,6 +101,24 @@ class KeepVote(KeepLast):
         """Forget all versions."""
         self.first, self._taken, self._bytes = None, [], 0
 
+    def features_in_use(self, state: State) -> np.ndarray:
+        """Those of the last weights, and all that any version has a weight for."""
+        used = np.zeros(state.n_features, dtype=bool)
+        used[super().features_in_use(state)] = True
+        for features, *_ in self._taken:
+            used[features[features >= 0]] = True
+        first = self.first_weights(state)[: state.n_features]
+        return np.flatnonzero(used | first.reshape(state.n_features, -1).any(axis=1))
+
+    def select(self, state: State, features: np.ndarray) -> None:
+        """Renumber the changes too."""
+        first = self.first_weights(state)
+        self.first = None if self.first is None else np.concatenate([first[features], first[-1:]])
+        places = np.full(state.n_features + 1, -1, np.int32)
+        places[features] = np.arange(features.size)
+        self._taken = [(places[changed], *rest) for changed, *rest in self._taken]
+        state.select(features)
+
     def first_weights(self, state: State) -> np.ndarray:
         """Version 0, with room for the features that came later."""
         if self.first is None:

@@ -1,4 +1,4 @@
-"""What a fitted linear classifier tells: weights, counts, and how each pass went."""
+"""What a fitted classifier tells: weights, counts, and how each pass went."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 
 
-class Fitted:
-    """Attributes that stand for what is in the state and in the reports of the passes."""
+class Counted:
+    """Attributes that stand for what was counted, in the state and the reports of the passes."""
 
     _state: State
     _keeping: KeepLast
@@ -19,20 +19,6 @@ class Fitted:
     _open_mistakes: int | None
     _cycle: Any
     stop_reason_: StopReason | None
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights to predict with (of ``keep="vote"``, the last), shape (1, features) for two
-        classes, else one row a class (or a pair).
-        """
-        state = self._fitted("coef_")
-        return state.split(self._keeping.weights(state))[0]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts, one a row of ``coef_``."""
-        state = self._fitted("intercept_")
-        return state.split(self._keeping.weights(state))[1]
 
     @property
     def n_updates_(self) -> int:
@@ -109,3 +95,21 @@ class Fitted:
         if not values:
             raise AttributeError('criterion_ is only known with update="batch".')
         return np.array(values)
+
+
+class Fitted(Counted):
+    """The weights of a linear classifier beside its counts."""
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights to predict with (of ``keep="vote"``, the last), shape (1, features) for two
+        classes, else one row a class (or a pair).
+        """
+        state = self._fitted("coef_")
+        return state.split(self._keeping.weights(state))[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one a row of ``coef_``."""
+        state = self._fitted("intercept_")
+        return state.split(self._keeping.weights(state))[1]

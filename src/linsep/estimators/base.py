@@ -1,63 +1,30 @@
 """What every linear classifier of the library shares: data in, engine run, attributes out."""
 
-import copy
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    assert_all_finite,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import assert_all_finite, validate_data
 
-from linsep.compiled.schemes import UPDATES
-from linsep.engine.feed import ArrayFeed, HoldOut, summed
-from linsep.engine.keeping import KeepBest
+from linsep.compiled.rows import Unit, as_rows, scales
+from linsep.engine.feed import ArrayFeed, summed
 from linsep.engine.keepings import keeping_of
-from linsep.engine.learners import BadRow, Learner, Unlearnable
-from linsep.engine.loop import (
-    PassReport,
-    Plan,
-    Progress,
-    Run,
-    close_pass,
-    passes,
-    walk_visit,
-)  # fmt: skip
+from linsep.engine.learners import BadRow, Learner
+from linsep.engine.loop import Run
 from linsep.engine.state import State
-from linsep.engine.stop import StopReason
-from linsep.errors import LinsepError
 from linsep.estimators import labels
-from linsep.estimators.facts import Parameter, check_parameters
+from linsep.estimators.facts import check_parameters
 from linsep.estimators.from_source import fit_source
-from linsep.estimators.predicting import FLOATS, LABELS_TWICE, Predicts
+from linsep.estimators.online import OnlineClassifier
+from linsep.estimators.predicting import LABELS_TWICE, Predicts
 from linsep.estimators.proofs import Proofs
 from linsep.sources.base import Source
 
+FLOATS = (np.float64, np.float32)
 
-class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+
+class LinearClassifier(Proofs, Predicts, OnlineClassifier):
     """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
-
-    _parameters: tuple[Parameter, ...] = ()
-    classes_: np.ndarray
-    stop_reason_: StopReason | None
-
-    def _learner(self) -> Learner:
-        """The learner that these parameters describe; ValueError where they do not go together."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
 
     @with_callbacks
     def fit(
@@ -106,17 +73,11 @@ class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, 
             return self
         learner = self._learner()
         X, y = self._checked(X, y, learner, reset=True, finite=False)
-        classes, codes = labels.encode(y)
-        labels.check_two_classes(classes)
-        weights = labels.check_sample_weight(sample_weight, len(y))
-        seed = self._seed()
-        hold = None
-        if self.early_stopping:
-            hold = HoldOut(self.validation_fraction, classes.size, seed)
-        counted = labels.importance(self.class_weight, classes, codes, weights)
+        classes, codes, counted = self._labelled(y, sample_weight)
         if not counted.all():  # rows that are never visited are not seen by their scores
             assert_all_finite(X, input_name="X")
-        unit = bool(self.normalize)
+        seed, unit = self._seed(), bool(self.normalize)
+        hold = self._hold_out(classes, seed)
         feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
             feed.pack()
@@ -124,13 +85,7 @@ class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, 
             raise ValueError("warm_start needs as many features as the last fit had.")
         run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
         self._weighted = bool(counted.size)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        try:
-            self._run(lambda plan: passes(run, feed, plan, self.progress_), X, y, metadata)
-        except Unlearnable as problem:
-            if problem.not_finite:
-                assert_all_finite(X, input_name="X")
-            raise self._refusal(problem.row, problem.bad or problem) from None
+        self._fit(run, feed, X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -157,30 +112,10 @@ class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, 
             As ``fit`` does, and where ``classes`` or a parameter that shapes the weights
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) are not those of before.
         """
-        check_parameters(self, self._parameters)
-        learner, first = self._learner(), not hasattr(self, "_state")
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all labels at once, which partial_fit never has; "
-                "give a dict of weights."
-            )
+        learner, first = self._check_partial(classes), not hasattr(self, "_state")
         X, y = self._checked(X, y, learner, reset=first, finite=True)
-        known = np.unique(classes) if classes is not None else self.classes_
-        if not np.array_equal(known, known if first else self.classes_):
-            raise ValueError("classes differ from those of the first call to partial_fit.")
-        labels.check_two_classes(known)
-        codes = labels.encode_with(y, known)
-        if codes is None:
-            raise ValueError(
-                f"y has labels that are not in classes: {labels.strangers(y, known)}; "
-                "list every label in the first call to partial_fit."
-            )
-        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
-        counted = labels.importance(self.class_weight, known, codes, weights)
-        unit = bool(self.normalize)
-        feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=unit)
+        known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
+        feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
         try:
             learner.check(feed.rows)
         except BadRow as bad:
@@ -196,34 +131,25 @@ class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, 
         self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool
     ) -> tuple[Any, np.ndarray]:
         """X and y as learning takes them; finiteness of X is otherwise seen by the scores."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         X = validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset,
             ensure_all_finite=finite,
         )  # fmt: skip
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        if X.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
-                f"rows, y has {y.shape[0]}."
-            )
+        y = self._labels_checked(y, X.shape[0])
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
-    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
-        """What to raise for this row, its feature by its name if it has one."""
-        said, names = str(problem), getattr(self, "feature_names_in_", None)
-        if isinstance(problem, BadRow) and names is not None:
-            said = problem.said_of(f"feature {names[problem.column]!r}")
-        return ValueError(f"{said}." if row is None else f"Row {row}: {said}.")
+    def _rows_to_score(self, X: Any) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
+            ensure_all_finite=False,
+        )  # fmt: skip
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        if not self.normalize:
+            return self._keeping.scores(self._state, as_rows(X), X.shape[0])
+        # Features without a weight make a row longer all the same.
+        rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))
+        return self._keeping.scores(self._state, rows, X.shape[0])
 
     def _start(
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
@@ -249,94 +175,7 @@ class LinearClassifier(Proofs, Predicts, CallbackSupportMixin, ClassifierMixin, 
         state.forget()
         state.set_weights(coef, intercept)
         learner.start(state)
-        self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
-        self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
-        self._passes: list[PassReport] = []
-        self._open_mistakes: int | None = None
-        self._cycle: Any = None
-        self._weighted = self.class_weight is not None
         given = [array for array in (coef, intercept) if array is not None]
-        self._fresh = not warm and not any(array.any() for array in given)
-        self.stop_reason_ = None
+        self._begin(state, classes, not warm and not any(array.any() for array in given))
+        self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
         return Run(state, learner, self._keeping)
-
-    def _shaping(self) -> dict[str, Any]:
-        """The parameters that a state is made for."""
-        names = ("multiclass", "fit_intercept", "threshold", "keep")
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
-
-    def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
-        """Raise ValueError if the parameters, ``but`` for these, are not what was learnt with."""
-        free = but if self._state.n_classes > 2 else (*but, "multiclass")
-        now = self._shaping()
-        changed = [k for k, v in self._learnt_with.items() if k not in free and v != now[k]]
-        if changed:
-            raise ValueError(
-                f"{who} needs the {' and '.join(changed)} of the last fit; set "
-                f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
-            )
-
-    def _learn_once(self, run: Run, feed: ArrayFeed) -> None:
-        """One pass that is never closed: the next call of partial_fit goes on with it."""
-        progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
-        if isinstance(run.keeping, KeepBest):
-            run.keeping.open_pocket(run.state)
-        try:
-            for visit in feed.visits(0):
-                walk_visit(run, scheme, visit, progress)
-            progress.tally[UPDATES] += close_pass(run, scheme)
-        except Unlearnable as problem:
-            raise ValueError(
-                f"Row {problem.row}: {problem} (the rows before it were learnt)."
-            ) from None
-        finally:
-            self._state.n_updates += progress.updates
-            self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
-        self.stop_reason_ = None
-
-    def _run(
-        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
-    ) -> None:
-        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each."""
-        self.progress_ = Progress()
-        patience = self.n_iter_no_change if self.early_stopping else None
-        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        try:
-            with closing(start(Plan(self.max_iter, patience, self.tie))) as run:  # type: ignore[type-var]
-                root = self._init_callback_context(max_subtasks=self.max_iter)
-                root.call_on_fit_task_begin(**known)
-                while self.stop_reason_ is None:
-                    task = root.subcontext(task_name="pass")
-                    task.call_on_fit_task_begin(**known)
-                    self._note(next(run))
-                    if self.stop_reason_ == StopReason.INTERRUPTED:
-                        next(run)  # raises the KeyboardInterrupt that ended the pass
-                    if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
-                        self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
-        except KeyboardInterrupt:
-            self.stop_reason_ = StopReason.INTERRUPTED
-            raise
-        except LinsepError:  # about the data: nothing that was learnt from them can be trusted
-            del self._state
-            raise
-        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
-
-    def _note(self, report: PassReport) -> None:
-        """Keep what a pass reported."""
-        self._passes.append(report)
-        self.stop_reason_, self._cycle = report.stop_reason, self.progress_.cycle
-        if self.verbose:
-            held_out = report.validation_score
-            print(
-                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
-                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
-            )
-
-    def _snapshot(self) -> dict[str, Any]:
-        """Attributes of a copy that predicts as if fit had ended here."""
-        return {
-            "_state": copy.deepcopy(self._state),
-            "_keeping": copy.deepcopy(self._keeping),
-            "_learnt_with": self._learnt_with,
-            "_passes": list(self._passes),
-        }

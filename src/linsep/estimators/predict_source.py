@@ -7,9 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.engine.decide import decision, predicted
-from linsep.engine.feed import summed
 from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
 
@@ -55,11 +53,8 @@ class Prediction:
         """Each batch with its decision values, as decision_function gives them."""
         model, state = self.model, self.model._state
         for batch in self.source.batches():
-            X = summed(batch.X) if model.normalize else batch.X
-            rows = as_rows(self._fitted_width(X, state.n_features))
-            if model.normalize:  # features without a weight make a row longer all the same
-                rows = Unit(rows, scales(as_rows(X), X.shape[0]))
-            scores = model._keeping.scores(state, rows, batch.X.shape[0])
+            known = self._fitted_width(batch.X, model.n_features_in_)
+            scores = model._machine_scores(known, batch.X)
             if not np.isfinite(scores).all():
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)

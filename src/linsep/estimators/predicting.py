@@ -1,29 +1,35 @@
-"""Scores and classes of rows, from what a linear classifier has learnt."""
+"""Scores and classes of rows, from what a classifier has learnt."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
-from linsep.compiled.rows import as_rows
 from linsep.engine.decide import decision, predicted
-from linsep.engine.feed import summed
-from linsep.estimators.attributes import Fitted
+from linsep.estimators.attributes import Counted
 from linsep.estimators.predict_source import Prediction
 from linsep.sources.base import Source
 
-FLOATS = (np.float64, np.float32)
 LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
 
 
-class Predicts(Fitted):
-    """What a fitted linear classifier says of rows: scores, classes, the share that is right."""
+class Predicts(Counted):
+    """What a fitted classifier says of rows: scores, classes, the share that is right."""
 
     classes_: np.ndarray
-    normalize: bool
     tie: str
     random_state: Any
+
+    def _rows_to_score(self, X: Any) -> Any:
+        """X, checked."""
+        raise NotImplementedError
+
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """The scores of every machine for rows whose features are those learnt; ``whole`` has
+        features of the same rows that learning never saw, too.
+        """
+        raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, exactly as learning computes them.
@@ -48,12 +54,8 @@ class Predicts(Fitted):
         check_is_fitted(self)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in Prediction(self, X).decisions()])
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
-            ensure_all_finite=False,
-        )  # fmt: skip
-        rows = as_rows(summed(X) if self.normalize else X, bool(self.normalize))
-        scores = self._keeping.scores(self._state, rows, X.shape[0])
+        X = self._rows_to_score(X)
+        scores = self._machine_scores(X, X)
         if not np.isfinite(scores).all():
             assert_all_finite(X, input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])

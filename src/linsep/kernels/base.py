@@ -23,6 +23,9 @@ class Kernel:
 
     #: "vectors" (dense or CSR), "strings", "gram" (rows of a Gram matrix) or "anything"
     takes: ClassVar[str] = "vectors"
+    #: rows that a learner scores at once: enough for fast products, few enough that a Gram matrix
+    #: among them costs little beside that with the support vectors
+    rows_at_once: ClassVar[int] = 512
     #: what to do where values are beyond floating point
     advice: ClassVar[str] = "scale the features, say to at most 1"
 

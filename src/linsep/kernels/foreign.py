@@ -34,6 +34,7 @@ class Callable(Kernel):
 
     function: Any
     takes: ClassVar[str] = "anything"
+    rows_at_once: ClassVar[int] = 1  # no value is asked for that is not needed
     advice: ClassVar[str] = "let the function return finite numbers"
 
     def __post_init__(self) -> None:

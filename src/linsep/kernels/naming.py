@@ -23,6 +23,8 @@ NAMED: dict[str, tuple[Function[..., Kernel], tuple[str, ...]]] = {
     "all-subsets": (AllSubsets, ()),
     "precomputed": (Precomputed, ()),
 }
+#: every name there is
+NAMES = tuple(dict.fromkeys([*NAMED, *sorted(kernel_metrics())]))
 #: what scikit-learn's other kernels take of gamma and coef0
 THEIRS = {"chi2": ("gamma",), "sigmoid": ("gamma", "coef0")}
 STORED = (

@@ -5,6 +5,7 @@ scheme ("binary", "native", "ovr", "ovo") what several machines are shown, :func
 which yields every step, and :func:`kept` what to predict with afterwards.
 """
 
+from linsep.textbook.dual import KernelPerceptron, dual_row, dual_rows
 from linsep.textbook.keeping import Kept, kept
 from linsep.textbook.machine import Rule, score, scores, unit_rows
 from linsep.textbook.margin import MarginPerceptron, most_updates
@@ -31,6 +32,7 @@ __all__ = [
     "BalancedWinnow",
     "BatchPerceptron",
     "Kept",
+    "KernelPerceptron",
     "MarginPerceptron",
     "PassiveAggressive",
     "Perceptron",
@@ -38,6 +40,8 @@ __all__ = [
     "Step",
     "Winnow",
     "binary_perceptron",
+    "dual_row",
+    "dual_rows",
     "kept",
     "most_updates",
     "native_perceptron",

@@ -1,0 +1,309 @@
+"""The perceptron in the space of a kernel, as a scikit-learn estimator."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from linsep.engine.grams import Grams
+from linsep.engine.keeping import KeepLast
+from linsep.engine.keepings import keeping_of
+from linsep.engine.kernel_feed import KernelFeed
+from linsep.engine.learners import DualLearner, Learner
+from linsep.engine.loop import Run
+from linsep.engine.state import State
+from linsep.errors import ParameterError, way
+from linsep.estimators.examples import checked
+from linsep.estimators.facts import COMMON, KEEP, Parameter, check_parameters
+from linsep.estimators.kernel_source import fit_source
+from linsep.estimators.online import OnlineClassifier
+from linsep.estimators.predicting import LABELS_TWICE
+from linsep.estimators.supports import Supported
+from linsep.kernels.base import Kernel
+from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
+from linsep.kernels.foreign import Precomputed
+from linsep.kernels.naming import NAMES, as_kernel
+from linsep.sources.base import Source
+
+
+class KernelPerceptron(Supported, OnlineClassifier):
+    """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
+
+    Scores are f(x) = sum_i a_i K(x_i, x), without an intercept: add one to the kernel where it is
+    wanted (``RBF() + 1``). The mistakes are those of the algorithm that scores one row at a time;
+    they are computed in blocks of 512 rows, each by one Gram matrix.
+
+    Parameters
+    ----------
+    kernel : str, callable or kernel of :mod:`linsep.kernels`, default="rbf"
+        "linear", "poly" (gamma <x, y> + coef0)^degree, "rbf" exp(-gamma |x - y|^2), "laplacian"
+        exp(-gamma |x - y|_1), "all-subsets" prod(1 + x_i y_i), "precomputed" (X is a Gram matrix),
+        a name of ``sklearn.metrics.pairwise.kernel_metrics()``, a function of two rows, or a
+        kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
+    degree : int, default=3
+    gamma : float, "scale" or None, default=None
+        "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
+    coef0 : float, default=1.0
+    multiclass : {"native", "ovr", "ovo"}, default="native"
+        More than two classes: one joint rule (on a mistake the true class gains the row, the
+        predicted one loses it), one machine a class against the rest, or one machine a pair.
+    keep : {"last", "average", "vote"}, default="last"
+        What to predict with; each costs one pass over the support vectors. "average": the mean
+        over all rounds (rows seen). "vote": every version votes with the rounds it survived.
+    max_iter : int, default=100
+        At most this many passes over the data.
+    budget : int or None, default=None
+        Keep at most so many support vectors. Beyond, those whose loss changes the weights least
+        are given up and projected on the others (so is their part in an average), once for every
+        512 rows. Not with ``keep="vote"``.
+    cache_mb : float, default=200
+        If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, none of its
+        values is computed twice; otherwise none is kept between blocks.
+    shuffle : bool, default=True
+        Visit the rows in random order in every pass after the first.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffling, of the held-out rows and of random ties.
+    early_stopping, validation_fraction, n_iter_no_change, class_weight, warm_start, verbose, tie
+        As of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    support_ : array of shape (support vectors,)
+        Their row numbers, ascending; after partial_fit counted over all calls, -1 for those of an
+        earlier fit with warm_start.
+    support_vectors_ : array, CSR matrix or array of objects, the rows themselves
+        Empty for "precomputed".
+    dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
+        a_i; with ``keep="vote"`` of the last version.
+    kernel_ : the kernel with the numbers it took from the data
+    classes_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_, validation_scores_,
+    validation_curve_, progressive_accuracy_, n_features_in_, feature_names_in_
+        As of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    M. Aizerman, E. Braverman and L. Rozonoer, Theoretical foundations of the potential function
+    method in pattern recognition learning, Automation and Remote Control 25 (1964). Y. Freund and
+    R. Schapire, Large margin classification using the perceptron algorithm, Machine Learning 37
+    (1999). For the budget: F. Orabona, J. Keshet and B. Caputo, Bounded kernel-based online
+    learning, JMLR 10 (2009).
+
+    Examples
+    --------
+    >>> from linsep import KernelPerceptron
+    >>> X = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
+    >>> p = KernelPerceptron(kernel="poly", degree=2).fit(X, [1, 0, 0, 1])
+    >>> p.predict(X).tolist(), str(p.stop_reason_)
+    ([1, 0, 0, 1], 'converged')
+    """
+
+    _parameters = (
+        Parameter(
+            "kernel", str, "the kernel: how alike two rows are", choices=NAMES, or_callable=True
+        ),
+        Parameter("degree", int, "degree of the polynomial kernel", low=1),
+        Parameter(
+            "gamma",
+            float,
+            "factor of the product or the distance in the kernel",
+            low=0.0,
+            open_low=True,
+            or_word="scale",
+            or_none=True,
+        ),
+        Parameter("coef0", float, "what the polynomial kernel adds to the product", low=0.0),
+        *COMMON,
+        Parameter(
+            "keep",
+            str,
+            KEEP[0].help,
+            choices=("last", "average", "vote"),
+        ),
+        Parameter("budget", int, "most support vectors to keep", low=1, or_none=True),
+        Parameter("cache_mb", float, "memory for kernel values needed again", low=0.0),
+    )
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = None,
+        coef0: float = 1.0,
+        multiclass: str = "native",
+        keep: str = "last",
+        max_iter: int = 100,
+        budget: int | None = None,
+        cache_mb: float = 200.0,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: str = "negative",
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.multiclass = multiclass
+        self.keep = keep
+        self.max_iter = max_iter
+        self.budget = budget
+        self.cache_mb = cache_mb
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def _learner(self) -> Learner:
+        if self.budget is not None and self.keep == "vote":
+            raise ParameterError(
+                "A vote asks every support vector there ever was, which a budget forgets",
+                way("choose {}", keep="average"),
+                way("{}", keep="last"),
+            )
+        return DualLearner()
+
+    def _chosen_kernel(self) -> Kernel:
+        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else None
+        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(kernel, Precomputed)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.input_tags.string = kernel is not None and kernel.takes == "strings"
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from all rows, pass after pass, until there is a reason to stop.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), list of strings, or a Source
+            What the kernel takes; a Gram matrix of shape (rows, rows) for "precomputed". A source
+            is read into memory as a whole; for streams use :meth:`partial_fit`.
+        y : array of shape (rows,)
+            Labels of any type; the larger of two is the positive class. A source brings its own.
+        sample_weight : array of shape (rows,), default ones
+            A row's update is multiplied by its weight; rows of weight 0 are never visited.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a parameter, row, label, weight or kernel value that cannot be learnt from; the
+            message says which, where, and what to do.
+        """
+        check_parameters(self, self._parameters)
+        if not isinstance(X, Source):
+            self._fit_rows(X, y, sample_weight)
+        elif y is not None or sample_weight is not None:
+            raise ValueError(LABELS_TWICE)
+        else:
+            fit_source(self, X)
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit to rows in memory."""
+        learner, kernel = self._learner(), self._chosen_kernel()
+        rows = checked(self, kernel, X, reset=True)
+        y = self._labels_checked(y, rows.shape[0])
+        classes, codes, counted = self._labelled(y, sample_weight)
+        if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
+            warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
+        self._start(kernel, classes, rows)
+        seed, n_old = self._seed(), self._state.n_features
+        self._add(rows, np.arange(codes.size))
+        cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
+        grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
+        hold = self._hold_out(classes, seed)
+        feed = KernelFeed(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
+        feed.begin(self._state, self._keeping)
+        self._weighted = bool(counted.size)
+        run = Run(self._state, learner, self._keeping)
+        with self._forgetting():
+            self._fit(run, feed, X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from these rows once, in their order, never shuffled.
+
+        Without a budget, rows in one call or one row a call make the same mistakes. With one,
+        support vectors are given up at the end of each call and of every 512 rows.
+
+        Parameters
+        ----------
+        X : rows as for :meth:`fit`, but no Gram matrix and no Source
+            Numbers that a kernel takes from the data (``gamma="scale"``) come from the first call.
+        y : array of shape (rows,)
+        classes : array of all labels that will ever come; needed in the first call only
+        sample_weight : array of shape (rows,), default ones
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As ``fit`` does, and where ``classes`` or a parameter that shapes what is learnt
+            (``kernel``, ``multiclass``, ``keep``) are not those of before.
+        """
+        learner, first = self._check_partial(classes), not hasattr(self, "_state")
+        kernel = self._chosen_kernel() if first else self.kernel_
+        if kernel.takes == "gram":
+            raise ParameterError(
+                "A precomputed Gram matrix has no place for rows that come later: give partial_fit "
+                "rows and a kernel"
+            )
+        rows = checked(self, kernel, X, reset=first)
+        y = self._labels_checked(y, rows.shape[0])
+        known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
+        if first:
+            self._start(kernel, known, rows)
+        self._check_same("partial_fit")
+        self._weighted = self._weighted or bool(counted.size)
+        self._add(rows, self._rows_seen + np.arange(codes.size))
+        grams = Grams(self.kernel_, self._prepared, self._state.n_features)
+        feed = KernelFeed(grams, self.budget, codes, counted, 0, False)
+        feed.begin(self._state, self._keeping)
+        with self._forgetting():
+            self._learn_once(Run(self._state, learner, self._keeping), feed)
+        return self
+
+    def _start(self, kernel: Kernel, classes: np.ndarray, rows: Any) -> None:
+        """Nothing learnt yet, or with warm_start what the last fit has learnt."""
+        warm = self.warm_start and hasattr(self, "_state") and kernel.takes != "gram"
+        if warm:
+            if not np.array_equal(classes, self.classes_):
+                raise ValueError("warm_start needs the classes of the last fit; y has others.")
+            self._check_same("warm_start", but=("keep",))
+            state = self._state
+            state.forget()
+            self._select(KeepLast().features_in_use(state), KeepLast())
+            self.support_ = np.full(self.support_.size, -1)
+        else:
+            state = State(self.multiclass, classes.size, 0, fit_intercept=False)
+            self.kernel_ = kernel.fitted(rows)
+            self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
+        self._keeping = keeping_of(self.keep, np.inf, self.tie)
+        self._begin(state, classes, fresh=not warm)
+        self._rows_seen = 0
+
+    def _shaping(self) -> dict[str, Any]:
+        names = ("kernel", "degree", "gamma", "coef0")
+        return super()._shaping() | {name: getattr(self, name) for name in names}

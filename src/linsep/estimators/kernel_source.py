@@ -1,0 +1,45 @@
+"""Learning from a source by a kernel, which needs every row again: they are read into memory."""
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.engine.stop import StopReason
+from linsep.sources.base import Source
+
+
+def whole(source: Source) -> tuple[Any, np.ndarray]:
+    """All rows of a source, as one array or CSR matrix, and their labels."""
+    parts: list[Any] = []
+    labels: list[Any] = []
+    for batch in source.batches():
+        parts.append(batch.X)
+        labels.append(batch.y)
+    width = parts[-1].shape[1]
+    if not any(sp.issparse(part) for part in parts):
+        wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+        return np.concatenate(wide), np.concatenate(labels)
+    for part in parts:
+        part.resize(part.shape[0], width)
+    return sp.vstack(parts, format="csr"), np.concatenate(labels)
+
+
+def fit_source(estimator: Any, source: Source) -> None:
+    """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
+    started = perf_counter()
+    X, y = whole(source)
+    reading = perf_counter() - started
+    try:
+        estimator._fit_rows(X, y, None)
+    finally:
+        if hasattr(estimator, "progress_"):
+            estimator.progress_.reading += reading
+        if hasattr(estimator, "_state"):
+            estimator.recipe_ = source.recipe()
+            estimator.__dict__.pop("feature_names_in_", None)
+            if source.feature_names:
+                estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+    clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
+    estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)

@@ -1,0 +1,224 @@
+"""What every classifier shares that learns row by row: labels, runs, callbacks, what is kept."""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from linsep.compiled.schemes import UPDATES
+from linsep.engine.feed import Feed, HoldOut
+from linsep.engine.keeping import KeepBest
+from linsep.engine.learners import BadRow, Learner, Unlearnable
+from linsep.engine.loop import (
+    PassReport,
+    Plan,
+    Progress,
+    Run,
+    close_pass,
+    passes,
+    walk_visit,
+)  # fmt: skip
+from linsep.engine.state import State
+from linsep.engine.stop import StopReason
+from linsep.errors import LinsepError
+from linsep.estimators import labels
+from linsep.estimators.attributes import Counted
+from linsep.estimators.facts import Parameter, check_parameters
+
+
+class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that learn row by row, pass after pass."""
+
+    _parameters: tuple[Parameter, ...] = ()
+    classes_: np.ndarray
+    stop_reason_: StopReason | None
+
+    def _learner(self) -> Learner:
+        """The learner that these parameters describe; ValueError where they do not go together."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def _labels_checked(self, y: Any, n_rows: int) -> np.ndarray:
+        """y as one label a row."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        if n_rows != y.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
+                f"rows, y has {y.shape[0]}."
+            )
+        return y
+
+    def _labelled(
+        self, y: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The classes, the code of each row, and what each row counts (empty where all count 1)."""
+        classes, codes = labels.encode(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        return classes, codes, labels.importance(self.class_weight, classes, codes, weights)
+
+    def _check_partial(self, classes: Any) -> Learner:
+        """The learner, if there can be a partial_fit with these classes."""
+        check_parameters(self, self._parameters)
+        learner = self._learner()
+        if classes is None and not hasattr(self, "_state"):
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once, which partial_fit never has; "
+                "give a dict of weights."
+            )
+        return learner
+
+    def _labelled_so_far(
+        self, y: np.ndarray, classes: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As :meth:`_labelled`, with the classes of the first call of partial_fit."""
+        known = np.unique(classes) if classes is not None else self.classes_
+        if not np.array_equal(known, self.classes_ if hasattr(self, "_state") else known):
+            raise ValueError("classes differ from those of the first call to partial_fit.")
+        labels.check_two_classes(known)
+        codes = labels.encode_with(y, known)
+        if codes is None:
+            raise ValueError(
+                f"y has labels that are not in classes: {labels.strangers(y, known)}; "
+                "list every label in the first call to partial_fit."
+            )
+        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
+        return known, codes, labels.importance(self.class_weight, known, codes, weights)
+
+    def _hold_out(self, classes: np.ndarray, seed: int) -> HoldOut | None:
+        """Who holds rows out, with early stopping."""
+        if not self.early_stopping:
+            return None
+        return HoldOut(self.validation_fraction, classes.size, seed)
+
+    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+        """What to raise for this row, its feature by its name if it has one."""
+        said, names = str(problem), getattr(self, "feature_names_in_", None)
+        if isinstance(problem, BadRow) and names is not None:
+            said = problem.said_of(f"feature {names[problem.column]!r}")
+        return ValueError(f"{said}." if row is None else f"Row {row}: {said}.")
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
+        """Take over a state that nothing has been learnt with yet."""
+        self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
+        self._passes: list[PassReport] = []
+        self._open_mistakes: int | None = None
+        self._cycle: Any = None
+        self._weighted, self._fresh = self.class_weight is not None, fresh
+        self.stop_reason_ = None
+
+    def _shaping(self) -> dict[str, Any]:
+        """The parameters that a state is made for."""
+        names = ("multiclass", "fit_intercept", "threshold", "keep")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
+        """Raise ValueError if the parameters, ``but`` for these, are not what was learnt with."""
+        free = but if self._state.n_classes > 2 else (*but, "multiclass")
+        now = self._shaping()
+        changed = [k for k, v in self._learnt_with.items() if k not in free and v != now[k]]
+        if changed:
+            raise ValueError(
+                f"{who} needs the {' and '.join(changed)} of the last fit; set "
+                f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
+            )
+
+    def _learn_once(self, run: Run, feed: Feed) -> None:
+        """One pass that is never closed: the next call of partial_fit goes on with it."""
+        progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
+        if isinstance(run.keeping, KeepBest):
+            run.keeping.open_pocket(run.state)
+        try:
+            for visit in feed.visits(0):
+                walk_visit(run, scheme, visit, progress)
+            progress.tally[UPDATES] += close_pass(run, scheme)
+        except Unlearnable as problem:
+            raise ValueError(
+                f"Row {problem.row}: {problem} (the rows before it were learnt)."
+            ) from None
+        finally:
+            self._state.n_updates += progress.updates
+            self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
+        self.stop_reason_ = None
+
+    def _fit(self, run: Run, feed: Feed, X: Any, y: Any, sample_weight: Any) -> None:
+        """Learn from rows in memory until there is a reason to stop."""
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self._run(lambda plan: passes(run, feed, plan, self.progress_), X, y, metadata)
+        except Unlearnable as problem:
+            if problem.not_finite:
+                assert_all_finite(X, input_name="X")
+            raise self._refusal(problem.row, problem.bad or problem) from None
+
+    def _run(
+        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
+    ) -> None:
+        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each."""
+        self.progress_ = Progress()
+        patience = self.n_iter_no_change if self.early_stopping else None
+        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        try:
+            with closing(start(Plan(self.max_iter, patience, self.tie))) as run:  # type: ignore[type-var]
+                root = self._init_callback_context(max_subtasks=self.max_iter)
+                root.call_on_fit_task_begin(**known)
+                while self.stop_reason_ is None:
+                    task = root.subcontext(task_name="pass")
+                    task.call_on_fit_task_begin(**known)
+                    self._note(next(run))
+                    if self.stop_reason_ == StopReason.INTERRUPTED:
+                        next(run)  # raises the KeyboardInterrupt that ended the pass
+                    if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                        self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+        except KeyboardInterrupt:
+            self.stop_reason_ = StopReason.INTERRUPTED
+            raise
+        except LinsepError:  # about the data: nothing that was learnt from them can be trusted
+            del self._state
+            raise
+        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
+
+    def _note(self, report: PassReport) -> None:
+        """Keep what a pass reported."""
+        self._passes.append(report)
+        self.stop_reason_, self._cycle = report.stop_reason, self.progress_.cycle
+        if self.verbose:
+            held_out = report.validation_score
+            print(
+                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
+            )
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Attributes of a copy that predicts as if fit had ended here."""
+        return {
+            "_state": copy.deepcopy(self._state),
+            "_keeping": copy.deepcopy(self._keeping),
+            "_learnt_with": self._learnt_with,
+            "_passes": list(self._passes),
+        }

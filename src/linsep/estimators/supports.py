@@ -1,0 +1,107 @@
+"""What a kernel classifier has learnt: support vectors and their weights."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.compiled.rows import Dense
+from linsep.engine.keeping import KeepLast
+from linsep.estimators.examples import checked, joined
+from linsep.estimators.predicting import Predicts
+from linsep.kernels.base import Kernel
+
+#: kernel values that are held at once to score rows
+GRAM_VALUES = 1 << 24
+
+
+class Supported(Predicts):
+    """Support vectors, as attributes and to score rows with.
+
+    ``_examples`` are all rows that have a weight: while fit runs those that are learnt from too.
+    """
+
+    kernel_: Kernel
+    _prepared: Any
+    support_: np.ndarray
+    _examples: Any
+    _rows_seen: int
+    n_features_in_: int
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Weights of the support vectors, shape (1, support vectors) for two classes, else one row
+        a class (or a pair); those to predict with (of ``keep="vote"``, the last).
+        """
+        state = self._fitted("dual_coef_")
+        return state.split(self._keeping.weights(state))[0]
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows that have a weight; of a Gram matrix none is kept."""
+        self._fitted("support_vectors_")
+        return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the examples in the form the kernel works on."""
+        stored: Any = super().__getstate__()
+        return {name: value for name, value in stored.items() if name != "_prepared"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        super().__setstate__(stored)  # type: ignore[misc]
+        if "_examples" in stored and self.kernel_.takes != "gram":
+            self._prepared = self.kernel_.prepare(self._examples)
+
+    def _add(self, rows: Any, numbers: np.ndarray) -> None:
+        """Make room for weights of these rows."""
+        alone = not self._examples.shape[0]
+        self._examples = rows if alone else joined(self._examples, rows)
+        self._prepared = self.kernel_.prepare(self._examples)
+        self.support_ = np.concatenate([self.support_, numbers])
+        self._rows_seen = int(numbers[-1]) + 1 if numbers.size else self._rows_seen
+        self._state.grow(self._state.n_features + numbers.size)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """Forget the rows that have no weight in the end."""
+        try:
+            yield
+        finally:
+            if hasattr(self, "_state"):
+                self._select(self._keeping.features_in_use(self._state), self._keeping)
+
+    def _select(self, used: np.ndarray, keeping: KeepLast) -> None:
+        keeping.select(self._state, used)
+        self._examples, self.support_ = self._examples[used], self.support_[used]
+        self._prepared = self._prepared[used]
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Attributes of a copy that predicts as if fit had ended here."""
+        told = super()._snapshot()  # type: ignore[misc]
+        used = told["_keeping"].features_in_use(told["_state"])
+        told["_keeping"].select(told["_state"], used)
+        mine = {name: getattr(self, name)[used] for name in ("_examples", "_prepared", "support_")}
+        return told | mine | {"kernel_": self.kernel_}
+
+    def _rows_to_score(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return checked(self, self.kernel_, X, reset=False)
+
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        if sp.issparse(X) and X.shape[1] < self.n_features_in_:
+            X = X.copy()
+            X.resize(X.shape[0], self.n_features_in_)
+        at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
+        parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
+        return np.concatenate(parts)
+
+    def _block_scores(self, X: Any) -> np.ndarray:
+        if self.kernel_.takes == "gram":
+            gram = X[:, self.support_].astype(np.float64, copy=False)
+        else:
+            gram = self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
+        rows = Dense(np.ascontiguousarray(gram), np.empty(gram.shape[1] + 1, np.int32))
+        return self._keeping.scores(self._state, rows, len(gram))

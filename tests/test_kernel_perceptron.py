@@ -1,0 +1,447 @@
+"""The kernel perceptron against its twin: every kernel, scheme and way to keep weights."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
+import linsep
+from linsep import KernelPerceptron, kernels, textbook
+from linsep.engine import grams, kernel_feed
+from linsep.errors import DataError, ParameterError
+from storages import SCHEMES, classes_of, per_pass, replayed, store
+
+KEEPS = ("last", "average", "vote")
+PASSES = 4
+
+
+def product(x, z):
+    return sum(a * b for a, b in zip(x, z, strict=True))
+
+
+def apart(x, z):
+    return sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
+
+
+KERNELS = {
+    "linear": ({"kernel": "linear"}, product),
+    "poly": ({"kernel": "poly", "degree": 3}, lambda x, z: (product(x, z) + 1) ** 3),
+    "scaled": (
+        {"kernel": kernels.Polynomial(2, gamma=0.5, coef0=2)},
+        lambda x, z: (product(x, z) / 2 + 2) ** 2,
+    ),
+    "all-subsets": (
+        {"kernel": "all-subsets"},
+        lambda x, z: np.prod([1 + a * b for a, b in zip(x, z, strict=True)]),
+    ),
+    "rbf": ({"kernel": "rbf", "gamma": 0.25}, lambda x, z: np.exp(-apart(x, z) / 4)),
+    "sum": (
+        {"kernel": kernels.RBF(0.25) + kernels.Linear() * 2.0},
+        lambda x, z: np.exp(-apart(x, z) / 4) + 2 * product(x, z),
+    ),
+    "callable": ({"kernel": lambda x, z: float(x @ z) ** 3}, lambda x, z: product(x, z) ** 3),
+    "cosine": (
+        {"kernel": "cosine"},
+        lambda x, z: product(x, z) / np.sqrt(product(x, x) * product(z, z)),
+    ),
+}
+
+
+def rows(seed, k, n=40, d=4):
+    """Rows of small whole numbers, so that kernel values are exact, of classes that overlap."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    X = rng.integers(-2, 3, (n, d)) + rng.integers(-1, 2, (k, d))[y]
+    X[:, 0] += (X == 0).all(axis=1)
+    return X.astype(float), y
+
+
+def twin(kernel, scheme, X, y, k, seed, tie="negative", weight=None, max_iter=PASSES):
+    plain = X.tolist()
+    shown = textbook.dual_rows(kernel, plain)
+    steps = list(
+        textbook.run(
+            textbook.KernelPerceptron(len(plain)), scheme, shown, y.tolist(), k,
+            orders=replayed(len(plain), seed), max_iter=max_iter, tie=tie, row_weights=weight,
+            fit_intercept=False,
+        )
+    )  # fmt: skip
+    return steps, lambda keep, x: textbook.kept(steps, keep, scheme, k, tie=tie).predict(
+        textbook.dual_row(kernel, x, plain)
+    )
+
+
+def duals(steps, scheme, keep, k, n, tie="negative"):
+    """The dual weights to predict with, one row a machine."""
+    kept = textbook.kept(steps, "last" if keep == "vote" else keep, scheme, k, tie=tie)
+    W = [kept.weights] if scheme == "binary" else kept.weights
+    return np.array(W, float)[:, :n]
+
+
+def whole_duals(model, n):
+    found = np.zeros((len(model.dual_coef_), n))
+    found[:, model.support_] = model.dual_coef_
+    return found
+
+
+@pytest.fixture(params=[5, 512])
+def block(request, monkeypatch):
+    """Blocks of so many rows."""
+    monkeypatch.setattr(kernels.Kernel, "rows_at_once", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_scheme_and_keep_does_what_the_twin_does(name, scheme, keep, block):
+    given, kernel = KERNELS[name]
+    k, multiclass = classes_of(scheme)
+    for seed, tie, storage in ((0, "negative", "dense64"), (1, "positive", "csr64")):
+        X, y = rows(seed, k)
+        if name in ("cosine", "rbf", "sum"):  # whose values are rounded: no two are almost equal
+            X += np.random.default_rng(seed).random(X.shape)
+        kind = "dense64" if name == "callable" else storage
+        cache = 200.0 * (block == 5)
+        model = KernelPerceptron(
+            multiclass=multiclass, keep=keep, max_iter=PASSES, random_state=seed, tie=tie,
+            cache_mb=cache, **given,
+        ).fit(store(X, kind), y)  # fmt: skip
+        steps, predict = twin(kernel, scheme, X, y, k, seed, tie)
+        assert model.mistakes_.tolist() == per_pass(steps)
+        assert model.n_updates_ == sum(step.updates for step in steps)
+        expected = duals(steps, scheme, keep, k, len(y), tie)
+        np.testing.assert_allclose(whole_duals(model, len(y)), expected, atol=1e-12)
+        new = rows(seed + 50, k, n=12)[0]
+        assert model.predict(store(new, kind)).tolist() == [predict(keep, x) for x in new]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_rows_count_as_in_the_twin(scheme, block):
+    k, multiclass = classes_of(scheme)
+    given, kernel = KERNELS["poly"]
+    for seed, keep in ((2, "average"), (3, "vote")):
+        X, y = rows(seed, k)
+        weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], len(y))
+        model = KernelPerceptron(
+            multiclass=multiclass, keep=keep, max_iter=PASSES, random_state=seed, **given
+        ).fit(X, y, sample_weight=weight)
+        steps, predict = twin(kernel, scheme, X, y, k, seed, weight=weight.tolist())
+        assert model.mistakes_.tolist() == per_pass(steps)
+        expected = duals(steps, scheme, keep, k, len(y))
+        np.testing.assert_allclose(whole_duals(model, len(y)), expected, atol=1e-12)
+        new = rows(seed + 50, k, n=12)[0]
+        assert model.predict(new).tolist() == [predict(keep, x) for x in new]
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_rows_in_one_call_or_many_are_learnt_alike(scheme, keep):
+    k, multiclass = classes_of(scheme)
+    X, y = rows(4, k)
+    make = {"kernel": "poly", "multiclass": multiclass, "keep": keep}
+    fitted = KernelPerceptron(max_iter=1, **make).fit(X, y)
+    whole = KernelPerceptron(**make).partial_fit(X, y, classes=range(k))
+    parts = KernelPerceptron(**make)
+    for at in range(0, len(y), 3):
+        parts.partial_fit(X[at : at + 3], y[at : at + 3], classes=range(k))
+    for model in (whole, parts):
+        assert model.mistakes_.sum() == fitted.mistakes_.sum()
+        assert np.array_equal(model.support_, fitted.support_)
+        assert np.array_equal(model.support_vectors_, X[fitted.support_])
+        np.testing.assert_allclose(model.dual_coef_, fitted.dual_coef_, atol=1e-12)
+        assert np.array_equal(model.decision_function(X), fitted.decision_function(X))
+
+
+def test_scores_are_those_of_scikit_learn_on_the_same_duals():
+    X, y = rows(5, 2)
+    model = KernelPerceptron(kernel="rbf", gamma=0.1).fit(X, y)
+    gram = kernels.RBF(0.1)(X, model.support_vectors_)
+    np.testing.assert_allclose(model.decision_function(X), gram @ model.dual_coef_[0], rtol=1e-12)
+    assert np.array_equal(model.support_vectors_, X[model.support_])
+    svc = SVC(kernel=model.kernel_).fit(X, y)
+    assert svc.score(X, y) > 0.8
+
+
+def test_a_gram_matrix_is_learnt_as_its_kernel_is():
+    X, y = rows(6, 3)
+    gram = kernels.Polynomial(3)(X)
+    model = KernelPerceptron(kernel="poly", keep="vote", max_iter=3).fit(X, y)
+    given = KernelPerceptron(kernel="precomputed", keep="vote", max_iter=3).fit(gram, y)
+    assert given.mistakes_.tolist() == model.mistakes_.tolist()
+    assert np.array_equal(given.support_, model.support_)
+    new = rows(7, 3)[0]
+    K = kernels.Polynomial(3)(new, X)
+    assert np.array_equal(given.decision_function(K), model.decision_function(new))
+    assert given.support_vectors_.shape == (0, 0)
+    assert cross_val_score(given, gram, y, cv=3).shape == (3,)
+
+
+def test_no_kernel_value_is_computed_twice_where_they_fit_in_the_cache():
+    X, y = rows(8, 2)
+    seen = []
+
+    def kernel(x, z):
+        seen.append((x.tobytes(), z.tobytes()))
+        return float(x @ z) + 1.0
+
+    X = X + np.linspace(0, 0.01, len(X))[:, None]  # no row twice
+    cached = KernelPerceptron(kernel=kernel, max_iter=6).fit(X, y)
+    assert len(seen) == len(set(seen))
+    again = KernelPerceptron(kernel=kernel, max_iter=6, cache_mb=0).fit(X, y)
+    assert len(seen) > len(set(seen))
+    assert np.array_equal(cached.dual_coef_, again.dual_coef_)
+
+
+def test_continuing_a_fit_goes_on_from_its_support_vectors():
+    X, y = rows(9, 3)
+    once = KernelPerceptron(kernel="poly", max_iter=1).fit(X, y)
+    more = KernelPerceptron(kernel="poly", max_iter=1, warm_start=True).fit(X, y).fit(X, y)
+    twice = KernelPerceptron(kernel="poly", max_iter=1).fit(np.r_[X, X], np.r_[y, y])
+    assert more.mistakes_.sum() == twice.mistakes_.sum() - once.mistakes_.sum()
+    np.testing.assert_allclose(more.decision_function(X), twice.decision_function(X), atol=1e-9)
+    assert (more.support_[: once.support_.size] == -1).all()
+    assert more.support_[once.support_.size :].min() >= 0
+
+
+def test_a_copy_by_pickle_predicts_and_learns_on():
+    X, y = rows(10, 3)
+    model = KernelPerceptron(kernel="rbf", keep="vote", max_iter=2).fit(X, y)
+    back = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+    back.partial_fit(X, y)
+    model.partial_fit(X, y)
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+def test_early_stopping_scores_the_held_out_rows(keep):
+    X, y = rows(11, 3, n=90)
+    model = KernelPerceptron(
+        kernel="poly", keep=keep, early_stopping=True, max_iter=20, n_iter_no_change=2
+    ).fit(X, y)
+    assert len(model.validation_scores_) == model.n_iter_
+    assert 0 < model.validation_scores_.max() <= 1
+    assert model.validation_curve_.shape == (model.n_iter_, 2)
+
+
+def test_a_pass_without_a_mistake_ends_the_run_and_separates():
+    X, y = rows(12, 3)
+    X, first = np.unique(X, axis=0, return_index=True)
+    model = KernelPerceptron(kernel="rbf", gamma=3.0, max_iter=1000).fit(X, y[first])
+    assert model.stop_reason_ == "converged"
+    assert model.mistakes_[-1] == 0
+    assert model.score(X, y[first]) == 1.0
+
+
+# ------------------------------------------------------------------------------------- strings
+
+
+def test_strings_are_learnt_as_they_are():
+    words = ["gattaca", "tacatac", "catgat", "acgt", "ttttt", "gatgat", "ccccc", "tgca"] * 3
+    y = ["gat" in word for word in words]
+    model = KernelPerceptron(kernel=kernels.Spectrum(3)).fit(words, y)
+    assert model.stop_reason_ == "converged"
+    assert model.predict(words).tolist() == y
+    assert cross_val_score(model, words, y, cv=3).min() > 0.5
+    assert list(model.support_vectors_) == [words[i] for i in model.support_]
+    parts = KernelPerceptron(kernel=kernels.Spectrum(3))
+    for at in range(0, len(words), 5):
+        parts.partial_fit(words[at : at + 5], y[at : at + 5], classes=[False, True])
+    assert (
+        parts.mistakes_.sum()
+        == KernelPerceptron(kernel=kernels.Spectrum(3), max_iter=1).fit(words, y).mistakes_.sum()
+    )
+
+
+# -------------------------------------------------------------------------------------- budget
+
+
+def test_a_budget_is_kept_and_costs_little():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    free = KernelPerceptron(kernel="rbf", gamma=1.0, max_iter=1).fit(X, y)
+    tight = KernelPerceptron(kernel="rbf", gamma=1.0, max_iter=1, budget=60).fit(X, y)
+    assert free.support_.size > 150
+    assert tight.support_.size <= 60
+    assert tight.progressive_accuracy_ > free.progressive_accuracy_ - 0.02
+
+
+@pytest.mark.parametrize("storage", ["dense32", "csr64"])
+@pytest.mark.parametrize("keep", KEEPS)
+def test_a_model_file_predicts_and_learns_on(keep, storage, tmp_path):
+    X, y = rows(20, 3)
+    X = store(X, storage)
+    given = kernels.RBF("scale") + kernels.Polynomial(2)
+    model = KernelPerceptron(kernel=given, keep=keep, max_iter=2).fit(X, y)
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert back.kernel == given
+    assert back.kernel_ == model.kernel_
+    assert np.array_equal(back.support_, model.support_)
+    assert np.array_equal(back.dual_coef_, model.dual_coef_)
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+    back.partial_fit(X, y)
+    model.partial_fit(X, y)
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+
+
+def test_models_of_functions_and_gram_matrices_on_disk(tmp_path):
+    X, y = rows(21, 2)
+    with pytest.raises(ParameterError, match="cannot be stored"):
+        linsep.save(KernelPerceptron(kernel=lambda x, z: float(x @ z)).fit(X, y), tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+    model = KernelPerceptron(kernel="precomputed", max_iter=5).fit(X @ X.T, y)
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert np.array_equal(back.decision_function(X @ X.T), model.decision_function(X @ X.T))
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_what_is_given_up_without_loss_changes_nothing(keep):
+    """In a space of three dimensions three support vectors are enough for any weights."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 3))
+    y = (X @ [1, 2, 3] + 0.3 * rng.standard_normal(400) > 0).astype(int)
+    free = KernelPerceptron(kernel="linear", keep=keep, max_iter=3, cache_mb=0).fit(X, y)
+    tight = KernelPerceptron(kernel="linear", keep=keep, max_iter=3, budget=3).fit(X, y)
+    assert tight.support_.size == 3
+    assert tight.mistakes_.tolist() == free.mistakes_.tolist()
+    np.testing.assert_allclose(
+        tight.decision_function(X), free.decision_function(X), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_a_stream_is_learnt_within_its_budget():
+    rng = np.random.default_rng(2)
+    model = KernelPerceptron(kernel="rbf", gamma=1.0, budget=50, keep="average")
+    for _ in range(8):
+        X = rng.standard_normal((700, 2))
+        y = X[:, 0] * X[:, 1] > 0
+        model.partial_fit(X, y, classes=[False, True])
+        assert model.support_.size <= 50
+        assert model._state.W.size < 20_000
+    assert model.score(X, y) > 0.9
+
+
+# ----------------------------------------------------------------------------------- bad input
+
+
+def test_a_matrix_that_no_kernel_has_is_learnt_with_a_warning():
+    X, y = rows(13, 2)
+    gram = X @ X.T
+    gram[0, 0] = -5.0
+    with pytest.warns(kernels.NotPositiveSemidefiniteWarning, match="positive semidefinite"):
+        model = KernelPerceptron(kernel="precomputed", max_iter=5).fit(gram, y)
+    assert model.support_.size
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"budget": 0}, "budget of KernelPerceptron must be a whole number of at least 1"),
+        ({"budget": 5, "keep": "vote"}, "A vote asks every support vector"),
+        ({"kernel": "polly"}, "kernel of KernelPerceptron must be|did you mean"),
+        ({"kernel": 3}, "kernel"),
+        ({"degree": 0}, "degree"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"gamma": "large"}, "gamma"),
+        ({"cache_mb": -1.0}, "cache_mb"),
+        ({"keep": "best"}, "keep"),
+        ({"coef0": -1.0}, "coef0"),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_refused(given, message):
+    X, y = rows(14, 2)
+    with pytest.raises(ValueError, match=message):
+        KernelPerceptron(**given).fit(X, y)
+
+
+def test_a_function_that_fails_is_told_with_its_rows():
+    X, y = rows(15, 2)
+    for function, said in (
+        (lambda x, z: 1 / 0, "rows 0 and 0 with ZeroDivisionError"),
+        (lambda x, z: float("nan"), "returned nan for rows 0 and 0"),
+        (lambda x, z: "a", "returned 'a'"),
+    ):
+        with pytest.raises(DataError, match=said):
+            KernelPerceptron(kernel=function).fit(X, y)
+
+
+def test_a_gram_matrix_of_the_wrong_shape_is_refused():
+    X, y = rows(16, 2)
+    gram = X @ X.T
+    with pytest.raises(ValueError, match="square"):
+        KernelPerceptron(kernel="precomputed").fit(gram[:, :5], y)
+    with warnings.catch_warnings():
+        model = KernelPerceptron(kernel="precomputed").fit(gram, y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(gram[:, :5])
+    with pytest.raises(ParameterError, match="rows that come later"):
+        KernelPerceptron(kernel="precomputed").partial_fit(gram, y, classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("strings", "said"),
+    [
+        (["abc", 3, "abd"], "3"),
+        ([], "no rows"),
+        ("abc", "one text"),
+        (["abc", b"abc", "x"], "bytes"),
+        (["abc", None, "x"], "None"),
+    ],
+)
+def test_strings_mixed_with_something_else_are_refused(strings, said):
+    with pytest.raises(ValueError, match=said):
+        KernelPerceptron(kernel=kernels.Spectrum(2)).fit(strings, [0, 1, 1][: len(strings)])
+
+
+def test_rows_of_numbers_for_a_string_kernel_and_strings_for_another():
+    with pytest.raises(ValueError, match="takes a list of str"):
+        KernelPerceptron(kernel=kernels.Spectrum(2)).fit([[1.0, 2.0], [3.0, 4.0]], [0, 1])
+    with pytest.raises(ValueError, match="string"):
+        KernelPerceptron(kernel="rbf").fit(["ab", "cd"], [0, 1])
+
+
+def test_values_beyond_floating_point_are_told():
+    X = np.array([[1e200, 1.0], [-1e200, 2.0]])
+    with pytest.raises(ValueError, match="beyond floating point"):
+        KernelPerceptron(kernel="poly", degree=3).fit(X, [0, 1])
+
+
+def test_a_cache_larger_than_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(grams, "memory_bytes", lambda: 1000)
+    X, y = rows(17, 2)
+    with pytest.raises(DataError, match="lower cache_mb"):
+        KernelPerceptron(cache_mb=1e6).fit(X, y)
+
+
+def test_kernel_and_shape_stay_the_same_between_calls():
+    X, y = rows(18, 2)
+    model = KernelPerceptron(kernel="rbf").partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="kernel"):
+        model.set_params(kernel="linear").partial_fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.set_params(kernel="rbf").partial_fit(X[:, :2], y)
+
+
+def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
+    X, y = rows(19, 2)
+    caught_up, calls = kernel_feed.KernelFeed._caught_up, []
+
+    def interrupted(self, some):
+        calls.append(0)
+        if len(calls) > 9:
+            raise KeyboardInterrupt
+        return caught_up(self, some)
+
+    monkeypatch.setattr(kernel_feed.KernelFeed, "_caught_up", interrupted)
+    monkeypatch.setattr(kernels.Kernel, "rows_at_once", 5)
+    model = KernelPerceptron(kernel="linear")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.support_.size == model.dual_coef_.shape[1] < len(y)
+    assert model.predict(X).shape == y.shape
