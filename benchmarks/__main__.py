@@ -12,6 +12,7 @@ from benchmarks import (
     newsgroups,
     separation,
     startup,
+    strings,
 )  # fmt: skip
 
 REPORTS = {
@@ -25,7 +26,7 @@ REPORTS = {
 
 def main() -> None:
     """Run the named races and reports, all of them without names."""
-    races = in_memory.races() | files.races() | learners.races()
+    races = in_memory.races() | files.races() | learners.races() | strings.races()
     names = sys.argv[1:] or [*races, *REPORTS]
     if unknown := [name for name in names if name not in races | REPORTS]:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races | REPORTS)}")

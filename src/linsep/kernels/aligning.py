@@ -53,7 +53,7 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
     >>> from linsep.kernels import Linear, Polynomial
     >>> X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], [0, 1, 1, 0]
     >>> [round(alignment(kernel, y, X), 3) for kernel in (Linear(), Polynomial(2))]
-    [0.0, 0.408]
+    [0.0, 0.577]
     """
     if isinstance(K, Kernel) == (X is None):
         raise ParameterError(

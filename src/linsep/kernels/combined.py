@@ -9,7 +9,7 @@ import numpy as np
 
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
-from linsep.kernels.rows import Parts, rows_of
+from linsep.kernels.rows import CACHED, Parts, rows_of
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,7 @@ class Normalized(Around):
         if isinstance(self.kernel, BeyondFloats):
             return _divided(self.kernel, A.parts, B.parts)
         K = self.kernel.gram(A.parts[0], B.parts[0])
-        K *= _inverse(A.parts[1])[:, None]
-        K *= _inverse(B.parts[1])
-        return K
+        return _times(K, _inverse(A.parts[1]), _inverse(B.parts[1]))
 
     def _diagonal(self, A: Any) -> np.ndarray:
         return (A.parts[1] > 0).astype(np.float64)
@@ -175,11 +173,18 @@ class Normalized(Around):
 def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:
     """Quotients of numbers that are beyond floating point, by their mantissas and exponents."""
     mantissas, exponents = kernel.scaled_gram(A[0], B[0])
-    mantissas *= _inverse(A[1])[:, None]
-    mantissas *= _inverse(B[1])
+    _times(mantissas, _inverse(A[1]), _inverse(B[1]))
     exponents -= A[2][:, None] + B[2]
     # No quotient is above 1, and below 2^-2000 all are 0.
     return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
+
+
+def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """K_ij left_i right_j in place, a few rows at a time; what is symmetric stays so to the bit."""
+    step = max(1, CACHED // max(1, len(right)))
+    for start in range(0, len(K), step):
+        K[start : start + step] *= left[start : start + step, None] * right
+    return K
 
 
 def _inverse(lengths: np.ndarray) -> np.ndarray:

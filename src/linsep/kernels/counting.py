@@ -13,7 +13,7 @@ from linsep.kernels.letters import Counts, same_kind
 from linsep.kernels.threads import spread
 
 #: products of numbers that a dense matrix product makes in the time of one sparse addition
-DENSE_SPEED = 40
+DENSE_SPEED = 80
 #: whole numbers up to which sums of float32 are exact
 EXACT32 = 2.0**24
 BLOCK = 1024

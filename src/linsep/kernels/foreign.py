@@ -100,6 +100,7 @@ def _numbered(rows: Parts) -> Iterator[tuple[int, Any]]:
         yield number, (values[[k]].toarray()[0] if sp.issparse(values) else values[k])
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Pairwise(Kernel):
     """A kernel of scikit-learn by its name, such as ``Pairwise("chi2", gamma=0.5)``.
 

@@ -12,6 +12,8 @@ from linsep.errors import DataError
 
 #: bytes of rows made dense, or converted, at a time
 BLOCK_BYTES = 16_000_000
+#: values of a Gram matrix that stay in the processor's cache while several steps are taken
+CACHED = 8192
 
 
 class Parts:

@@ -12,11 +12,8 @@ from linsep.compiled.gram import all_subsets, distances, multiply_sparse, powers
 from linsep.compiled.rows import Csr, Whole
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
-from linsep.kernels.rows import Parts, dense_blocks, rows_of, same_width, vectors
+from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
 from linsep.kernels.threads import spread
-
-#: values of a Gram matrix that stay in the processor's cache while several steps are taken
-CACHED = 8192
 
 
 def products(A: Any, B: Any) -> np.ndarray:
@@ -148,8 +145,13 @@ class Polynomial(WithGamma):
     def _powers(self, inner: np.ndarray, out: np.ndarray) -> np.ndarray:
         """The powers of all products, which may be the array they are written to."""
         read, write = np.ravel(inner), out.reshape(-1)
-        work = (self.factor, float(self.coef0), int(self.degree), CACHED)
-        spread(lambda i, j: powers(read[i:j], *work, write[i:j]), read.size, float(read.size))
+        how = (self.factor, float(self.coef0), int(self.degree), CACHED)
+
+        def work(start: int, stop: int) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):  # told with the kernel's name
+                powers(read[start:stop], *how, write[start:stop])
+
+        spread(work, read.size, float(read.size))
         return out
 
 
@@ -173,14 +175,15 @@ class RBF(WithGamma):
         K, left, right = products(A.parts[0], B.parts[0]), A.parts[1], B.parts[1]
         step = max(1, CACHED // max(1, len(right)))
         factor = self.factor
-        for start in range(0, len(K), step):
-            part = K[start : start + step]
-            part *= -2
-            part += left[start : start + step, None]
-            part += right
-            np.maximum(part, 0, out=part)  # rounding may leave less
-            part *= -factor
-            np.exp(part, out=part)
+        with np.errstate(over="ignore", invalid="ignore"):  # told with the kernel's name
+            for start in range(0, len(K), step):
+                part = K[start : start + step]
+                part *= -2
+                part += left[start : start + step, None]
+                part += right
+                np.maximum(part, 0, out=part)  # rounding may leave less
+                part *= -factor
+                np.exp(part, out=part)
         if A is B:
             np.fill_diagonal(K, 1)
         return K

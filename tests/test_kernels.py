@@ -1,0 +1,323 @@
+"""Kernels on rows of numbers: as defined, in any storage, sliced, stored, with clear errors."""
+
+import copy
+import json
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+from sklearn.svm import SVC
+
+import linsep
+from linsep.compiled.jit import COMPILING
+from linsep.errors import DataError, ParameterError
+from linsep.kernels import (
+    RBF,
+    AllSubsets,
+    Callable,
+    Constant,
+    Laplacian,
+    Linear,
+    Normalized,
+    Pairwise,
+    Polynomial,
+    Precomputed,
+    Product,
+    Scaled,
+    Spectrum,
+    Sum,
+    alignment,
+    as_kernel,
+    check_gram,
+    kernel_from_dict,
+)
+from linsep.kernels.rows import rows_of
+from linsep.textbook import kernels as twin
+from storages import STORAGES, store
+
+
+def dot(x, y):
+    return float(np.dot(x, y))
+
+
+#: a kernel, and the same of two rows by its definition
+DEFINED = [
+    (Linear(), twin.linear),
+    (Polynomial(), twin.polynomial),
+    (Polynomial(1, 0.5, 0), lambda x, y: twin.polynomial(x, y, 1, 0.5, 0)),
+    (Polynomial(6, 0.3, 2.0), lambda x, y: twin.polynomial(x, y, 6, 0.3, 2.0)),
+    (AllSubsets(), twin.all_subsets),
+    (RBF(0.1), lambda x, y: twin.rbf(x, y, 0.1)),
+    (Laplacian(0.2), lambda x, y: twin.laplacian(x, y, 0.2)),
+    (Callable(dot), twin.linear),
+    (Pairwise("cosine"), lambda x, y: twin.normalized(twin.linear, x, y)),
+    (Constant(2), lambda x, y: 2),
+    (Linear() + 1, lambda x, y: twin.linear(x, y) + 1),
+    (2 * Linear(), lambda x, y: 2 * twin.linear(x, y)),
+    (Linear() + RBF(0.1), lambda x, y: twin.linear(x, y) + twin.rbf(x, y, 0.1)),
+    (AllSubsets() * RBF(0.1), lambda x, y: twin.all_subsets(x, y) * twin.rbf(x, y, 0.1)),
+    (Normalized(Linear()), lambda x, y: twin.normalized(twin.linear, x, y)),
+    (Normalized(AllSubsets()), lambda x, y: twin.normalized(twin.all_subsets, x, y)),
+    (Normalized(2 * Linear() * Linear()), lambda x, y: twin.normalized(twin.linear, x, y) ** 2),
+]
+CLOSE = {"rtol": 1e-12, "atol": 1e-14}
+KERNELS = [kernel for kernel, _ in DEFINED]
+X = np.random.default_rng(0).integers(-2, 3, (12, 5)) / 2
+
+
+def by_name(kernel):
+    return repr(kernel) if isinstance(kernel, linsep.kernels.Kernel) else ""
+
+
+values = st.integers(-4, 4).map(lambda v: v / 4)
+
+
+@pytest.mark.parametrize(("kernel", "define"), DEFINED, ids=by_name)
+@settings(max_examples=25 if COMPILING else 5)
+@given(st.integers(1, 9).flatmap(lambda d: st.tuples(*[
+    st.lists(st.lists(values, min_size=d, max_size=d), min_size=1, max_size=6)] * 2)),
+    st.sampled_from(STORAGES), st.sampled_from(STORAGES))  # fmt: skip
+def test_as_the_textbook_defines_it(kernel, define, rows, storage, other):
+    A, B = rows
+    found = kernel(store(A, storage), store(B, other))
+    assert found.dtype == np.float64
+    single = "32" if "dense32" in (storage, other) else "64"
+    close = {"rtol": 1e-4, "atol": 1e-6} if single == "32" else {"rtol": 1e-11, "atol": 1e-12}
+    np.testing.assert_allclose(found, twin.gram(define, A, B), **close)
+    prepared = kernel.prepare(store(A, storage))
+    assert rows_of(prepared) == len(A)
+    np.testing.assert_allclose(kernel.diagonal(prepared), [define(x, x) for x in A], **close)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=by_name)
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+def test_prepared_rows_can_be_sliced(kernel, storage):
+    rows = kernel.prepare(store(X, storage))
+    whole = kernel.gram(rows, rows)
+    np.testing.assert_allclose(whole, whole.T, **CLOSE)
+    some = np.array([7, 0, 3, 3])
+    np.testing.assert_allclose(kernel.gram(rows[2:9], rows[some]), whole[2:9][:, some], **CLOSE)
+    np.testing.assert_allclose(kernel.gram(rows[some], rows), whole[some], **CLOSE)
+    np.testing.assert_allclose(kernel.diagonal(rows[some]), np.diag(whole)[some], **CLOSE)
+    assert rows_of(rows[some]) == 4
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=by_name)
+def test_a_gram_matrix_is_positive_semidefinite(kernel):
+    assert check_gram(kernel(X)) is None
+
+
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k != Callable(dot)], ids=by_name)
+def test_a_kernel_is_plain_data(kernel):
+    assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
+    assert copy.deepcopy(kernel) == kernel
+    assert hash(kernel) == hash(copy.deepcopy(kernel))
+    public = {name: getattr(linsep.kernels, name) for name in linsep.kernels.__all__}
+    assert eval(repr(kernel), public) == kernel
+    with pytest.raises(AttributeError):
+        kernel.takes = "strings"
+
+
+class Holder(BaseEstimator):
+    def __init__(self, kernel=None):
+        self.kernel = kernel
+
+
+def test_an_estimator_that_holds_a_kernel_can_be_cloned():
+    holder = Holder(Polynomial(4) + RBF(0.5))
+    assert clone(holder).kernel == holder.kernel
+    assert "Polynomial(degree=4, gamma=1.0, coef0=1.0)" in repr(holder)
+    assert Polynomial(4) != Polynomial(3)
+    assert Pairwise("chi2", gamma=2) != Pairwise("chi2")
+
+
+@pytest.mark.parametrize("name", sorted(set(kernel_metrics()) - {"additive_chi2"}))
+def test_names_of_scikit_learn(name):
+    rows, mine = np.abs(X), as_kernel(name, gamma=0.3, degree=2, coef0=0.5)
+    given = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
+    theirs = pairwise_kernels(rows, rows[:3], metric=name, filter_params=True, **given)
+    np.testing.assert_allclose(mine(rows, rows[:3]), theirs, rtol=1e-10)
+    assert kernel_from_dict(mine.to_dict()) == mine
+
+
+def test_what_a_kernel_may_be_given_as():
+    assert as_kernel("poly", degree=4) == Polynomial(4)
+    assert as_kernel("rbf") == RBF("scale")
+    assert as_kernel("laplacian", gamma=2) == Laplacian(2)
+    assert as_kernel("all-subsets") == AllSubsets()
+    assert as_kernel("precomputed") == Precomputed()
+    assert as_kernel(RBF(3), gamma=2) == RBF(3)
+    assert as_kernel(dot) == Callable(dot)
+
+
+def test_gamma_from_the_data():
+    rows = 3 * X + 1
+    assert RBF().fitted(rows).gamma == pytest.approx(1 / (5 * rows.var()))
+    assert RBF().fitted(sp.csr_array(rows)).gamma == pytest.approx(1 / (5 * rows.var()))
+    assert Normalized(Linear() + Laplacian("auto")).fitted(rows).kernel.right.gamma == 1 / 5
+    assert RBF().fitted(np.ones((2, 3))).gamma == 1
+    y = np.arange(12) % 2
+    theirs, mine = SVC(kernel="rbf").fit(rows, y), SVC(kernel=RBF()).fit(rows, y)
+    np.testing.assert_allclose(
+        mine.decision_function(rows[:5]), theirs.decision_function(rows[:5]), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("storage", ["dense64", "csr64"])
+@pytest.mark.parametrize("size", [2.0, 3e10])
+def test_all_subsets_of_many_features(storage, size):
+    rng = np.random.default_rng(0)
+    rows = size * rng.standard_normal((4, 40 if size > 9 else 3000))
+    rows[2, ::3] = 0
+    exact = [[sum(np.log2(np.abs(1 + x * y))) for y in rows] for x in rows]
+    sign = [[np.prod(np.sign(1 + x * y)) for y in rows] for x in rows]
+    log = np.array(exact) - np.add.outer(np.diag(exact), np.diag(exact)) / 2
+    found = Normalized(AllSubsets())(store(rows, storage))
+    np.testing.assert_allclose(found, np.array(sign) * 2.0**log, rtol=1e-9, atol=1e-300)
+    with pytest.raises(DataError, match=r"AllSubsets\(\) is beyond .*: take Normalized"):
+        AllSubsets()(store(rows, storage))
+
+
+def test_large_blocks_in_threads():
+    rows = np.random.default_rng(1).standard_normal((1100, 40))
+    for kernel in (Polynomial(3), Laplacian(0.1), AllSubsets(), RBF(0.1)):
+        part = slice(None) if COMPILING else slice(0, 20)
+        whole = kernel(rows[part])
+        np.testing.assert_allclose(whole[3:6], kernel(rows[3:6], rows[part]), rtol=1e-9)
+        np.testing.assert_allclose(
+            whole[:9, :9], kernel(sp.csr_array(rows[:9])), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_precomputed():
+    K = Linear()(X)
+    kernel = Precomputed()
+    rows, new = kernel.prepare(K), kernel.prepare(K[:5] + 1)
+    np.testing.assert_array_equal(kernel.gram(rows[3:], rows[np.array([1, 9])]), K[3:, [1, 9]])
+    np.testing.assert_array_equal(kernel.gram(new, rows[np.array([1, 9])]), K[:5, [1, 9]] + 1)
+    np.testing.assert_array_equal(kernel.diagonal(rows[4:6]), np.diag(K)[4:6])
+    with pytest.raises(DataError, match=r"shape \(5, 7\) meets .* \(12, 12\): to learn it must"):
+        kernel.gram(kernel.prepare(K[:5, :7]), rows)
+    with pytest.raises(DataError, match="must be square"):
+        kernel.gram(kernel.prepare(K[:, :7]), kernel.prepare(K[:, :7]))
+    with pytest.raises(DataError, match="has no diagonal"):
+        kernel.diagonal(kernel.prepare(K[:, :7]))
+    with pytest.raises(DataError, match="must be dense"):
+        kernel.prepare(sp.csr_array(K))
+
+
+@pytest.mark.parametrize(("K", "said"), [
+    ([[1, 2], [2, 1]], "K[0, 1] is 2, more than sqrt(K[0, 0] K[1, 1]) = 1;"),
+    (np.diag([1, 2, -3]), "K[2, 2] is -3;"),
+    ([[1, 0.5], [0.25, 1]], "not symmetric: K[0, 1] is 0.5 and K[1, 0] is 0.25;"),
+    (1.9 * np.eye(3) - 0.9, "its smallest eigenvalue is -0.8, its largest 1.9;"),
+])  # fmt: skip
+def test_signs_of_a_matrix_that_no_kernel_has(K, said):
+    assert said in check_gram(K)
+    assert check_gram(K).endswith("learning goes on, without the promises of a kernel.")
+
+
+def test_signs_in_large_matrices():
+    K = np.eye(2300)
+    assert check_gram(K) is None
+    K[2200, 7] = K[7, 2200] = 1.5
+    assert "K[7, 2200] is 1.5" in check_gram(K)
+    assert check_gram(np.zeros((0, 0))) is None
+    assert check_gram(np.zeros((3, 3))) is None
+
+
+@pytest.mark.parametrize("K", [np.eye(3)[:2], np.arange(3), np.full((2, 2), np.nan)])
+def test_no_gram_matrix_at_all(K):
+    with pytest.raises(DataError, match=r"must be square|NaN or infinity"):
+        check_gram(K)
+
+
+def raises(x, y):
+    return 1 / (x[0] - 1)
+
+
+@pytest.mark.parametrize(("use", "said"), [
+    (lambda: as_kernel("polly"), "no kernel 'polly': did you mean 'poly'? There are additive_chi2"),
+    (lambda: as_kernel(3), "must be a name, a kernel of linsep.kernels or a function"),
+    (lambda: as_kernel(RBF), "must be a name, a kernel of linsep.kernels or a function"),
+    (lambda: Polynomial(0), "degree of Polynomial must be a whole number of at least 1, not 0"),
+    (lambda: Polynomial(2.5), "degree of Polynomial must be a whole number"),
+    (lambda: Polynomial(coef0=-1), "coef0 of Polynomial must be a number above 0, not -1"),
+    (lambda: RBF(0), "gamma of RBF must be a number above 0, not 0"),
+    (lambda: RBF("wide"), "gamma of RBF must be a number above 0, 'scale' or 'auto', not 'wide'"),
+    (lambda: RBF().gram(RBF().prepare(X), RBF().prepare(X)), "take the kernel that fitted(X)"),
+    (lambda: -1 * Linear(), "factor of Scaled must be a number above 0, not -1"),
+    (lambda: Sum(Linear(), dot), "wrap a function as Callable(function)"),
+    (lambda: Scaled("rbf", 2), "takes kernels of linsep.kernels, not 'rbf'"),
+    (lambda: Product(Linear(), Spectrum(2)), "takes vectors and Spectrum(p=2) takes strings"),
+    (lambda: Callable(3), "3 cannot be called"),
+    (lambda: Callable(dot).to_dict(), "cannot be stored"),
+    (lambda: Pairwise("chi"), "no kernel 'chi': did you mean 'chi2'"),
+    (lambda: Pairwise("chi2", gamma=dot).to_dict(), "cannot be stored"),
+])  # fmt: skip
+def test_bad_parameters(use, said):
+    with pytest.raises(ParameterError, match=re.escape(said)):
+        use()
+
+
+@pytest.mark.parametrize(("use", "said"), [
+    (lambda: Linear()(["ab", "cd"]), "X has strings, but Linear() takes rows of numbers"),
+    (lambda: Linear()(["ab", 1]), "X has strings"),
+    (lambda: Linear()(X, X[:, 1:]), "Rows of 5 features meet rows of 4"),
+    (lambda: AllSubsets()(X, X[:, 1:]), "Rows of 5 features meet rows of 4"),
+    (lambda: Linear()(X * np.nan), "NaN"),
+    (lambda: Linear()(1e200 * X), "Linear() is beyond floating point on these rows: scale the"),
+    (lambda: Polynomial(300)(10 * X), "beyond floating point on these rows: scale the features"),
+    (lambda: (Polynomial(90) * Polynomial(90))(50 * X), "beyond floating point"),
+    (lambda: RBF(1)(1e200 * X), "beyond floating point"),
+    (lambda: Callable(raises)([[2.0], [1.0]]), "raises failed on rows 1 and 1 with ZeroDivision"),
+    (lambda: Callable(lambda x, y: x[0] + y[0])([[1.0], [np.nan]]), "returned nan for rows 0 and"),
+    (lambda: Callable(lambda x, y: "a")([[1.0]]), "returned 'a' for rows 0 and 0"),
+    (lambda: Callable(np.multiply)(X), "for rows 0 and 0: it must return a finite number"),
+    (lambda: Pairwise("chi2")(X), "Pairwise('chi2') cannot be computed on these rows: X contains"),
+    (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "is no stored kernel"),
+    (lambda: kernel_from_dict({"kernel": "RBF", "parameters": {"gamma": -1}}), "no stored kernel"),
+    (lambda: kernel_from_dict([]), "is no stored kernel"),
+])  # fmt: skip
+def test_bad_rows(use, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        use()
+
+
+def test_a_function_gets_rows_of_any_kind():
+    sets = [{1, 2}, {2, 3}, set(), {1, 2, 3}]
+    kernel = Callable(lambda a, b: len(a & b))
+    rows = kernel.prepare(sets)
+    assert kernel.gram(rows[1:], rows[np.array([3])]).tolist() == [[2], [0], [3]]
+    with pytest.raises(DataError, match="on rows 3 and 2 "):
+        Callable(lambda a, b: 1 / len(b)).gram(rows[3:], rows[2:])
+    assert Callable(lambda a, b: len(a + b))(["ab", "c"]).tolist() == [[4, 3], [3, 2]]
+
+
+@given(st.lists(st.tuples(values, values, st.integers(0, 2)), min_size=2, max_size=9)
+       .filter(lambda rows: len({row[-1] for row in rows}) > 1), st.booleans())  # fmt: skip
+def test_alignment(rows, centered):
+    points, y = [row[:2] for row in rows], [row[-1] for row in rows]
+    K, k = Polynomial(2)(points), len(set(y))
+    T = [[1.0 if a == b else -1 / (k - 1) for b in y] for a in y]
+    found = alignment(K, np.array(list("abc"))[y], centered=centered)
+    assert found == pytest.approx(twin.alignment(K.tolist(), T, centered), abs=1e-9)
+    assert alignment(T, y, centered=centered) == pytest.approx(1)
+    assert alignment(Polynomial(2), y, points, centered=centered) == found
+
+
+@pytest.mark.parametrize(("use", "said"), [
+    (lambda: alignment(Linear(), [0, 1]), "alignment(kernel, y, X)"),
+    (lambda: alignment(np.eye(2), [0, 1], X), "alignment(kernel, y, X)"),
+    (lambda: alignment(np.eye(3), [0, 1]), "(3, 3) and 2 labels do not go together"),
+    (lambda: alignment(np.eye(2), [1, 1]), "All labels are the same"),
+    (lambda: alignment(np.eye(2) / 0.0, [0, 1]), "NaN or infinity"),
+])  # fmt: skip
+def test_bad_alignment(use, said):
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=re.escape(said)):
+        use()

@@ -1,0 +1,227 @@
+"""String kernels: as defined, exact, of str and of bytes, and clear about what is no string."""
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+from linsep.compiled.jit import COMPILING
+from linsep.errors import DataError, ParameterError
+from linsep.kernels import (
+    BlendedSpectrum,
+    Callable,
+    Mismatch,
+    Normalized,
+    Spectrum,
+    Subsequence,
+    check_gram,
+    kernel_from_dict,
+)
+from linsep.kernels import counting as counting_room
+from linsep.textbook import kernels as twin
+
+DEFINED = [
+    (Spectrum(1), lambda x, y: twin.spectrum(x, y, 1)),
+    (Spectrum(3), lambda x, y: twin.spectrum(x, y, 3)),
+    (BlendedSpectrum(3), lambda x, y: twin.blended_spectrum(x, y, (1, 1, 1))),
+    (BlendedSpectrum(2, (0.5, 2)), lambda x, y: twin.blended_spectrum(x, y, (0.5, 2))),
+    (Mismatch(2, 0, "abc"), lambda x, y: twin.mismatch(x, y, 2, 0, "abc")),
+    (Mismatch(3, 1, "abc"), lambda x, y: twin.mismatch(x, y, 3, 1, "abc")),
+    (Mismatch(3, 2, "cxab"), lambda x, y: twin.mismatch(x, y, 3, 2, "abcx")),
+    (Subsequence(1, 0.7), lambda x, y: twin.subsequence(x, y, 1, 0.7)),
+    (Subsequence(2, 0.5), lambda x, y: twin.subsequence(x, y, 2, 0.5)),
+    (Subsequence(4, 0.3), lambda x, y: twin.subsequence(x, y, 4, 0.3)),
+    (Subsequence(3, 1), lambda x, y: twin.subsequence(x, y, 3, 1)),
+]
+KERNELS = [kernel for kernel, _ in DEFINED]
+# Letters beyond ASCII, beyond 16 bits, and NUL, which arrays of strings drop at their end.
+words = st.lists(st.text("abc", max_size=9), min_size=1, max_size=6)
+odd_words = st.lists(st.text("abcé\0\U0001f600", max_size=9), min_size=1, max_size=6)
+
+
+def quietly(kernel, *rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return kernel(*rows)
+
+
+def random_strings(n, length, letters="acgt", seed=0):
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list(letters), length)) for _ in range(n)]
+
+
+@pytest.mark.parametrize(("kernel", "define"), DEFINED, ids=repr)
+@settings(max_examples=30 if COMPILING else 5)
+@given(st.one_of(words, odd_words), words)
+def test_as_the_textbook_defines_it(kernel, define, A, B):
+    for X, Y in ((A, B), (A, A), (B, A)):
+        expected = np.array(twin.gram(define, X, Y), float)
+        np.testing.assert_allclose(quietly(kernel, X, Y), expected, rtol=1e-12)
+    rows = kernel.prepare(A)
+    np.testing.assert_allclose(kernel.diagonal(rows), [define(x, x) for x in A], rtol=1e-12)
+    found = quietly(Normalized(kernel), A, B)
+    expected = twin.gram(lambda x, y: twin.normalized(define, x, y), A, B)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_prepared_rows_can_be_sliced(kernel):
+    X = [*random_strings(9, 20, "abc"), "", "a"]
+    for one in (kernel, Normalized(kernel), kernel + 1, 2 * kernel * Spectrum(1)):
+        rows = one.prepare(X)
+        whole, some = one.gram(rows, rows), np.array([4, 10, 1, 1])
+        np.testing.assert_array_equal(whole, whole.T)
+        np.testing.assert_allclose(one.gram(rows[2:7], rows[some]), whole[2:7][:, some], rtol=1e-14)
+        np.testing.assert_allclose(one.diagonal(rows[some]), np.diag(whole)[some], rtol=1e-14)
+        assert check_gram(whole) is None
+    assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(2), BlendedSpectrum(3), Mismatch(3), Subsequence(2)])
+def test_bytes_are_strings_as_well(kernel):
+    X = random_strings(6, 15)
+    as_bytes = [x.encode() for x in X]
+    np.testing.assert_array_equal(kernel(as_bytes), kernel(X))
+    np.testing.assert_array_equal(kernel(np.array(as_bytes)), kernel(np.array(X)))
+    np.testing.assert_array_equal(kernel(np.array(X, object)[2:]), kernel(tuple(X))[2:, 2:])
+    fitted = kernel.fitted(as_bytes)
+    assert kernel_from_dict(json.loads(json.dumps(fitted.to_dict()))) == fitted
+    assert Spectrum(1)(["éa"]).tolist() == [[2]]
+    assert Spectrum(1)(["é".encode()]).tolist() == [[2]]
+
+
+@pytest.mark.parametrize("speed", [0, 1, 80, 1e9])
+def test_dense_and_sparse_products_are_the_same(speed, monkeypatch):
+    X = random_strings(1100 if COMPILING else 30, 30, "aaaabcdef")
+    monkeypatch.setattr(counting_room, "DENSE_SPEED", speed)
+    monkeypatch.setattr(counting_room, "DENSE_BYTES", 10_000)
+    K = Spectrum(2)(X)
+    np.testing.assert_array_equal(K, K.T)
+    for i, j in ((0, 0), (3, 17), (25, 4), (len(X) - 1, 8), (len(X) - 1, len(X) - 2)):
+        assert K[i, j] == twin.spectrum(X[i], X[j], 2)
+    np.testing.assert_array_equal(Spectrum(2)(X[5:9], X), K[5:9])
+
+
+def test_counts_beyond_single_precision_are_exact():
+    n = 9001
+    assert Spectrum(1)(["a" * n, "a"]).tolist() == [[n**2, n], [n, 1]]
+
+
+@pytest.mark.parametrize("p", [9, 40, 100])
+def test_long_substrings(p):
+    X = random_strings(3, 60, "abcdefghijklmnopqrstuvwxyz")
+    X += [X[0][7:] + X[1], X[2][:30] + X[0]]
+    expected = twin.gram(lambda x, y: twin.spectrum(x, y, p), X, X)
+    assert quietly(Spectrum(p), X).tolist() == expected
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.9, 1e-3])
+def test_subsequences_beyond_floating_point(decay):
+    n, p = (700, 300) if COMPILING else (30, 8)
+    X = ["ab" * (n // 2), "b" + "ab" * (n // 2 - 1) + "a", "a" * n]
+    K = Normalized(Subsequence(p, decay))(X)
+    assert np.isfinite(K).all()
+    np.testing.assert_allclose(np.diag(K), 1)
+    assert 0 < K[0, 1] <= 1 + 1e-12
+    if decay == 1 and COMPILING:
+        with pytest.raises(DataError, match=r"is beyond floating point on these rows: take short"):
+            Subsequence(p, 1)(X)
+
+
+def test_scaled_sums_are_the_exact_ones():
+    n, p = (80, 60) if COMPILING else (12, 9)
+    kernel = Subsequence(p, 1)
+    rows = kernel.prepare(["a" * n, "a" * (n - 3)])
+    mantissas, exponents = kernel.scaled_gram(rows, rows)
+
+    def choose(k):
+        return float(np.prod([(k - i) / (p - i) for i in range(p)]))
+
+    exact = np.outer([choose(n), choose(n - 3)], [choose(n), choose(n - 3)])
+    np.testing.assert_allclose(mantissas * 2.0**exponents, exact, rtol=1e-9)
+
+
+def test_letters_that_were_never_learnt():
+    kernel = Normalized(Mismatch(3)).fitted(["abab", "bbaa"])
+    assert kernel.kernel.alphabet == "ab"
+    rows, new = kernel.prepare(["abab", "bbaa"]), kernel.prepare(["xyz", "abxab", "éééé"])
+    K = kernel.gram(new, rows)
+    assert K[0].tolist() == [0, 0]
+    assert K[1, 0] > 0
+    np.testing.assert_allclose(kernel.diagonal(new), 1)
+
+
+def test_what_is_longer_than_all_strings():
+    for kernel in (Spectrum(5), Subsequence(5), Mismatch(5)):
+        with pytest.warns(UserWarning, match=r"finds nothing in these strings, the longest .* 3 l"):
+            assert not kernel(["abc", "", "c"]).any()
+        assert not quietly(Normalized(kernel), ["abc", "", "c"]).any()
+    assert BlendedSpectrum(5)(["abc", ""]).tolist() == [[6, 0], [0, 0]]
+    assert not quietly(Spectrum(1), ["", ""]).any()
+    assert not quietly(Mismatch(2), ["", ""]).any()
+    assert not quietly(Subsequence(2), ["", ""]).any()
+
+
+BAD_ROWS = [
+    (["a", 1], "Row 1 is 1, int: {} takes a list of str or a list of bytes."),
+    ([1, "a"], "Row 0 is 1, int: "),
+    (["a", None], "Row 1 is None, NoneType: "),
+    (["a", b"a"], "Row 1 is b'a', bytes, while row 0 is str: "),
+    ([], "X has no rows: {} needs at least one string."),
+    ("abc", "X is one string, but {} takes several: give a list of strings."),
+    (np.eye(2), "X is an array of shape (2, 2), but {} takes strings"),
+    (None, "X is None, but {} takes strings"),
+    (np.array(["a", 1.5], object), "Row 1 is 1.5, float"),
+]
+
+
+@pytest.mark.parametrize(("rows", "said"), BAD_ROWS)
+@pytest.mark.parametrize("kernel", [Spectrum(1), BlendedSpectrum(2), Mismatch(2), Subsequence(2)])
+def test_what_is_no_string(kernel, rows, said):
+    with pytest.raises(DataError, match=re.escape(said.format(repr(kernel)))):
+        kernel(rows)
+
+
+def test_str_against_bytes():
+    for kernel in (Spectrum(1), BlendedSpectrum(2), Subsequence(1), Mismatch(2, 1, "ab")):
+        with pytest.raises(DataError, match="str meet strings of bytes"):
+            kernel(["ab"], [b"ab"])
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda: Spectrum(0), "p of Spectrum must be a whole number of at least 1, not 0"),
+    (lambda: Spectrum("3"), "p of Spectrum must be a whole number of at least 1, not '3'"),
+    (lambda: BlendedSpectrum(2, (1,)), "weights of BlendedSpectrum must be 2 numbers above 0"),
+    (lambda: BlendedSpectrum(2, 0.5), "weights of BlendedSpectrum must be 2 numbers above 0"),
+    (lambda: BlendedSpectrum(1, (-1,)), "weights of BlendedSpectrum must be 1 numbers above 0"),
+    (lambda: Mismatch(2, 2), "take fewer mismatches than p"),
+    (lambda: Mismatch(2, -1), "mismatches of Mismatch must be a whole number of at least 0"),
+    (lambda: Mismatch(2, alphabet=""), "alphabet of Mismatch must be a string of letters"),
+    (lambda: Mismatch(2).prepare(["ab"]), "take the kernel that fitted(X) returns, or give the"),
+    (lambda: Mismatch(40)(["ab" * 50 + "cd"]), "more substrings than there are numbers for"),
+    (lambda: Subsequence(2, 0), "decay of Subsequence must be a number above 0, not 0"),
+    (lambda: Subsequence(2, 1.5), "decay of Subsequence must be at most 1, not 1.5"),
+])  # fmt: skip
+def test_bad_parameters(make, said):
+    with pytest.raises(ParameterError, match=re.escape(said)):
+        make()
+
+
+def test_in_a_support_vector_machine():
+    X = [x + extra for x in random_strings(20, 12) for extra in ("tata", "gcgc")]
+    y = np.tile([1, 0], 20)
+    kernel = Normalized(Spectrum(3))
+    model = SVC(kernel="precomputed", C=10).fit(kernel(X[:30]), y[:30])
+    assert model.score(kernel(X[30:], X[:30]), y[30:]) == 1
+
+
+def test_a_function_of_two_strings():
+    by_hand = Callable(lambda x, y: twin.spectrum(x, y, 2))
+    X = random_strings(5, 9)
+    np.testing.assert_array_equal(by_hand(X), Spectrum(2)(X))
+    np.testing.assert_array_equal((by_hand + Spectrum(2))(X), 2 * Spectrum(2)(X))
