@@ -12,11 +12,11 @@ from linsep.theory.checking import square_of
 from linsep.theory.data import Data, data_of
 from linsep.theory.elimination import reduced
 from linsep.theory.fingerprint import fingerprint
-from linsep.theory.gordan import TooLarge
 from linsep.theory.questions import Question, multinomial, scans, two_sides
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
 from linsep.theory.search import Separated, as_row, exact_rows, search
+from linsep.theory.simplex import TooLarge
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, witness
 from linsep.theory.twins import opposite_twins

@@ -1,7 +1,7 @@
 """Linear algebra without rounding, by FLINT: reduced rows, and combinations that vanish exactly."""
 
 from fractions import Fraction
-from math import lcm
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,29 @@ def independent(rows: list[Row]) -> list[int]:
     for i in range(rank):
         start = found[-1] + 1 if found else 0
         found.append(next(k for k in range(start, len(rows)) if matrix[i, k] != 0))
+    return found
+
+
+def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
+    """What a space leaves of some rows, the smallest whole numbers, and how many times it.
+
+    That is a row less the combination of the space that agrees with it in the pivot columns.
+    """
+    if not span.rows:
+        return [(row, Fraction(1)) for row in rows]
+    pivots = sorted(span.rows)
+    free = sorted({j for row in rows for j in row} | {j for r in span.rows.values() for j in r})
+    free = [j for j in free if j not in span.rows]
+    below = lcm(*(x.denominator for line in span.rows.values() for x in line.values()))
+    lines = [{j: int(x * below) for j, x in span.rows[p].items()} for p in pivots]
+    if not free:
+        return [({}, Fraction(1))] * len(rows)
+    left = _matrix(rows, free) * below - _matrix(rows, pivots) * _matrix(lines, free)
+    found = []
+    for line in left.tolist():
+        common = gcd(*(int(m) for m in line)) or 1
+        row = {j: int(m) // common for j, m in zip(free, line, strict=True) if m}
+        found.append((row, Fraction(below, common)))
     return found
 
 

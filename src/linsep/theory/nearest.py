@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from linsep.theory.elimination import equality_point
+from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.whole import whole_numbers
 
 
@@ -82,15 +83,22 @@ def _rotated(rows: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.maximum(sizes, 0.0))
 
 
-def polished(rows: np.ndarray, groups: np.ndarray, found: Nearest, tolerance: float) -> Nearest:
+def polished(
+    rows: np.ndarray, groups: np.ndarray, found: Nearest, tolerance: float, work: Work
+) -> Nearest:
     """The same without rounding in the multipliers: for rows that are nearly dependent.
 
-    Rows come into use or go out of it until those in use are right; gives up after 200 changes.
+    Rows come into use or go out of it until those in use are right; gives up when ``work`` is done.
     """
     used = np.flatnonzero(found.multipliers).tolist()
     best = found
     for _ in range(200):
         whole, _ = whole_numbers(rows[used].ravel())
+        bits = max(abs(m).bit_length() for m in whole)
+        try:
+            work.pay(len(used) ** 3 * (1e-7 + len(used) * bits * 1e-9), "multipliers")
+        except TooLarge:
+            return best
         exact = equality_point(whole, groups[used].tolist())
         if exact is None:
             return best

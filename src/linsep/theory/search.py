@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.theory import gordan
 from linsep.theory.data import Data, Piece
 from linsep.theory.hinge import quick_weights
 from linsep.theory.nearest import nearest, polished
 from linsep.theory.programs import lean, quick_split, split
 from linsep.theory.questions import Question, Values, scans
+from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, proved
 from linsep.theory.whole import Row, constraint, dense_floats, dot, whole_numbers
@@ -22,6 +22,8 @@ from linsep.theory.working_set import Member, WorkingSet
 #: values of a float combination below so much of the lengths are zero for a linear program
 NOISE = 1e-9
 MOST_ROUNDS = 1_000
+#: so many constraints come into the working set together where floats do not decide
+MOST_FILLED = 5_000
 #: with more weights than these any separator will do, unless the widest margin is asked for
 MOST_WEIGHTS = 400
 
@@ -57,7 +59,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
 
     Raises
     ------
-    gordan.TooLarge
+    TooLarge
         Where floats cannot decide and exact arithmetic would take too long.
     """
     working = WorkingSet(data, question)
@@ -79,7 +81,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         if wrong:  # rows that are in the working set, but too near for floats
             return blocked_by(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
-    raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
+    raise TooLarge(f"{MOST_ROUNDS} rounds")
 
 
 def _by_program(working: WorkingSet) -> np.ndarray | None:
@@ -132,7 +134,7 @@ class Widest:
         fine = 0.1 if self.tolerance is None else self.tolerance / 2
         found = nearest(A, groups, fine / 2, start)
         if found.gap > fine:
-            found = polished(A, groups, found, fine)
+            found = polished(A, groups, found, fine, Work(1.0))
         self.last = found.multipliers
         scores = A @ found.point
         w = np.zeros(question.size)
@@ -237,7 +239,9 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
             return Separated(w, working.members[: len(last)], last)
         if boundary is not None:
             return Blocked(proof, working.members, boundary)
-    raise gordan.TooLarge(f"{MOST_ROUNDS} rounds")
+        if working.work.begun:  # exact arithmetic is dearer than a few more rows
+            working.fill(MOST_FILLED)
+    raise TooLarge(f"{MOST_ROUNDS} rounds")
 
 
 def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:

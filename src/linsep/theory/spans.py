@@ -24,6 +24,12 @@ class Span:
     def __init__(self, reduced: Reduced, question: Question) -> None:
         self.reduced, self.question = reduced, question
         self._table, self._whole = _remainders(reduced, question.size)
+        lines = reduced.rows
+        self._below = lcm(*(x.denominator for line in lines.values() for x in line.values()))
+        self._lines = {
+            pivot: {j: int(x * self._below) for j, x in line.items()}
+            for pivot, line in lines.items()
+        }
 
     def outside(self, piece: Piece, values: Values, places: np.ndarray) -> np.ndarray:
         """Of the constraints of a piece in some places, which lie outside the space."""
@@ -43,7 +49,17 @@ class Span:
             remainders = sp.csr_matrix(A @ self._table)
             remainders.eliminate_zeros()
             return np.diff(remainders.indptr) > 0
-        return np.array([bool(self.reduced.remainder(whole(k))) for k in range(A.shape[0])])
+        return np.array([self._leaves(whole(k)) for k in range(A.shape[0])], dtype=bool)
+
+    def _leaves(self, a: Row) -> bool:
+        """Whether the space leaves anything of a row: column by column, in whole numbers."""
+        inside = [(m, self._lines[j]) for j, m in a.items() if j in self._lines]
+        columns = a.keys() | {j for _, line in inside for j in line}
+        return any(
+            self._below * a.get(j, 0) != sum(m * line[j] for m, line in inside if j in line)
+            for j in columns
+            if j not in self._lines
+        )
 
     def _exact(self, A: sp.csr_matrix) -> bool:
         if self._table.nnz == self._table.shape[1] and self._whole == 1:

@@ -22,6 +22,7 @@ from linsep.theory.elimination import (
 from linsep.theory.programs import Split, few_rows, split
 from linsep.theory.questions import Question
 from linsep.theory.row_space import Reduced
+from linsep.theory.simplex import TooLarge, Work, alternative
 from linsep.theory.spans import Span
 from linsep.theory.whole import Row, dense_floats, dot, whole_numbers
 from linsep.theory.working_set import Member, WorkingSet
@@ -53,7 +54,7 @@ def proved(working: WorkingSet, guess: Split | None) -> Proof:
 
     Raises
     ------
-    gordan.TooLarge
+    simplex.TooLarge
         Where the guess is wrong and the members are too many for exact arithmetic alone.
     """
     for another in (guess, None):
@@ -62,7 +63,9 @@ def proved(working: WorkingSet, guess: Split | None) -> Proof:
         if proof is not None:
             return proof
     members = working.members
-    direction, multipliers, span = gordan.exact_split([member.whole[0] for member in members])
+    direction, multipliers, span = gordan.exact_split(
+        [member.whole[0] for member in members], working.work
+    )
     used = [members[i] for i in multipliers]
     return Proof(direction, used, _true_scale(used, list(multipliers.values())), span)
 
@@ -165,7 +168,20 @@ def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
         found = _signed(null_combination([member.whole[0] for member in used]))
         if found is not None:
             return proof._replace(members=used, multipliers=_true_scale(used, found))
-    return _reduced_support(proof)
+    try:
+        return _corner(proof, members)
+    except TooLarge:
+        return _reduced_support(proof)
+
+
+def _corner(proof: Proof, members: list[Member]) -> Proof:
+    """The rows that the exact simplex method ends with: at most one more than there are weights."""
+    empty = [member for member in members if not member.whole[0]]
+    if empty:
+        return proof._replace(members=empty[:1], multipliers=[Fraction(1)])
+    _, found = alternative([member.whole[0] for member in members], Work())
+    used = [members[i] for i in found]
+    return proof._replace(members=used, multipliers=_true_scale(used, list(found.values())))
 
 
 def _signed(multipliers: list[Fraction] | None) -> list[Fraction] | None:

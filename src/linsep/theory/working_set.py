@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from linsep.theory.data import Data, Piece
 from linsep.theory.questions import Question
+from linsep.theory.simplex import Work
 from linsep.theory.whole import Row, whole_row
 
 #: a constraint: the number of its row, and which of the row's constraints it is
@@ -51,6 +52,7 @@ class WorkingSet:
     def __init__(self, data: Data, question: Question) -> None:
         self.data, self.question = data, question
         self.members: list[Member] = []
+        self.work = Work()
         self._known: set[Key] = set()
         self._table: sp.csr_matrix | None = None
 
@@ -82,6 +84,16 @@ class WorkingSet:
                     self.include(Member(self.question, piece, row, kind))
             if min(counts.values()) >= share:
                 return
+
+    def fill(self, most: int) -> None:
+        """All constraints, where they are no more than so many."""
+        coefficients = self.question.coefficients
+        if self.data.n_rows * max(map(len, coefficients)) > most:
+            return
+        for piece in self.data.pieces():
+            for row, code in enumerate(piece.codes.tolist()):
+                for which in range(len(coefficients[code])):
+                    self.include(Member(self.question, piece, row, which))
 
     def table(self) -> sp.csr_matrix:
         """The floats, a row a member."""

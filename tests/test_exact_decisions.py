@@ -1,0 +1,105 @@
+"""Rows that floats cannot decide: the simplex method at growing precision, and what bounds it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fourier_motzkin import kind_of
+from linsep import separation
+from linsep.theory import simplex
+from linsep.theory.gordan import exact_split
+from linsep.theory.simplex import TooLarge, Work, alternative
+from linsep.theory.whole import combination, dot
+
+EXTREMES = [0, 1e300, -1e300, 1e-300, 5e-324, -5e-324, 1.0, -1.0, 1e16, 1e-16, 2.0**53, 1.7e308]
+rows = st.integers(1, 3).flatmap(
+    lambda d: st.lists(
+        st.dictionaries(
+            st.integers(0, d), st.integers(-3, 3).filter(bool) | st.integers(-(2**80), 2**80)
+        ).map(lambda row: {j: m for j, m in row.items() if m}),
+        min_size=1,
+        max_size=7,
+    )
+)
+
+
+def decided(X, y, **how):
+    verdict = separation(X, y, **how)
+    for one in verdict.verdicts() if hasattr(verdict, "verdicts") else [verdict]:
+        assert one.kind != "undecided", one.reason
+        assert one.verify(X, y, exact=True), one.verify(X, y, exact=True).reason
+    return verdict
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows.filter(all))
+def test_one_of_the_alternatives_holds_exactly(given_rows):
+    w, multipliers = alternative(given_rows, Work())
+    if w is not None:
+        assert all(dot(row, w) > 0 for row in given_rows)
+    else:
+        assert multipliers
+        assert min(multipliers.values()) > 0
+        scaled = [(x, given_rows[i]) for i, x in multipliers.items()]
+        assert not combination(scaled)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows)
+def test_splits_are_those_of_the_oracle(given_rows):
+    w, multipliers, span = exact_split(given_rows, Work())
+    inside = [i for i, row in enumerate(given_rows) if not span.remainder(row)]
+    assert all(Fraction(x) > 0 for x in multipliers.values())
+    assert not combination((x, given_rows[i]) for i, x in multipliers.items())
+    for i, row in enumerate(given_rows):
+        assert dot(row, w) == 0 if i in inside else dot(row, w) > 0
+    size = max((max(row, default=0) for row in given_rows), default=0) + 1
+    dense = [[row.get(j, 0) for j in range(size)] for row in given_rows]
+    kind, bound = kind_of(dense)
+    expected = "separable" if not inside else "quasi-separable" if w else "overlapping"
+    assert kind == expected
+    assert kind != "quasi-separable" or bound == inside
+
+
+def mixed(n, d, seed):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) * 10.0 ** rng.integers(-300, 300, (n, d)), rng
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 20), (150, 5), (300, 12)])
+def test_numbers_of_all_sizes_within_columns(n, d):
+    X, rng = mixed(n, d, 0)
+    decided(X, rng.integers(0, 2, n))
+    decided(rng.choice(EXTREMES, (n, d)), rng.integers(0, 2, n))
+
+
+def test_a_column_that_nearly_depends_on_the_others():
+    rng = np.random.default_rng(7)
+    X = rng.integers(-2, 3, (150, 20)).astype(float)
+    X[:, 3] = X[:, 5] / 3
+    y = rng.integers(0, 2, 150)
+    X[:, -1] = -(X[:, :-1] @ rng.integers(-3, 4, 19))
+    X[:, -1] = np.nextafter(X[:, -1], np.where(y, np.inf, -np.inf))
+    decided(X, y)
+
+
+def test_long_integers_of_several_classes():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 4, (60, 8)).astype(np.uint64) + np.uint64(2**63)
+    decided(X, np.arange(60) % 4)
+
+
+def test_too_much_work_is_undecided_and_says_so(monkeypatch):
+    monkeypatch.setattr(simplex.Work.__init__, "__defaults__", (1e-6,))
+    X, rng = mixed(60, 20, 0)
+    verdict = separation(X, rng.integers(0, 2, 60))
+    assert verdict.kind == "undecided"
+    assert "take too long in exact arithmetic" in verdict.reason
+
+
+def test_work_is_paid_before_it_is_done():
+    with pytest.raises(TooLarge, match="3 rows with 2 weights"):
+        alternative([{0: 1, 1: 2}, {0: -1}, {1: 5}], Work(0.0))
