@@ -9,6 +9,7 @@ from benchmarks import (
     in_memory,
     learners,
     mistakes,
+    mnist_kernels,
     newsgroups,
     separation,
     startup,
@@ -19,6 +20,8 @@ REPORTS = {
     "startup": startup.main,
     "accuracy": accuracy.main,
     "mistakes": mistakes.main,
+    "mnist-kernels": mnist_kernels.main,
+    "mnist-kernels-svc": mnist_kernels.compared,
     "newsgroups": newsgroups.main,
     "separation": separation.main,
 }

@@ -103,6 +103,7 @@ class KernelFeed(MemoryFeed):
         order = self.order(pass_number)
         for piece in slices(order, self.grams.rows_at_once):
             yield from self._block(piece)
+        self._give_up(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
 
     def _block(self, rows: np.ndarray) -> Iterator[Visit]:
@@ -113,18 +114,22 @@ class KernelFeed(MemoryFeed):
         yield Visit(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
-        if self.budget is not None:
-            self._give_up(self.budget)
+        # Many are given up as fast as one, so some more than the budget may wait until the end.
+        self._give_up(waiting=self.grams.rows_at_once)
 
-    def _give_up(self, budget: int) -> None:
-        """Have at most ``budget`` support vectors: all arrays of weights are projected on them."""
+    def _give_up(self, waiting: int) -> None:
+        """Have as many support vectors as the budget allows, if there are more than ``waiting``
+        beyond: all arrays of weights are projected on them.
+        """
+        if self.budget is None:
+            return
         used = self.keeping.features_in_use(self.state)
-        if used.size <= budget:
+        if used.size <= self.budget + waiting:
             return
         before = self._weights()[used]
         mean = self.keeping.weights(self.state)[: self.n_features]
         both = np.hstack([before, mean.reshape(self.n_features, -1)[used]])
-        kept, represents = given_up(self.grams.between(used, used), both, budget)
+        kept, represents = given_up(self.grams.between(used, used), both, self.budget)
         for array in self.state.shaped.values():
             weights = array[: self.n_features].reshape(self.n_features, -1)
             projected = represents @ weights[used]

@@ -55,8 +55,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         At most this many passes over the data.
     budget : int or None, default=None
         Keep at most so many support vectors. Beyond, those whose loss changes the weights least
-        are given up and projected on the others (so is their part in an average), once for every
-        512 rows. Not with ``keep="vote"``.
+        are given up and projected on the others (so is their part in an average): at the end of
+        every pass or call, and whenever there are 512 too many. Not with ``keep="vote"``.
     cache_mb : float, default=200
         If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, none of its
         values is computed twice; otherwise none is kept between blocks.
@@ -243,7 +243,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         """Learn from these rows once, in their order, never shuffled.
 
         Without a budget, rows in one call or one row a call make the same mistakes. With one,
-        support vectors are given up at the end of each call and of every 512 rows.
+        support vectors are given up at the end of each call: give it some hundred rows at once.
 
         Parameters
         ----------

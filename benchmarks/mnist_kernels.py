@@ -1,0 +1,219 @@
+"""The experiment of Freund and Schapire (1999) on MNIST, whole: degrees 1 to 6, up to 30 passes.
+
+Y. Freund and R. Schapire, Large margin classification using the perceptron algorithm, Machine
+Learning 37 (1999): K(x, y) = (1 + <x, y>)^d, pixels in [0, 1], ten machines one against the rest,
+rows in a random order that is the same in every pass.
+
+``python -m benchmarks mnist-kernels`` prints the table and draws it; ``mnist-kernels-svc`` races
+scikit-learn's SVC with the same kernel, and repeats the runs that are compared with the paper.
+"""
+
+import json
+import resource
+from collections.abc import Iterator
+from statistics import mean
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.svm import SVC
+
+from benchmarks.accuracy import SHARED, digits
+from benchmarks.harness import RESULTS
+from linsep import KernelPerceptron
+from linsep.compiled.rows import Dense
+from linsep.engine.poll import Poll
+from linsep.kernels import Polynomial
+
+DEGREES = (1, 2, 3, 4, 5, 6)
+PASSES = (0.1, 1, 2, 3, 4, 10, 30)
+MOST_PASSES = {1: 10}
+KEEPS = ("last", "average", "vote")
+SEEDS = (0, 1, 2)
+
+
+class Digits(NamedTuple):
+    """Training rows in the order they are learnt, and test rows, as float32."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def shuffled(seed: int) -> Digits:
+    """MNIST with its training rows in a random order."""
+    X, y = digits("train")
+    order = np.random.default_rng(seed).permutation(len(y))
+    return Digits(np.ascontiguousarray(X[order]), y[order], *digits("t10k"))
+
+
+class Clock:
+    """A callback of scikit-learn: seconds from its making to the end of each pass."""
+
+    def __init__(self) -> None:
+        self.started, self.seconds = perf_counter(), [0.0]
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to put away."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, **given: Any) -> None:
+        """Passes are timed at their ends."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, **given: Any) -> None:
+        """Note the time; asks for no copy of the estimator."""
+        if context.parent is not None:
+            self.seconds.append(perf_counter() - self.started)
+
+
+def learnt(data: Digits, degree: int, passes: int) -> tuple[KernelPerceptron, list[float]]:
+    """The machines after so many passes, and the seconds after each."""
+    model = KernelPerceptron(
+        kernel=Polynomial(degree), multiclass="ovr", keep="vote", max_iter=passes, shuffle=False
+    )
+    clock = Clock()
+    return model.set_callbacks(clock).fit(data.X, data.y), clock.seconds
+
+
+class Rerun:
+    """A run as it was after fewer rounds: what votes remembers every change of the weights."""
+
+    def __init__(self, model: KernelPerceptron, X: np.ndarray):
+        self.model, self.log = model, model._keeping.changes()
+        self.made = np.repeat(
+            self.log["rounds"], np.diff(self.log["starts"], append=self.log["amounts"].size)
+        )
+        self.gram = model.kernel_.gram(model.kernel_.prepare(X), model._prepared)
+
+    def scores(self, rounds: int) -> dict[str, np.ndarray]:
+        """Scores by the last weights, by their mean and by the vote after so many rounds."""
+        log, state, then = self.log, self.model._state, self.made < rounds
+        where = log["features"][then], log["columns"][then]
+        duals = np.zeros((2, self.gram.shape[1], state.n_columns))
+        np.add.at(duals[0], where, log["amounts"][then])
+        share = (rounds - self.made[then]) / rounds
+        np.add.at(duals[1], where, log["amounts"][then] * share)
+        version = log["rounds"] < rounds
+        cut = {name: log[name][then] for name in ("features", "columns", "amounts")}
+        cut |= {name: log[name][version] for name in ("starts", "rounds", "machines")}
+        whole, state.rounds = state.rounds, rounds
+        nothing = np.zeros((len(self.gram), state.n_columns))
+        votes = Poll(state, cut, "negative").votes(Dense(self.gram, np.empty(0)), nothing)
+        state.rounds = whole
+        return {"last": self.gram @ duals[0], "average": self.gram @ duals[1], "vote": votes}
+
+
+def table(data: Digits, degree: int, most: int) -> Iterator[dict[str, Any]]:
+    """A row of the table for every number of passes."""
+    model, seconds = learnt(data, degree, most)
+    rerun, n_rows = Rerun(model, data.X_test), len(data.y)
+    for passes in (p for p in PASSES if p <= most):
+        whole = min(passes, len(seconds) - 1)  # a run that converged changes nothing any more
+        rounds = round(passes * n_rows)
+        then = rerun.made < rounds
+        wrong = {
+            keep: float((scores.argmax(axis=1) != data.y_test).mean())
+            for keep, scores in rerun.scores(rounds).items()
+        }
+        yield {
+            "degree": degree,
+            "passes": passes,
+            **wrong,
+            "mistakes": int(then.sum()),
+            "support_vectors": int(np.unique(rerun.log["features"][then]).size),
+            "seconds": seconds[int(whole)] if whole >= 1 else None,
+        }
+
+
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """One degree of the table."""
+    for row in rows:
+        errors = "  ".join(f"{100 * row[keep]:6.2f} %" for keep in KEEPS)
+        time = "" if row["seconds"] is None else f"{row['seconds']:8.1f}"
+        print(
+            f"{row['degree']:6d} {row['passes']:6g}  {errors}  {row['mistakes']:9,d} "
+            f"{row['support_vectors']:7,d} {time}",
+            flush=True,
+        )
+
+
+def draw(rows: list[dict[str, Any]]) -> str:
+    """The table as a picture: test error over passes, a panel for each way to predict."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, len(KEEPS), figsize=(12, 4), sharey=True)
+    for panel, keep in zip(panels, KEEPS, strict=True):
+        for degree in DEGREES:
+            mine = [row for row in rows if row["degree"] == degree]
+            panel.plot(
+                [row["passes"] for row in mine], [100 * row[keep] for row in mine],
+                marker=".", label=f"d = {degree}",
+            )  # fmt: skip
+        panel.set(xscale="log", yscale="log", title=keep, xlabel="passes over the data")
+        panel.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
+        panel.minorticks_off()
+    panels[0].set_ylabel("test error, %")
+    panels[-1].legend(frameon=False)
+    figure.tight_layout()
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "mnist-kernels.svg"
+    figure.savefig(path)
+    return str(path)
+
+
+def main() -> None:
+    """The whole table of the experiment, printed row by row, and its picture."""
+    if not SHARED.is_dir():
+        print("skipped: no shared data")
+        return
+    started, data, rows = perf_counter(), shuffled(0), []
+    print("degree passes      last   average      vote   mistakes    SVs   seconds")
+    for degree in DEGREES:
+        rows += list(table(data, degree, MOST_PASSES.get(degree, max(PASSES))))
+        print_rows([row for row in rows if row["degree"] == degree])
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"the whole table: {perf_counter() - started:.0f} s, {memory:.1f} GB at most")
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "mnist-kernels.json").write_text(json.dumps(rows, indent=1))
+    print(f"drawn in {draw(rows)}")
+
+
+def compared() -> None:
+    """The rows that are held against the paper and against scikit-learn's SVC."""
+    if not SHARED.is_dir():
+        print("skipped: no shared data")
+        return
+    first, tenth, mistakes, times = [], [], [], []
+    for seed in SEEDS:
+        data = shuffled(seed)
+        model, seconds = learnt(data, 4, 10)
+        rerun = Rerun(model, data.X_test)
+        once, ten = (rerun.scores(passes * len(data.y))["vote"] for passes in (1, 10))
+        first.append(float((once.argmax(axis=1) != data.y_test).mean()))
+        tenth.append(float((ten.argmax(axis=1) != data.y_test).mean()))
+        mistakes.append(int(model.mistakes_[0]))
+        times.append(seconds[-1])
+    print(f"first pass: mistakes {mistakes} (FS99 7,977), vote {_percents(first)} (FS99 2.2)")
+    print(f"ten passes: vote {_percents(tenth)} (FS99 1.6)")
+    started = perf_counter()
+    svc = SVC(kernel="poly", degree=4, gamma=1.0, coef0=1.0, cache_size=2000).fit(data.X, data.y)
+    fitted, started = perf_counter() - started, perf_counter()
+    error = float((svc.predict(data.X_test) != data.y_test).mean())
+    predicted = perf_counter() - started
+    print(f"fit: {mean(times):.1f} s against SVC {fitted:.1f} s: {fitted / mean(times):.1f} [10]")
+    print(f"test error: {_percents(tenth)} against SVC {100 * error:.2f} %")
+    model, _ = learnt(data, 4, 30)
+    started = perf_counter()
+    model.predict(data.X_test)
+    ours = perf_counter() - started
+    print(f"predict: {ours:.1f} s against SVC {predicted:.1f} s: {predicted / ours:.1f} [5]")
+
+
+def _percents(shares: list[float]) -> str:
+    return f"{100 * mean(shares):.2f} % ({', '.join(f'{100 * share:.2f}' for share in shares)})"
