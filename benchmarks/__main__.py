@@ -10,6 +10,7 @@ from benchmarks import (
     learners,
     mistakes,
     newsgroups,
+    promoters,
     separation,
     startup,
     strings,
@@ -20,6 +21,7 @@ REPORTS = {
     "accuracy": accuracy.main,
     "mistakes": mistakes.main,
     "newsgroups": newsgroups.main,
+    "promoters": promoters.main,
     "separation": separation.main,
 }
 
