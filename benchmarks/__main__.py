@@ -11,6 +11,7 @@ from benchmarks import (
     mistakes,
     mnist_kernels,
     newsgroups,
+    promoters,
     separation,
     startup,
     strings,
@@ -23,6 +24,7 @@ REPORTS = {
     "mnist-kernels": mnist_kernels.main,
     "mnist-kernels-svc": mnist_kernels.compared,
     "newsgroups": newsgroups.main,
+    "promoters": promoters.main,
     "separation": separation.main,
 }
 

@@ -34,6 +34,15 @@ def test_python_in_the_page_on_bounds():
     assert run_python("docs/bounds.md") > 20
 
 
+def test_python_about_strings():
+    assert run_python("docs/strings.md") > 6
+
+
+def test_python_about_promoters(shared_data, monkeypatch):
+    monkeypatch.chdir(shared_data / "strings")
+    assert run_python("docs/promoters.md") > 12
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -41,6 +50,7 @@ def test_python_in_the_page_on_bounds():
         "estimators.margin",
         "estimators.passive_aggressive",
         "estimators.winnow",
+        "kernels.aligning",
         "theory.adversary",
         "theory.bounding",
         "theory.deciding",

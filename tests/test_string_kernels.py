@@ -1,6 +1,7 @@
 """String kernels: as defined, exact, of str and of bytes, and clear about what is no string."""
 
 import json
+import pickle
 import re
 import warnings
 
@@ -79,6 +80,8 @@ def test_prepared_rows_can_be_sliced(kernel):
         np.testing.assert_allclose(one.gram(rows[2:7], rows[some]), whole[2:7][:, some], rtol=1e-14)
         np.testing.assert_allclose(one.diagonal(rows[some]), np.diag(whole)[some], rtol=1e-14)
         assert check_gram(whole) is None
+        again = pickle.loads(pickle.dumps(rows))
+        np.testing.assert_allclose(one.gram(again[1:4], rows), whole[1:4], rtol=1e-14)
     assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
 
 

@@ -94,11 +94,28 @@ def _times(m, e, factor):
     return m, e
 
 
+@inlined
+def _four(x, y, i):
+    """The product of four factors."""
+    first = (1.0 + x[i] * y[i]) * (1.0 + x[i + U(1)] * y[i + U(1)])
+    return first * ((1.0 + x[i + U(2)] * y[i + U(2)]) * (1.0 + x[i + U(3)] * y[i + U(3)]))
+
+
 @product.when(Whole)
 def _dense_product(rows, j, x):
+    # Eight factors are multiplied as a tree, which waits for nothing, if that is no extreme number.
     m, e = 1.0, 0
-    for i in range(x.size):
-        m, e = _times(m, e, 1.0 + x[i] * rows.values[j, i])
+    y = rows.values[j]
+    i, n = U(0), U(x.size)
+    while i < n:
+        many = _four(x, y, i) * _four(x, y, i + U(4)) if i + U(8) <= n else 0.0
+        if TINY < abs(many) < HUGE:
+            m, e = _times(m, e, many)
+            i += U(8)
+        else:
+            for k in range(i, min(i + U(8), n)):
+                m, e = _times(m, e, 1.0 + x[k] * y[k])
+            i = min(i + U(8), n)
     return m, e
 
 

@@ -44,6 +44,9 @@ class Grams:
         self.names = names
         self._common: weakref.WeakKeyDictionary[Grams, Any] = weakref.WeakKeyDictionary()
 
+    def __reduce__(self) -> Any:
+        return Grams, (self.names,)
+
     def common(self, other: Grams) -> tuple[np.ndarray, np.ndarray]:
         """Columns here and columns there that stand for the same substring."""
         if other not in self._common:
