@@ -26,6 +26,10 @@ def test_python_about_separation():
     assert run_python("docs/separation.md") > 12
 
 
+def test_python_about_kernels():
+    assert run_python("docs/kernels.md") > 12
+
+
 def test_python_for_those_who_come_from_scikit_learn():
     assert run_python("docs/from-scikit-learn.md") > 8
 
@@ -46,6 +50,7 @@ def test_python_about_promoters(shared_data, monkeypatch):
 @pytest.mark.parametrize(
     "name",
     [
+        "estimators.kernel",
         "estimators.perceptron",
         "estimators.margin",
         "estimators.passive_aggressive",
