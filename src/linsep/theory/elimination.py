@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from flint import fmpz_mat
 from scipy.linalg import qr
 
-from linsep.theory.row_space import Reduced, to_whole
+from linsep.theory.row_space import Reduced, rank_at_least, to_whole
 from linsep.theory.whole import Row, combination
 
 
@@ -18,6 +18,8 @@ def reduced(rows: list[Row]) -> Reduced:
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return Reduced({})
+    if len(rows) >= len(columns) and rank_at_least(rows, columns, len(columns)):
+        return Reduced({j: {} for j in columns})
     matrix, below, rank = _matrix(rows, columns).rref()
     found = {}
     for i in range(rank):
@@ -42,6 +44,8 @@ def independent(rows: list[Row]) -> list[int]:
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return []
+    if len(rows) <= len(columns) and rank_at_least(rows, columns, len(rows)):
+        return list(range(len(rows)))
     matrix, _, rank = _matrix(rows, columns).transpose().rref()
     found: list[int] = []
     for i in range(rank):
