@@ -12,7 +12,7 @@ import numpy as np
 from linsep.theory.data import Data, Piece
 from linsep.theory.hinge import quick_weights
 from linsep.theory.nearest import nearest, polished
-from linsep.theory.programs import lean, quick_split, split
+from linsep.theory.programs import pushes, split
 from linsep.theory.questions import Question, Values, scans
 from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.spans import Span
@@ -241,11 +241,12 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
     """
     question = working.question
     for _ in range(MOST_ROUNDS):
-        weights = lean(working.table())
-        if weights is not None and _grow_by_clear(working, weights):
-            continue
-        guess = quick_split(working.table())
-        if guess is not None and guess.free.any() and _grow_by_clear(working, guess.w):
+        guess, more = None, False
+        for weights, split_by in pushes(working.table()):
+            guess, more = split_by, bool(weights.any()) and _grow_by_clear(working, weights)
+            if more:
+                break
+        if more:
             continue
         proof = proved(working, guess)
         if len(proof.span.rows) == question.size:
