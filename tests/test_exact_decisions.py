@@ -103,3 +103,44 @@ def test_too_much_work_is_undecided_and_says_so(monkeypatch):
 def test_work_is_paid_before_it_is_done():
     with pytest.raises(TooLarge, match="3 rows with 2 weights"):
         alternative([{0: 1, 1: 2}, {0: -1}, {1: 5}], Work(0.0))
+
+
+# The widest margin, where floats do not find it.
+
+
+def widest(X, y, **how):
+    verdict = decided(X, y, margin="max", **how)
+    assert verdict.kind == "separable"
+    assert verdict.verify(X, y), verdict.verify(X, y).reason
+    low, high = verdict.margin
+    assert high * (1 - 1e-6) <= low <= high
+    return low
+
+
+def test_margins_of_long_integers_and_their_small_differences():
+    X = np.array([[2**62 + 3, 5], [2**62 + 4, 7], [2**62 + 9, 6], [2**62 + 8, 5]])
+    y = np.array([0, 0, 1, 1])
+    assert widest(X, y) == pytest.approx(widest(X - np.array([2**62, 0]), y), rel=1e-6)
+
+
+def test_margins_of_one_column_of_timestamps():
+    stamps = np.arange(1_000)[:, None] * 2 + 1_700_000_000_000_000_000
+    y = np.arange(1_000) >= 400
+    assert widest(stamps, y) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_of_rows_that_nearly_touch(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 10, (30, 6)) / 10
+    X[:, -1] = X[:, :-1] @ rng.integers(-3, 4, 5)
+    y = rng.integers(0, 2, 30)
+    X[:, -1] = np.nextafter(X[:, -1], np.where(y, np.inf, -np.inf))
+    verdict = decided(X, y, margin="max")
+    if verdict.kind == "separable":
+        widest(X, y)
+
+
+def test_margins_of_columns_of_all_sizes():
+    X = np.array([[1e-160, 1.0], [2e-160, 1.0], [-1e-160, 1.0], [3e-160, -1e150]])
+    widest(X, np.array([1, 1, 0, 0]))

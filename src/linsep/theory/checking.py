@@ -96,7 +96,8 @@ def _separable(verdict: Separable, data: Data, question: Question, exact: bool) 
         needed = low * length
         for i in np.flatnonzero(values.value - values.bound <= needed).tolist():
             row, which = int(values.row[i]), int(values.which[i])
-            fine = values.value[i] >= needed - values.bound[i]  # floats cannot tell more
+            floats = needed * (1 - 1e-11) - values.bound[i]  # they cannot tell more
+            fine = not values.value[i] < floats
             if exact:
                 a, power = constraint(question, piece, row, which)
                 product = dot(a, weights)

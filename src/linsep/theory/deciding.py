@@ -15,7 +15,7 @@ from linsep.theory.fingerprint import fingerprint
 from linsep.theory.questions import Question, multinomial, scans, two_sides
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
-from linsep.theory.search import Separated, as_row, exact_rows, search
+from linsep.theory.search import Separated, exact_rows, search
 from linsep.theory.simplex import TooLarge
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, witness
@@ -30,7 +30,8 @@ from linsep.theory.verdicts import (
     Undecided,
     Verdict,
 )
-from linsep.theory.whole import dense_floats, root_above
+from linsep.theory.whole import root_above
+from linsep.theory.widening import lowest_margin, widened
 from linsep.theory.working_set import table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
@@ -155,7 +156,11 @@ def _verdict(data: Data, question: Question, tolerance: float | None, subject: S
             "features, or leave out columns that nearly depend on others",
         )
     if isinstance(found, Separated):
-        return _separable(data, question, found, subject)
+        verdict = _separable(data, question, found, subject)
+        low, high = verdict.margin
+        if tolerance is None or low >= high * (1 - tolerance):
+            return verdict
+        return _separable(data, question, widened(data, question, found, tolerance), subject)
     return _blocked(data, question, found, subject)
 
 
@@ -174,7 +179,7 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
     if question.blocks == 1:
         rows = [(member.whole, member.group) for member in members]
         high = root_above(square_of(rows, support.multipliers, question, d))
-        margin = (min(high, _lowest(data, question, found.w)), high)
+        margin = (min(high, lowest_margin(data, question, found.w)), high)
     return Separable(
         subject,
         tuple(tuple(row) for row in W[:, :d].tolist()),
@@ -182,14 +187,6 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
         margin,
         support,
     )
-
-
-def _lowest(data: Data, question: Question, weights: np.ndarray) -> float:
-    """A margin that the weights have for sure."""
-    w = dense_floats(as_row(weights), question.size)
-    length = float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)
-    lowest = min(float((v.value - v.bound).min()) for _, v in scans(data, question, w))
-    return max(0.0, lowest / length * (1 - 1e-12)) if length else 0.0
 
 
 def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> Verdict:
@@ -229,7 +226,7 @@ def _everything(data: Data, question: Question, found: Found) -> Reduced:
         more = []
         for piece, values in scans(data, question, np.zeros(question.size)):
             places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))
-            more += [row for _, row in exact_rows(question, piece, values, places[:100])]
+            more += [row for _, (row, _) in exact_rows(question, piece, values, places[:100])]
         if not more:
             break
         space = reduced(space.basis() + more)

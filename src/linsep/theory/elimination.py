@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flint import fmpz_mat
+from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.whole import Row, combination
+
+#: a prime below 2^61
+PRIME = 2**61 - 1
 
 
 def reduced(rows: list[Row]) -> Reduced:
@@ -18,12 +21,34 @@ def reduced(rows: list[Row]) -> Reduced:
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return Reduced({})
-    matrix, below, rank = _matrix(rows, columns).rref()
-    found = {}
+    matrix = _matrix(rows, columns)
+    if len(rows) >= len(columns) and _has_rank(matrix, len(columns)):
+        return Reduced({j: {} for j in columns})
+    matrix, below, rank = matrix.rref()
+    pivots = _pivots(matrix, rank)
+    others = sorted(set(range(len(columns))) - set(pivots))
+    return Reduced(
+        {
+            columns[pivot]: {
+                columns[k]: Fraction(int(m), int(below)) for k in others if (m := matrix[i, k]) != 0
+            }
+            for i, pivot in enumerate(pivots)
+        }
+    )
+
+
+def _has_rank(matrix: fmpz_mat, rank: int) -> bool:
+    """Whether a matrix surely has this rank: elimination modulo a prime, which never finds more."""
+    return nmod_mat(matrix, PRIME).rank() >= rank
+
+
+def _pivots(matrix: fmpz_mat, rank: int) -> list[int]:
+    """The first columns with an entry, line by line, of a reduced echelon form."""
+    found: list[int] = []
     for i in range(rank):
-        entries = [(j, int(matrix[i, k])) for k, j in enumerate(columns) if matrix[i, k] != 0]
-        found[entries[0][0]] = {j: Fraction(m, int(below)) for j, m in entries[1:]}
-    return Reduced(found)
+        start = found[-1] + 1 if found else 0
+        found.append(next(k for k in range(start, matrix.ncols()) if matrix[i, k] != 0))
+    return found
 
 
 def _matrix(rows: list[Row], columns: list[int]) -> fmpz_mat:
@@ -42,12 +67,11 @@ def independent(rows: list[Row]) -> list[int]:
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return []
-    matrix, _, rank = _matrix(rows, columns).transpose().rref()
-    found: list[int] = []
-    for i in range(rank):
-        start = found[-1] + 1 if found else 0
-        found.append(next(k for k in range(start, len(rows)) if matrix[i, k] != 0))
-    return found
+    matrix = _matrix(rows, columns).transpose()
+    if len(rows) <= len(columns) and _has_rank(matrix, len(rows)):
+        return list(range(len(rows)))
+    matrix, _, rank = matrix.rref()
+    return _pivots(matrix, rank)
 
 
 def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:

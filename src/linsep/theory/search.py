@@ -4,6 +4,7 @@ Nothing here is believed: what is returned is checked again from the evidence al
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from linsep.theory.data import Data, Piece
 from linsep.theory.hinge import quick_weights
 from linsep.theory.nearest import nearest, polished
-from linsep.theory.programs import lean, quick_split, split
+from linsep.theory.programs import pushes, split
 from linsep.theory.questions import Question, Values, scans
 from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.spans import Span
@@ -163,25 +164,41 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     """
     found = False
     whole: Row = {}
+    power = 0
     worst = Worst(working)
+    floats = weights
+    if weights.dtype == object:
+        floats = dense_floats(as_row(weights)[0], len(weights))
     above = 0.0 if target is None else target
-    for piece, values in scans(working.data, working.question, weights, above):
-        clear = values.value < -values.bound
-        worst.offer(piece, values, clear if target is None else values.value < target)
-        doubtful = np.flatnonzero(np.abs(values.value) <= values.bound)
-        whole = whole or (as_row(weights) if doubtful.size else {})
+    for piece, values in scans(working.data, working.question, floats, above):
+        clear = values.value < above - values.bound
+        unsure = np.abs(values.value - above) <= values.bound
+        unsure |= np.abs(values.value) <= values.bound
+        found |= bool((values.value < -values.bound).any())
         wrong = np.zeros(len(values.value), dtype=bool)
-        for i, row in exact_rows(working.question, piece, values, doubtful):
-            wrong[i] = dot(row, whole) <= 0
-        worst.offer(piece, values, wrong if target is None else wrong & (values.value >= target))
-        found |= bool(clear.any() or wrong.any())
+        doubtful = np.flatnonzero(unsure)
+        if doubtful.size and not whole:
+            whole, power = as_row(weights)
+        for i, (row, exponent) in exact_rows(working.question, piece, values, doubtful):
+            product = dot(row, whole)
+            found |= product <= 0
+            low = target is not None and product * Fraction(2) ** (exponent + power) < above
+            wrong[i] = product <= 0 or low
+        worst.offer(piece, values, clear & ~unsure)
+        worst.offer(piece, values, wrong)
     worst.add()
     return found
 
 
-def as_row(weights: np.ndarray) -> Row:
-    """Weights as whole numbers, times some power of two."""
-    return {j: m for j, m in enumerate(whole_numbers(weights)[0]) if m}
+def as_row(weights: np.ndarray) -> tuple[Row, int]:
+    """Weights as whole numbers times a power of two: these, and its exponent.
+
+    Those that are whole numbers already are taken over the power that ``dense_floats`` divides by.
+    """
+    whole, power = whole_numbers(weights)
+    if weights.dtype == object:
+        power = -max(abs(m).bit_length() for m in whole)
+    return {j: m for j, m in enumerate(whole) if m}, power
 
 
 class Worst:
@@ -224,11 +241,12 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
     """
     question = working.question
     for _ in range(MOST_ROUNDS):
-        weights = lean(working.table())
-        if weights is not None and _grow_by_clear(working, weights):
-            continue
-        guess = quick_split(working.table())
-        if guess is not None and guess.free.any() and _grow_by_clear(working, guess.w):
+        guess, more = None, False
+        for weights, split_by in pushes(working.table()):
+            guess, more = split_by, bool(weights.any()) and _grow_by_clear(working, weights)
+            if more:
+                break
+        if more:
             continue
         proof = proved(working, guess)
         if len(proof.span.rows) == question.size:
@@ -269,7 +287,7 @@ def _boundary(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
         outside = span.outside(piece, values, doubtful)
         inside.update(piece.numbers[values.row[doubtful[~outside]]].tolist())
         wrong = np.zeros(len(values.value), dtype=bool)
-        for i, row in exact_rows(working.question, piece, values, doubtful[outside]):
+        for i, (row, _) in exact_rows(working.question, piece, values, doubtful[outside]):
             wrong[i] = dot(row, proof.direction) <= 0
         worst.offer(piece, values, wrong)
     return None if worst.add() else tuple(sorted(inside))
@@ -277,7 +295,7 @@ def _boundary(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
 
 def exact_rows(
     question: Question, piece: Piece, values: Values, places: np.ndarray
-) -> Iterator[tuple[int, Row]]:
-    """The whole numbers of some constraints of a piece."""
+) -> Iterator[tuple[int, tuple[Row, int]]]:
+    """The whole numbers of some constraints of a piece, and their exponents."""
     for i in places.tolist():
-        yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))[0]
+        yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))

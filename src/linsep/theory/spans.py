@@ -79,9 +79,8 @@ def constraints(
     X = sp.csr_matrix(piece.X[rows], dtype=np.float64)
     if question.intercept:
         X = sp.hstack([X, np.ones((len(rows), 1))], format="csr")
-    signs = np.array(
-        [question.coefficients[code][k] for code, k in zip(piece.codes[rows], which, strict=True)]
-    ).reshape(len(rows), question.blocks)
+    starts = np.cumsum([0, *(len(C) for C in question.coefficients)])[:-1]
+    signs = np.concatenate(question.coefficients)[starts[piece.codes[rows]] + which]
     A = sp.hstack(
         [sp.diags(signs[:, b].astype(float)) @ X for b in range(question.blocks)], format="csr"
     )

@@ -76,7 +76,10 @@ def combination(rows: Iterable[tuple[int, Row]]) -> Row:
 def root_above(square: Fraction) -> float:
     """The square root, or a float a little above it, whatever the size of the numbers."""
     half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
-    root = math.ldexp(math.sqrt(square / Fraction(4) ** half) * (1 + 1e-15), half)
+    try:
+        root = math.ldexp(math.sqrt(square / Fraction(4) ** half) * (1 + 1e-15), half)
+    except OverflowError:
+        return math.inf
     return math.nextafter(root, math.inf) if square else 0.0
 
 

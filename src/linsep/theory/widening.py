@@ -1,0 +1,156 @@
+"""A separator whose margin is the widest to a tolerance, where floats did not find it."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpz_mat
+
+from linsep.theory.checking import square_of
+from linsep.theory.data import Data
+from linsep.theory.questions import Question, scans
+from linsep.theory.refining import Refined, common_scale, moved, refined
+from linsep.theory.row_space import to_whole
+from linsep.theory.search import Separated, as_row, exact_rows, grow
+from linsep.theory.simplex import TooLarge, Work
+from linsep.theory.whole import Row, dense_floats, dot, root_above
+from linsep.theory.working_set import WorkingSet
+
+#: seconds, or so, that it may take
+MOST_WORK = 4.0
+#: binary digits of weights and multipliers that are tried; None: all of them
+DIGITS = (53, 160, 640, None)
+
+
+def widened(data: Data, question: Question, found: Separated, tolerance: float) -> Separated:
+    """A separator in whole numbers, and support rows that prove its margin within the tolerance.
+
+    What was found, where that would take too long.
+    """
+    working = WorkingSet(data, question)
+    for member in found.members:
+        working.include(member)
+    multipliers: Any = found.multipliers
+    work = Work(MOST_WORK)
+    while True:
+        better = _of_members(working, multipliers, tolerance, work)
+        if better is None:
+            return found
+        weights, multipliers, target = better
+        count = len(working.members)
+        grow(working, weights, target)
+        if len(working.members) == count:
+            return Separated(weights, working.members, multipliers)
+
+
+def _of_members(
+    working: WorkingSet, multipliers: Any, tolerance: float, work: Work
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Weights of widest margin, multipliers, and the value that all rows should have."""
+    question, rows = working.question, [member.whole for member in working.members]
+    columns = sorted({j for row, _ in rows for j in row})
+    bits = max(m.bit_length() for row, _ in rows for m in row.values())
+    groups = working.groups() if question.intercept else np.ones(len(rows), dtype=int)
+    start = np.zeros(len(rows))
+    start[: len(multipliers)] = multipliers
+    try:
+        work.pay(len(rows) * len(columns) * (4e-6 + bits * 1e-9), "rows")
+    except TooLarge:
+        return None
+    table, power = common_scale(rows, columns)
+    features = [k for k, j in enumerate(columns) if j < question.width - question.intercept]
+    near = fmpz_mat([[line[k] for k in features] for line in table.tolist()])
+    near = moved(near, groups) if question.intercept else near
+    exact = refined(near, groups, start, Fraction(tolerance) / 8, work)
+    if exact is None:
+        return None
+    shares, high = _shares(working, exact, tolerance)
+    for digits in DIGITS:
+        w, lowest = _weights(table, groups, _rounded(exact.point, digits), question.intercept)
+        square = Fraction(sum(w[k] ** 2 for k in features))
+        wanted = high * square * Fraction(1 - tolerance / 2) ** 2
+        if digits is None or (lowest > 0 and lowest**2 * Fraction(4) ** power >= wanted):
+            break
+    weights = np.zeros(question.size, dtype=object)
+    weights[columns] = w
+    top = max(abs(m).bit_length() for m in w)
+    return weights, shares, root_above(wanted / Fraction(4) ** top) * (1 - tolerance / 8)
+
+
+def _weights(
+    table: fmpz_mat, groups: np.ndarray, point: list[int], intercept: bool
+) -> tuple[list[int], int]:
+    """Weights in proportion to a point, the intercept half way between the groups; and the
+    smallest product with a row.
+    """
+    if not intercept:
+        values = (table * fmpz_mat(len(point), 1, point)).entries()
+        return point, int(min(values))
+    one = abs(int(table[0, len(point)]))
+    values = (table * fmpz_mat(len(point) + 1, 1, [*point, 0])).entries()
+    above = int(min(v for v, side in zip(values, groups.tolist(), strict=True) if side > 0))
+    below = int(min(v for v, side in zip(values, groups.tolist(), strict=True) if side < 0))
+    return [*(2 * one * m for m in point), below - above], one * (above + below)
+
+
+def _rounded(point: list[int], digits: int | None) -> list[int]:
+    """The largest numbers with so many binary digits, others with fewer."""
+    spare = max(m.bit_length() for m in point) - (digits or 0)
+    return point if digits is None or spare <= 0 else [m >> spare for m in point]
+
+
+def _shares(working: WorkingSet, exact: Refined, tolerance: float) -> tuple[np.ndarray, Fraction]:
+    """Multipliers with as few digits as will do, and the squared margin that none exceeds."""
+    question, members = working.question, working.members
+    rows = [(members[i].whole, members[i].group) for i in exact.multipliers]
+    best = None
+    for digits in reversed(DIGITS):
+        shares = list(exact.multipliers.values())
+        if digits is not None:
+            shares = [Fraction(round(share * 2**digits), 2**digits) for share in shares]
+        whole = list(to_whole(dict(enumerate(shares))).values())
+        if len(whole) < len(rows):
+            break
+        square = square_of(rows, whole, question, question.width - question.intercept)
+        if best is not None and square > best[1] * Fraction(1 + tolerance / 16) ** 2:
+            break
+        best = shares, min(square, best[1] if best else square)
+    assert best is not None
+    found = np.zeros(len(members), dtype=object)
+    found[list(exact.multipliers)] = best[0]
+    return found, best[1]
+
+
+def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
+    """A margin that the weights have for sure: by floats where these are good to nine digits."""
+    whole, _ = as_row(weights)
+    w = dense_floats(whole, question.size)
+    squares = sum(m * m for j, m in whole.items() if j < data.n_features)
+    if not squares:
+        return 0.0
+    low, high = np.inf, np.inf
+    with np.errstate(all="ignore"):
+        for _, values in scans(data, question, w):
+            low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
+            high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
+        if 0 < high * (1 - 1e-9) < low:
+            return low / (float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)) * (1 - 1e-12)
+        exact = _lowest(data, question, w, whole, high)
+    square = exact**2 / squares
+    found = root_above(square)
+    while Fraction(found) ** 2 > square:
+        found = math.nextafter(found * (1 - 1e-15), 0.0)
+    return found
+
+
+def _lowest(data: Data, question: Question, w: np.ndarray, whole: Row, high: float) -> Fraction:
+    """The smallest product of a row with weights, of the rows that may have less than ``high``."""
+    lowest = None
+    for piece, values in scans(data, question, w):
+        places = np.flatnonzero(~(values.value - values.bound > high))
+        for _, (row, exponent) in exact_rows(question, piece, values, places):
+            product = dot(row, whole) * Fraction(2) ** exponent
+            lowest = product if lowest is None else min(lowest, product)
+    assert lowest is not None
+    return max(lowest, Fraction(0))
