@@ -71,7 +71,7 @@ def nested(grams: list[np.ndarray], y: np.ndarray, apart: np.ndarray) -> int:
 
 
 def main() -> None:
-    """Print the errors of every kernel, and those of choosing one without the row left out."""
+    """Print the errors of every kernel, and those of choosing one on places without the row."""
     if not SHARED.is_dir():
         print("skipped: no shared data")
         return
@@ -79,15 +79,13 @@ def main() -> None:
     alone = ~np.eye(len(y), dtype=bool)
     apart = Spectrum(SHARED_LETTERS)(X) == 0
     title = f"UCI promoters, errors of {len(y)}"
-    print(f"{title:44s} {'one left out':>12s} {'overlaps too':>12s}")
+    print(f"{title:62s} {'one left out':>12s} {'overlaps too':>12s}")
     for name, errors in PUBLISHED.items():
-        print(f"{name + ' (Towell et al. 1990)':44s} {errors:12d} {'-':>12s}")
+        print(f"{name + ' (Towell et al. 1990)':62s} {errors:12d} {'-':>12s}")
     for kernels, rows in ((ON_STRINGS, X), (ON_PLACES, by_places(X))):
         grams = [Normalized(kernel)(rows) for kernel in kernels]
         for kernel, K in zip(kernels, grams, strict=True):
             errors = [sum(wrong(K, y, kept, range(len(y)))) for kept in (alone, apart)]
-            print(f"{kernel!r:44s} {errors[0]:12d} {errors[1]:12d}", flush=True)
-        chosen = [nested(grams, y, kept) for kept in (alone, apart)]
-        print(
-            f"{'the best, chosen without the row':44s} {chosen[0]:12d} {chosen[1]:12d}", flush=True
-        )
+            print(f"{kernel!r:62s} {errors[0]:12d} {errors[1]:12d}", flush=True)
+    chosen = [nested(grams, y, kept) for kept in (alone, apart)]
+    print(f"{'on places, chosen without what is left out':62s} {chosen[0]:12d} {chosen[1]:12d}")

@@ -278,6 +278,8 @@ def test_bad_parameters(use, said):
     (lambda: Callable(raises)([[2.0], [1.0]]), "raises failed on rows 1 and 1 with ZeroDivision"),
     (lambda: Callable(lambda x, y: x[0] + y[0])([[1.0], [np.nan]]), "returned nan for rows 0 and"),
     (lambda: Callable(lambda x, y: "a")([[1.0]]), "returned 'a' for rows 0 and 0"),
+    (lambda: Callable(dot)(None), "X is None, but a kernel that is a function takes rows"),
+    (lambda: Callable(len)("abc"), "X is 'abc', but a kernel that is a function takes rows"),
     (lambda: Callable(np.multiply)(X), "for rows 0 and 0: it must return a finite number"),
     (lambda: Pairwise("chi2")(X), "Pairwise('chi2') cannot be computed on these rows: X contains"),
     (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "is no stored kernel"),

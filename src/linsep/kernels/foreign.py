@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel, plain
-from linsep.kernels.rows import Parts, is_text, rows_of, same_width, vectors
+from linsep.kernels.rows import Parts, rows_of, same_width, vectors
 
 #: rows whose products with one another are computed for the sake of the diagonal
 BLOCK = 64
@@ -85,10 +85,11 @@ class Callable(Kernel):
 
 def _listed(X: Any) -> np.ndarray:
     """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
-    if is_text(X) or not isinstance(X, list | tuple):
-        X = list(X)
-    rows = np.empty(len(X), dtype=object)
-    for i, row in enumerate(X):
+    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+        raise DataError(f"X is {X!r}, but a kernel that is a function takes rows: give a list.")
+    each = list(X)
+    rows = np.empty(len(each), dtype=object)
+    for i, row in enumerate(each):
         rows[i] = row
     return rows
 
