@@ -285,6 +285,31 @@ class KernelPerceptron(Supported, OnlineClassifier):
             self._learn_once(Run(self._state, learner, self._keeping), feed)
         return self
 
+    def separation(self, X: Any, y: Any, **how: Any) -> Any:
+        """Whether this kernel separates the rows, with a proof: :func:`linsep.separation` of K.
+
+        Parameters
+        ----------
+        X : rows as for :meth:`fit`, some thousand at most
+        y : array of shape (rows,)
+        **how : ``senses`` of :func:`linsep.separation`
+
+        Returns
+        -------
+        linsep.theory.verdicts.Verdict
+            About the Gram matrix in floats, which ``verify(K, y)`` takes. The estimator need not
+            be fitted, and is not changed.
+
+        Raises
+        ------
+        ValueError
+            As :func:`linsep.separation`.
+        """
+        from linsep.theory.deciding import separation
+
+        kernel = self._chosen_kernel()
+        return separation(K=X if kernel.takes == "gram" else kernel(X), y=y, **how)
+
     def _start(self, kernel: Kernel, classes: np.ndarray, rows: Any) -> None:
         """Nothing learnt yet, or with warm_start what the last fit has learnt."""
         warm = self.warm_start and hasattr(self, "_state") and kernel.takes != "gram"

@@ -45,6 +45,11 @@ class Supported(Predicts):
         self._fitted("support_vectors_")
         return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
 
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the examples in the form the kernel works on."""
         stored: Any = super().__getstate__()

@@ -8,10 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from linsep.errors import ParameterError
 from linsep.theory.checking import square_of
 from linsep.theory.data import Data, data_of
 from linsep.theory.elimination import reduced
 from linsep.theory.fingerprint import fingerprint
+from linsep.theory.grams import checked, spanning
 from linsep.theory.questions import Question, multinomial, scans, two_sides
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
@@ -40,10 +42,11 @@ SENSES = ("ovr", "ovo", "multinomial")
 
 
 def separation(
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
-    fit_intercept: bool = True,
+    K: Any = None,
+    fit_intercept: bool | None = None,
     margin: Literal["max"] | None = None,
     senses: tuple[str, ...] = SENSES,
 ) -> Verdict | Separations:
@@ -56,7 +59,11 @@ def separation(
         several times and brings its own labels.
     y : array of shape (rows,)
         Labels of any kind. With two classes the larger one is the positive side.
-    fit_intercept : bool, default=True
+    K : array of shape (rows, rows)
+        Instead of X, the Gram matrix of a kernel: whether a hyperplane separates the classes in the
+        space of the kernel, that of rows which span it but for rounding. Weights are those of the
+        rows, sum_j a_j phi(x_j), and no margin is given. For some thousand rows at most.
+    fit_intercept : bool, default=True (with K: False)
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
         With "max" a separator is improved until its margin is within a millionth of the widest, as
@@ -93,7 +100,13 @@ def separation(
     >>> bool(verdict.verify(X[50:], y[50:], exact=True))
     True
     """
-    return decide(data_of(X, y), fit_intercept, margin, senses)
+    if K is None:
+        return decide(data_of(X, y), fit_intercept is not False, margin, senses)
+    if X is not None or margin is not None:
+        raise ParameterError("K stands for X, and margins in its space are not known: give K and y")
+    K = checked(K)
+    columns = spanning(K)
+    return decide(data_of(K[:, columns], y), bool(fit_intercept), None, senses, columns)
 
 
 def decide(
@@ -101,6 +114,7 @@ def decide(
     fit_intercept: bool = True,
     margin: str | None = None,
     senses: tuple[str, ...] = SENSES,
+    columns: tuple[int, ...] | None = None,
 ) -> Verdict | Separations:
     """:func:`separation` of data that are open already."""
     if margin not in (None, "max"):
@@ -114,7 +128,10 @@ def decide(
         question = two_sides(data, positive, negative, fit_intercept)
         labels = data.labels()
         given = [tuple(labels[k] for k in side) for side in (positive, negative)]
-        return _verdict(data, question, tolerance, _subject(data, given, fit_intercept, mark))
+        return _verdict(data, question, tolerance, subject(given))
+
+    def subject(given: list[tuple[Any, ...]]) -> Subject:
+        return _subject(data, given, fit_intercept, mark, columns)
 
     codes = range(len(data.classes))
     if len(codes) == 2:
@@ -129,16 +146,22 @@ def decide(
     every = None
     if "multinomial" in senses:
         question = multinomial(data, fit_intercept)
-        every = _verdict(data, question, None, _subject(data, [(), ()], fit_intercept, mark))
+        every = _verdict(data, question, None, subject([(), ()]))
     return Separations(rest, pairs, every)
 
 
-def _subject(data: Data, sides: list[tuple[Any, ...]], fit_intercept: bool, mark: str) -> Subject:
+def _subject(
+    data: Data,
+    sides: list[tuple[Any, ...]],
+    fit_intercept: bool,
+    mark: str,
+    columns: tuple[int, ...] | None,
+) -> Subject:
     names = None if data.names is None else tuple(data.names)
     shape = (data.n_rows, data.n_features)
     positive, negative = sides
     classes = tuple(data.labels())
-    return Subject(classes, positive, negative, fit_intercept, *shape, names, mark)
+    return Subject(classes, positive, negative, fit_intercept, *shape, names, mark, columns)
 
 
 def _verdict(data: Data, question: Question, tolerance: float | None, subject: Subject) -> Verdict:
@@ -176,7 +199,7 @@ def _separable(data: Data, question: Question, found: Separated, subject: Subjec
         tuple(shares.values()),
     )
     margin = (0.0, float("inf"))
-    if question.blocks == 1:
+    if question.blocks == 1 and subject.columns is None:
         rows = [(member.whole, member.group) for member in members]
         high = root_above(square_of(rows, support.multipliers, question, d))
         margin = (min(high, lowest_margin(data, question, found.w)), high)

@@ -139,7 +139,9 @@ def _verdict(plain: dict[str, Any]) -> Verdict:
     given = plain["subject"]
     lists = {name: tuple(given[name]) for name in ("classes", "positive", "negative")}
     names = None if given["names"] is None else tuple(given["names"])
-    subject = Subject(**{**given, **lists, "names": names})
+    columns = given.get("columns")
+    columns = None if columns is None else tuple(int(j) for j in columns)
+    subject = Subject(**{**given, **lists, "names": names, "columns": columns})
     kind = KINDS[plain["kind"]]
     if kind is Undecided:
         return Undecided(subject, str(plain["reason"]))

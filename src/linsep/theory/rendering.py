@@ -25,7 +25,10 @@ def lines(verdict: Verdict) -> list[tuple[str, str]]:
     """The verdict as pairs of a word and what there is to say of it."""
     subject = verdict.subject
     found = [("verdict", answer(verdict)), ("classes", sides(subject))]
-    found.append(("data", f"{subject.n_rows:,} rows, {subject.n_features:,} features"))
+    features = f"{subject.n_features:,} features"
+    if subject.columns is not None:
+        features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
+    found.append(("data", f"{subject.n_rows:,} rows, {features}"))
     if isinstance(verdict, Separable):
         found += _of_separable(verdict)
     elif isinstance(verdict, Blocked):

@@ -29,6 +29,10 @@ class Subject:
         Of the features.
     fingerprint : str
         Which rows and labels; see ``linsep.theory.fingerprint``.
+    columns : tuple of int or None
+        Of a Gram matrix: the rows whose images span the space of the kernel. The verdict is about
+        hyperplanes sum_j a_j phi(x_j) over these rows; all weights are a_j. Margins in that space
+        are not those of rows of numbers, so none is given.
     """
 
     classes: tuple[Any, ...]
@@ -39,15 +43,21 @@ class Subject:
     n_features: int
     names: tuple[str, ...] | None
     fingerprint: str
+    columns: tuple[int, ...] | None = None
 
     @property
     def multinomial(self) -> bool:
         """Whether every class is asked to win over every other."""
         return not self.positive
 
+    def spanning_rows(self) -> list[str]:
+        """Names of the examples that have weights in the space of a kernel."""
+        return [f"row {j}" for j in self.columns or ()]
+
     def coefficient_names(self) -> list[str]:
         """A name for every weight, in order; the intercept is last, in each class."""
-        names = list(self.names or [f"x{j}" for j in range(self.n_features)])
+        plain = [f"x{j}" for j in range(self.n_features)]
+        names = list(self.names or plain) if self.columns is None else self.spanning_rows()
         names += ["intercept"] * self.fit_intercept
         if not self.multinomial:
             return names
@@ -89,7 +99,7 @@ class Verdict:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a source
+        X : array or sparse matrix of shape (rows, features), or a source; K where it is about K
         y : array of shape (rows,), not for a source
         exact : bool, default=False
             Decide in whole numbers: no tolerance, a proof. Otherwise in float64.
@@ -100,9 +110,8 @@ class Verdict:
             True or false, with a ``reason``.
         """
         from linsep.theory.checking import check
-        from linsep.theory.data import data_of
 
-        return check(self, data_of(X, y), exact)
+        return check(self, _asked_about(self.subject, X, y), exact)
 
     def to_json(self) -> str:
         """The verdict as JSON text; :func:`linsep.theory.from_json` reads it."""
@@ -254,9 +263,8 @@ class Separations:
     def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
         """Check every verdict; the first that does not hold is the answer."""
         from linsep.theory.checking import check
-        from linsep.theory.data import data_of
 
-        data = data_of(X, y)
+        data = _asked_about(self.verdicts()[0].subject, X, y)
         checks = [check(verdict, data, exact) for verdict in self.verdicts()]
         good = checks[-1]._replace(
             reason=f"They hold, all {len(checks)}. The last: {checks[-1].reason}"
@@ -281,3 +289,11 @@ class Separations:
 
     def __rich__(self) -> str:
         return str(self)
+
+
+def _asked_about(subject: Subject, X: Any, y: Any) -> Any:
+    """The data that a verdict is about; of a Gram matrix some columns."""
+    from linsep.theory.data import data_of
+    from linsep.theory.grams import columns_of
+
+    return data_of(X if subject.columns is None else columns_of(X, subject.columns), y)
