@@ -29,9 +29,7 @@ class Elimination(NamedTuple):
     kept: list[int]
 
 
-def eliminate(
-    G: Any, zeros: Callable[[tuple[int, ...]], Any], tolerance: float
-) -> Elimination:
+def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], tolerance: float) -> Elimination:
     """Gram and Schmidt's process, on the products of the columns alone.
 
     A column is taken for a combination of those before if changes of its values and theirs by

@@ -2,8 +2,8 @@
 
 Three ways, each refusing what it cannot answer for:
 
-- *exact*: some hundred thousand values are summed without rounding and solved in FLINT's balls, whose
-  radius proves the digits: estimates are the true ones of these floats, rounded.
+- *exact*: some hundred thousand values are summed without rounding and solved in FLINT's balls,
+  whose radius proves the digits: estimates are the true ones of these floats, rounded.
 - *floats*: sums of products by BLAS, refined by residuals, where the correlations have a condition
   number of at most 1e6.
 - *doubled*: what floats cannot answer for, with sums of products of 106 bits. The usual remedy,
@@ -12,6 +12,7 @@ Three ways, each refusing what it cannot answer for:
   over the rows, in memory that does not depend on their number.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
@@ -21,21 +22,24 @@ import scipy.sparse as sp
 from flint import ctx
 
 from linsep.errors import DataError
-from linsep.regression.blocks import Blocks
+from linsep.regression.blocks import Block, Blocks
 from linsep.regression.elimination import Elimination, eliminate
 from linsep.regression.moments import Moments, Solved, solve
-from linsep.regression.precise import add_products, balls, floats, pairs
+from linsep.regression.precise import ROWS, balls, floats, pairs, products
+from linsep.regression.threads import in_order
 
 #: rows that hold at most so many values, in at most so many columns, are solved exactly
 EXACT_VALUES, EXACT_WIDTH = 1 << 17, 52
 #: bits of the balls; the second where the first do not prove 64 bits of every number
 PRECISIONS = (640, 2560)
-#: no more features: their products would not fit in memory
-MOST_FEATURES = 1 << 14
 #: a column is dependent where changes of this relative size can make it so
 TOLERANCE, SINGLE_TOLERANCE = 2.0**-50, 2.0**-21
 #: what sums of 106 bits, rounded again and again, cannot tell from zero
 DOUBLED_TOLERANCE = 2.0**-48
+
+
+class DependentFeaturesWarning(UserWarning):
+    """Features are combinations of others, which leaves their weights undetermined."""
 
 
 @dataclass
@@ -99,7 +103,9 @@ class LeastSquares:
         return np.where(self.kept, factors, np.nan)
 
 
-def least_squares(blocks: Blocks, *, fit_intercept: bool = True, reread: bool = True) -> LeastSquares:
+def least_squares(
+    blocks: Blocks, *, fit_intercept: bool = True, reread: bool = True
+) -> LeastSquares:
     """The least squares solution for the rows of ``blocks``.
 
     Parameters
@@ -116,12 +122,21 @@ def least_squares(blocks: Blocks, *, fit_intercept: bool = True, reread: bool = 
         For more than 16,384 features, and values whose squares are beyond floating point.
     """
     few = _few(blocks)
-    if few is not None:
-        return _exact(few, fit_intercept)
-    moments = Moments(fit_intercept)
     with np.errstate(over="ignore", invalid="ignore"):
-        moments.read(blocks)
-        solved = solve(blocks, moments, fit_intercept, reread)
+        found = _many(blocks, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
+    if not (np.isfinite(found.coef).all() and np.isfinite([found.intercept, found.rss]).all()):
+        raise DataError(
+            "The weights, or the squares of the residuals, are beyond floating point: scale the "
+            "features and y."
+        )
+    return found
+
+
+def _many(blocks: Blocks, fit_intercept: bool, reread: bool) -> LeastSquares:
+    """Solve in floats, or in sums of 106 bits where these do not do."""
+    moments = Moments(fit_intercept)
+    moments.read(blocks)
+    solved = solve(blocks, moments, fit_intercept, reread)
     if solved is not None:
         return _from_floats(solved, moments, fit_intercept)
     return _doubled(blocks, moments, fit_intercept)
@@ -131,12 +146,6 @@ def _few(blocks: Blocks) -> list[Any] | None:
     """All rows, if they are few enough to be solved exactly."""
     found, rows, width = [], 0, 0
     for block in blocks():
-        if block.X.shape[1] > MOST_FEATURES:
-            raise DataError(
-                f"Least squares of {block.X.shape[1]:,} features needs all their products, which "
-                f"are too many for memory: choose at most {MOST_FEATURES:,} features, or learn "
-                "with LogisticRegression or a perceptron, which need none."
-            )
         rows, width = rows + block.y.size, block.X.shape[1] + 2
         if width > EXACT_WIDTH or rows * width > EXACT_VALUES:
             return None
@@ -151,8 +160,8 @@ def _exact(found: list[Any], fit_intercept: bool) -> LeastSquares:
     for precision in PRECISIONS:
         with ctx.workprec(precision):
             G = balls((width, width))
-            for block in found:
-                add_products(G, block, exponents)
+            for part in _parts(found):
+                G = G + products(part, exponents, balls)
             done = eliminate(_ordered(G, fit_intercept), balls, _tolerance(found[0].X.dtype))
             if _proved(done):
                 break
@@ -167,7 +176,9 @@ def _proved(done: Elimination) -> bool:
     """Whether every number that will be read is known to 64 bits, or known to be nothing."""
     for row in [*done.kept, len(done.left) - 1]:
         numbers = [*done.parts[row, : row + 1], done.left[row]]
-        if not all(b.rel_accuracy_bits() >= 64 or b.contains(0) and b.rad() < 1e-60 for b in numbers):
+        if not all(
+            b.rel_accuracy_bits() >= 64 or (b.contains(0) and b.rad() < 1e-60) for b in numbers
+        ):
             return False
     return True
 
@@ -177,11 +188,16 @@ def _doubled(blocks: Blocks, moments: Moments, fit_intercept: bool) -> LeastSqua
     width = len(moments.total)
     exponents = _exponents(blocks(), width)
     G = pairs((width, width))
-    for block in blocks():
-        add_products(G, block, exponents)
+    for part in in_order(lambda part: products(part, exponents, pairs), _parts(blocks())):
+        G = G + part
     tolerance = max(_tolerance(moments.dtype), DOUBLED_TOLERANCE)
     done = eliminate(_ordered(G, fit_intercept), pairs, tolerance)
     return _from_elimination(done, G, exponents, moments, fit_intercept, "doubled")
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield from block.cut(ROWS)
 
 
 def _tolerance(dtype: np.dtype) -> float:
@@ -206,11 +222,16 @@ def _ordered(G: Any, fit_intercept: bool) -> Any:
 
 
 def _from_elimination(
-    done: Elimination, G: Any, exponents: np.ndarray, moments: Moments, fit_intercept: bool, way: str
+    done: Elimination,
+    G: Any,
+    exponents: np.ndarray,
+    moments: Moments,
+    fit_intercept: bool,
+    way: str,
 ) -> LeastSquares:
     """Everything in floats, of the columns as they were given."""
     d, first = len(G) - 2, int(fit_intercept)
-    units, unit_y = np.ldexp(1.0, exponents[2:]), float(np.ldexp(1.0, exponents[1]))
+    units, unit_y = np.ldexp(1.0, exponents[2:]), np.ldexp(1.0, exponents[1])
     parts = np.zeros((d + first + 1, 1 + d))  # the column of y itself is not needed
     parts[:, 1 - first :] = floats(done.parts)[:, :-1]
     parts[:, 1:] /= units
@@ -230,8 +251,8 @@ def _from_elimination(
         root=parts[kept] / np.sqrt(left[kept])[:, None],
         means=means[2:] * units,
         spread=spread[2:] * units,
-        rss=0.0 if perfect else float(left[-1]) * unit_y**2,
-        tss=float(spread[1] * unit_y) ** 2,
+        rss=0.0 if perfect else float(left[-1] * unit_y**2),
+        tss=float((spread[1] * unit_y) ** 2),
         perfect=perfect,
         n_rows=moments.n_rows,
         total_weight=float(floats(G[0, 0])),

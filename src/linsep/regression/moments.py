@@ -7,21 +7,27 @@ residuals of the rows then give back what was lost (iterative refinement: Higham
 Stability of Numerical Algorithms, 2002, sections 12 and 20.5).
 """
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
+from linsep.errors import DataError
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.precise import two_sum
+from linsep.regression.threads import in_order
 
 #: the correlation matrix is not trusted beyond this condition number
 WORST_CONDITION = 1e6
 #: nor where taking the means off leaves less than this share of a sum of squares
 LEAST_LEFT = 1e-3
+#: no more features: their products would not fit in memory
+MOST_FEATURES = 1 << 14
 #: condition number and share of variance left unexplained up to which nothing needs refining
 GOOD_CONDITION, GOOD_SHARE = 100.0, 1e-3
 
@@ -44,16 +50,14 @@ class Moments:
         self.n_rows, self.log_weights, self.dtype = 0, 0.0, np.dtype(np.float64)
         self.shift, self.scale = np.zeros(2), np.ones(2)
         self.total, self._lost = np.zeros((2, 2)), np.zeros((2, 2))
-        self._buffer = np.empty((0, 0))
+        self._local = threading.local()
 
     def read(self, blocks: Blocks) -> None:
         """One pass over all rows."""
-        for block in blocks():
-            if self.total[0, 0] == 0.0:
-                self._begin(block)
-            self._grow(2 + block.X.shape[1])
-            self.count(block)
-            self._add(_products_sparse(self, block) if block.sparse else self._products(block))
+        for product in in_order(self._products, self._parts(blocks)):
+            width = len(product)
+            self.total[:width, :width], lost = two_sum(self.total[:width, :width], product)
+            self._lost[:width, :width] += lost
 
     def count(self, block: Block) -> None:
         """Note how many rows there are, their weights and the type of their values."""
@@ -61,90 +65,111 @@ class Moments:
         if block.weights is not None:
             self.log_weights += float(np.log(block.weights).sum())
 
-    def prepared(self, block: Block) -> Iterator[np.ndarray]:
-        """Yield the rows as they are summed: shifted, scaled, times the roots of their weights."""
-        width = len(self.total)
-        rows = max(512, (1 << 19) // width)
-        if self._buffer.shape != (rows, width):
-            self._buffer = np.zeros((rows, width))
-        for part in block.cut(rows):
-            Z = self._buffer[: part.y.size]
-            Z[:, 0] = 1.0
-            np.subtract(part.y, self.shift[1], out=Z[:, 1])
-            Z[:, 1] /= self.scale[1]
-            end = 2 + part.X.shape[1]
-            np.subtract(part.dense(), self.shift[2:end], out=Z[:, 2:end])
-            if (self.scale != 1.0).any():
-                Z[:, 2:end] /= self.scale[2:end]
-            Z[:, end:] = 0.0
-            if part.weights is not None:
-                Z *= np.sqrt(part.weights)[:, None]
-            yield Z
-
-    def _begin(self, block: Block) -> None:
-        """Shift by the means of the first rows; scale only what squares could not hold."""
-        first = next(block.cut(8192))
-        shift_y = float(np.mean(first.y)) if self._centre else 0.0
-        self._grow(2 + block.X.shape[1])
-        if not block.sparse:
-            if self._centre:
-                self.shift[2:] = first.dense().mean(axis=0, dtype=np.float64)
-            tops = np.abs(first.dense() - self.shift[2:]).max(axis=0)
-        else:
-            tops = abs(first.X).max(axis=0).toarray().ravel()
-        tops = np.concatenate([[1.0, np.abs(first.y - shift_y).max()], tops])
-        exponents = np.frexp(np.where(tops > 0, tops, 1.0))[1]
-        self.scale = np.ldexp(1.0, np.where(np.abs(exponents) > 60, exponents, 0))
-        self.shift[1] = shift_y
-
-    def _grow(self, width: int) -> None:
-        """Room for features that were not seen before, which were zeros so far."""
-        more = width - len(self.total)
-        if more > 0:
-            self.total = np.pad(self.total, (0, more))
-            self._lost = np.pad(self._lost, (0, more))
-            self.shift = np.pad(self.shift, (0, more))
-            self.scale = np.pad(self.scale, (0, more), constant_values=1.0)
-
-    def _products(self, block: Block) -> Any:
-        for Z in self.prepared(block):
-            yield blas.dsyrk(1.0, Z.T, lower=1)
-
-    def _add(self, products: Any) -> None:
-        """Add to the totals, remembering what rounding loses."""
-        for product in products:
-            self.total, lost = two_sum(self.total, product)
-            self._lost += lost
-
     def sums(self) -> np.ndarray:
         """The total as a full symmetric matrix, rounded once."""
         lower = np.tril(self.total + self._lost)
         return lower + np.tril(lower, -1).T
 
+    def residual_products(self, blocks: Blocks, beta: np.ndarray) -> tuple[np.ndarray, float]:
+        """The products of all columns with the residuals, and the sum of their squares."""
 
-def _products_sparse(moments: Moments, block: Block) -> Any:
-    """The products of rows that are mostly zeros, which are not shifted."""
-    width = len(moments.total)
-    for part in block.cut(1 << 16):
-        Z, ones = _sparse_columns(moments, part)
-        product = np.zeros((width, width))
-        end = 2 + Z.shape[1]
+        def work(part: Block) -> tuple[np.ndarray, float]:
+            if part.sparse:
+                X, ones = self._sparse_columns(part)
+                r = -(ones @ beta[:2] + X @ beta[2 : 2 + X.shape[1]])
+                return np.concatenate([ones.T @ r, X.T @ r]), float(r @ r)
+            Z = self._columns(part)
+            r = -(Z @ beta)
+            return Z.T @ r, float(r @ r)
+
+        g, lost, squares = np.zeros(len(beta)), np.zeros(len(beta)), []
+        for product, square in in_order(work, (p for block in blocks() for p in self._cut(block))):
+            g[: product.size], rest = two_sum(g[: product.size], product)
+            lost[: product.size] += rest
+            squares.append(square)
+        return g + lost, fsum(squares)
+
+    def _parts(self, blocks: Blocks) -> Iterator[Block]:
+        """The rows in parts that fit in the cache, counted."""
+        for block in blocks():
+            if self.n_rows == 0:
+                self._begin(block)
+            self._grow(2 + block.X.shape[1])
+            self.count(block)
+            yield from self._cut(block)
+
+    def _cut(self, block: Block) -> Iterator[Block]:
+        return block.cut(1 << 16 if block.sparse else max(512, (1 << 18) // len(self.total)))
+
+    def _begin(self, block: Block) -> None:
+        """Shift by the means of the first rows; scale only what squares could not hold."""
+        first = next(block.cut(8192))
+        self._grow(2 + block.X.shape[1])
+        if self._centre:
+            self.shift[1] = np.mean(first.y)
+        if not block.sparse:
+            X = first.dense()
+            if self._centre:
+                self.shift[2:] = X.mean(axis=0, dtype=np.float64)
+            tops = np.abs(X - self.shift[2:]).max(axis=0)
+        else:
+            tops = abs(first.X).max(axis=0).toarray().ravel()
+        tops = np.concatenate([[1.0, np.abs(first.y - self.shift[1]).max()], tops])
+        exponents = np.frexp(np.where(tops > 0, tops, 1.0))[1]
+        self.scale = np.ldexp(1.0, np.where(np.abs(exponents) > 60, exponents, 0))
+
+    def _grow(self, width: int) -> None:
+        """Room for features that were not seen before, which were zeros so far."""
+        if width - 2 > MOST_FEATURES:
+            raise DataError(
+                f"Least squares of {width - 2:,} features needs all their products, which are too "
+                f"many for memory: choose at most {MOST_FEATURES:,} features."
+            )
+        more = width - len(self.total)
+        if more > 0:
+            self.total = np.pad(self.total, (0, more))
+            self._lost = np.pad(self._lost, (0, more))
+            self.scale = np.pad(self.scale, (0, more), constant_values=1.0)
+            self.shift = np.pad(self.shift, (0, more))
+
+    def _products(self, part: Block) -> np.ndarray:
+        """The lower triangle of the sums of products of some rows."""
+        if not part.sparse:
+            return blas.dsyrk(1.0, self._columns(part).T, lower=1)
+        X, ones = self._sparse_columns(part)
+        product = np.zeros((2 + X.shape[1], 2 + X.shape[1]))
         product[:2, :2] = ones.T @ ones
-        product[2:end, :2] = Z.T @ ones
-        product[2:end, 2:end] = (Z.T @ Z).toarray()
-        yield np.tril(product)
+        product[2:, :2] = X.T @ ones
+        product[2:, 2:] = (X.T @ X).toarray()
+        return np.tril(product)
 
+    def _columns(self, part: Block) -> np.ndarray:
+        """The columns of some rows as they are summed, in memory that each thread uses again."""
+        shift, scale = self.shift, self.scale
+        width, rows = len(shift), part.y.size
+        if getattr(self._local, "width", None) != width or len(self._local.buffer) < rows:
+            self._local.width, self._local.buffer = width, np.empty((rows, width))
+        Z, end = self._local.buffer[:rows], 2 + part.X.shape[1]
+        Z[:, 0] = 1.0
+        Z[:, 1] = part.y
+        Z[:, 1] -= shift[1]
+        np.subtract(part.dense(), shift[2:end], out=Z[:, 2:end])
+        Z[:, end:] = 0.0
+        if (scale != 1.0).any():
+            Z[:, 1:] /= scale[1:width]
+        if part.weights is not None:
+            Z *= np.sqrt(part.weights)[:, None]
+        return Z
 
-def _sparse_columns(moments: Moments, part: Block) -> tuple[Any, np.ndarray]:
-    """The features, scaled, and the columns 1 and y, all times the roots of the weights."""
-    X = sp.csr_array(part.X)
-    y = (part.y - moments.shift[1]) / moments.scale[1]
-    ones = np.column_stack([np.ones(y.size), y])
-    values = X.data / moments.scale[2:][X.indices]
-    if part.weights is not None:
-        root = np.sqrt(part.weights)
-        values, ones = values * np.repeat(root, np.diff(X.indptr)), ones * root[:, None]
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), ones
+    def _sparse_columns(self, part: Block) -> tuple[Any, np.ndarray]:
+        """The features, scaled but not shifted, and the columns 1 and y, of some rows."""
+        X = sp.csr_array(part.X)
+        ones = np.column_stack([np.ones(part.y.size), (part.y - self.shift[1]) / self.scale[1]])
+        values = X.data / self.scale[2:][X.indices]
+        if part.weights is not None:
+            root = np.sqrt(part.weights)
+            values, ones = values * np.repeat(root, np.diff(X.indptr)), ones * root[:, None]
+        return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), ones
 
 
 @dataclass
@@ -231,7 +256,7 @@ def _refine(
     Returns the sum of squares of the residuals, or None where corrections do not get small.
     """
     for _ in range(3):
-        g, squares = _residual_products(blocks, moments, beta)
+        g, squares = moments.residual_products(blocks, beta)
         step = back(g)
         beta += step
         moved = np.abs(step[2:] * spread).max(initial=0.0)
@@ -239,31 +264,3 @@ def _refine(
         if moved <= 1e-11 * np.abs(beta[2:] * spread).max(initial=0.0) + 1e-13 * np.sqrt(squares):
             return max(rss, 0.0)
     return None
-
-
-def _residual_products(
-    blocks: Blocks, moments: Moments, beta: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """The products of all columns with the residuals, and the sum of their squares."""
-    g, lost, squares = np.zeros(len(beta)), np.zeros(len(beta)), []
-    for block in blocks():
-        for columns, residuals in _residuals(moments, block, beta):
-            more = np.zeros(len(beta))
-            product = columns(residuals)
-            more[: product.size] = product
-            g, rest = two_sum(g, more)
-            lost += rest
-            squares.append(float(residuals @ residuals))
-    return g + lost, float(np.sum(squares))
-
-
-def _residuals(moments: Moments, block: Block, beta: np.ndarray) -> Any:
-    """Yield the residuals of some rows, after what multiplies the columns with them."""
-    if not block.sparse:
-        for Z in moments.prepared(block):
-            yield Z.T.__matmul__, -(Z @ beta)
-        return
-    for part in block.cut(1 << 16):
-        Z, ones = _sparse_columns(moments, part)
-        residuals = -(ones @ beta[:2] + Z @ beta[2 : 2 + Z.shape[1]])
-        yield lambda r, Z=Z, ones=ones: np.concatenate([ones.T @ r, Z.T @ r]), residuals

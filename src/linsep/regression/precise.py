@@ -6,7 +6,7 @@ Rump, Numerical Algorithms 59, 2012, 95-118). What is left to do is adding up a 
 pairs of floats (Dekker, Numerische Mathematik 18, 1971, 224-242) or in the balls of FLINT.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -133,30 +133,35 @@ def floats(numbers: Any) -> np.ndarray:
     return np.asarray(_float(numbers), dtype=np.float64)
 
 
-def add_products(total: Any, block: Block, exponents: np.ndarray) -> None:
-    """Add sum_i w_i z_i z_i' to ``total``, where z are the columns 1, y and the features.
+def products(block: Block, exponents: np.ndarray, zeros: Callable[[Any], Any]) -> Any:
+    """The sums over rows of w z z', where z are the columns 1, y and the features.
 
     Parameters
     ----------
-    total : Pair or array of balls of shape (width, width), changed
     block : Block
+        At most ``ROWS`` rows.
     exponents : int array of shape (width,)
         Column j is first multiplied by 2^-exponents[j], so that its values are about 1.
+    zeros : :func:`pairs` or :func:`balls`
+
+    Returns
+    -------
+    numbers of shape (width, width), with no rounding error but of adding up 106 bits or balls
     """
-    for rows in block.cut(ROWS):
-        Z = _scaled(columns(rows, len(total)), exponents)
-        left = list(slices(Z))
-        if rows.weights is None:
-            for i, a in enumerate(left):
-                for j in range(i, len(left)):
-                    product = _dense(a.T @ left[j])
-                    _add(total, product)
-                    if j > i:
-                        _add(total, product.T)
-        else:
-            for b in _weighted(Z, rows.weights):
-                for a in left:
-                    _add(total, _dense(a.T @ b))
+    Z = _scaled(columns(block, len(exponents)), exponents)
+    left, total = list(slices(Z)), zeros((len(exponents), len(exponents)))
+    if block.weights is not None:
+        for b in _weighted(Z, block.weights):
+            for a in left:
+                total = total + _dense(a.T @ b)
+        return total
+    for i, a in enumerate(left):
+        for j, b in enumerate(left[i:], i):
+            product = _dense(a.T @ b)
+            total = total + product
+            if j > i:
+                total = total + product.T
+    return total
 
 
 def slices(Z: Any) -> Iterator[Any]:
@@ -173,7 +178,7 @@ def slices(Z: Any) -> Iterator[Any]:
         exponents -= BITS + 1
         part = part.astype(np.float64)
         if sp.issparse(rest):
-            part = sp.csr_array((part, rest.indices, rest.indptr), shape=rest.shape)
+            part = _like(rest, part)
         yield part
         if not values.any():
             break
@@ -188,22 +193,19 @@ def _weighted(Z: Any, weights: np.ndarray) -> Iterator[Any]:
     for part in (first, (values - first).astype(np.float64)):
         for product in two_product(part, factor):
             if product.any():
-                whole = sp.csr_array((product, Z.indices, Z.indptr), shape=Z.shape)
-                yield from slices(whole if sparse else product)
+                yield from slices(_like(Z, product) if sparse else product)
+
+
+def _like(Z: Any, values: np.ndarray) -> Any:
+    """A CSR matrix with other values in the same places."""
+    return sp.csr_array((values, Z.indices, Z.indptr), shape=Z.shape)
 
 
 def _scaled(Z: Any, exponents: np.ndarray) -> Any:
     if sp.issparse(Z):
-        return sp.csr_array((np.ldexp(Z.data, -exponents[Z.indices]), Z.indices, Z.indptr), Z.shape)
+        return _like(Z, np.ldexp(Z.data, -exponents[Z.indices]))
     return np.ldexp(Z, -exponents)
 
 
 def _dense(product: Any) -> np.ndarray:
     return product.toarray() if sp.issparse(product) else product
-
-
-def _add(total: Any, product: np.ndarray) -> None:
-    if isinstance(total, Pair):
-        total[:] = total + product
-    else:
-        total += _ball(product)
