@@ -5,6 +5,7 @@ import json
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
@@ -159,6 +160,31 @@ def test_sparse_rows_and_files_are_dense_rows(diabetes, tmp_path):
     assert read.score(again) == pytest.approx(model.score(X, y), rel=1e-12)
     low = read.predict(again, interval="confidence").low
     assert digits(low, model.predict(X, interval="confidence").low) > 12
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-6])
+def test_long_files_are_the_rows_in_memory(tmp_path, noise):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 6)) + 50
+    X[:, 5] = X[:, 0] + noise * rng.standard_normal(30_000)
+    y = X @ rng.standard_normal(6) + rng.standard_normal(30_000)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=7000)
+    read = LinearRegression().fit(open_source(tmp_path / "rows.parquet", target="y"))
+    model = LinearRegression().fit(X, y)
+    assert model.inference_.fit.way == read.inference_.fit.way != "exact"
+    assert digits(read.coef_, model.coef_) > 11.5
+    assert digits(read.inference_.standard_errors, model.inference_.standard_errors) > 11.5
+    assert digits(read.inference_.r_squared, model.inference_.r_squared) > 12
+
+
+def test_a_file_that_cannot_be_learnt_from_is_said(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2 3:1\n2 1:3\n1.5 2:1\n0 3:2\n1 1:1 2:1\n")
+    model = LinearRegression().fit(open_source(tmp_path / "a.svm"))
+    assert model.coef_.shape == (3,)
+    (tmp_path / "b.csv").write_text("x,y\n1,2\n3,\n")
+    with pytest.raises(ValueError, match="line 3"):
+        LinearRegression().fit(open_source(tmp_path / "b.csv", target="y"))
 
 
 def test_dependent_features_are_left_out_as_r_does_it(diabetes):

@@ -240,25 +240,33 @@ class Inference:
         return notes
 
 
+#: multiples below this share of the largest are rounding
+NEGLIGIBLE = 1e-9
+
+
 def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
     """A sentence for each feature that is left out."""
-    notes = []
-    for feature, row in fit.combinations.items():
-        sizes = np.abs(row[1:]) * fit.spread
-        used = [names[j] for j in np.flatnonzero(sizes > 1e-9 * max(sizes.max(), 1e-300))]
-        if used and fit.spread[feature] > 0:
-            of = f"is a combination of {_listed(used)}" + (" and the intercept" if row[0] else "")
-            of = f"repeats {used[0]}" if len(used) == 1 and _repeats(row) else of
-        elif fit.fit_intercept and fit.means[feature]:
-            of = "is the same in all rows, as the intercept is"
-        else:
-            of = "is zero in all rows"
-        notes.append(f"{names[feature]} {of}: it is left out, and predicts nothing of its own.")
-    return notes
+    return [
+        f"{names[feature]} {_what_repeats(fit, names, feature)}: it is left out, and predicts "
+        "nothing of its own."
+        for feature in fit.combinations
+    ]
 
 
-def _repeats(row: np.ndarray) -> bool:
-    return bool(abs(row[1:].sum() - 1) < 1e-9 and abs(row[0]) < 1e-12)
+def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
+    row = fit.combinations[feature]
+    sizes = np.abs(row[1:]) * fit.spread
+    used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
+    if not used.size or not fit.spread[feature]:
+        constant = fit.fit_intercept and fit.means[feature]
+        return "is the same in all rows, as the intercept is" if constant else "is zero in all rows"
+    length = np.sqrt(fit.total_weight)  # of the intercept's column
+    largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
+    shifted = abs(row[0]) * length > NEGLIGIBLE * largest
+    if used.size == 1 and not shifted and abs(row[1 + used[0]] - 1) < NEGLIGIBLE:
+        return f"repeats {names[used[0]]}"
+    parts = [names[j] for j in used] + (["the intercept"] if shifted else [])
+    return f"is a combination of {_listed(parts)}"
 
 
 def _listed(names: list[str]) -> str:
