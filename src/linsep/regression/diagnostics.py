@@ -6,6 +6,7 @@ normal. Rows can speak against the last four, and single rows can decide a fit: 
 below has the formula of the paper it names. None can prove an assumption.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from linsep.regression.least_squares import LeastSquares, least_squares
 from linsep.regression.summary import number_text, p_text
 
 #: White's test has a column for every product of two features: it is asked up to so many values
-WHITE_VALUES = 1 << 26
+WHITE_VALUES = 1 << 23
 #: Shapiro and Wilk's p-values hold up to so many rows
 SHAPIRO_ROWS = 5000
 #: p-values below this speak against an assumption
@@ -175,10 +176,8 @@ def _reset(fit: LeastSquares, block: Block, fitted: np.ndarray) -> Finding:
     if _residuals_wanted(fit) and spread > 0:
         about = fitted - (fitted.mean() if fit.fit_intercept else 0.0)
         about /= np.abs(about).max()
-        wide = Block(
-            _beside(block.X, np.column_stack([about**2, about**3])), block.y, block.weights
-        )
-        more = least_squares(lambda: iter([wide]), fit_intercept=fit.fit_intercept)
+        powers = np.column_stack([about**2, about**3])
+        more = least_squares(lambda: _beside(block, powers), fit_intercept=fit.fit_intercept)
         added, rest = more.rank - fit.rank, fit.n_rows - more.rank
         if added > 0 and rest > 0 and not more.perfect:
             f = max(fit.rss - more.rss, 0.0) / added / (more.rss / rest)
@@ -189,8 +188,13 @@ def _reset(fit: LeastSquares, block: Block, fitted: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _beside(X: Any, more: np.ndarray) -> Any:
-    return sp.csr_array(sp.hstack([X, more])) if sp.issparse(X) else np.column_stack([X, more])
+def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
+    """The rows with more columns, in parts, so that they are not copied as a whole."""
+    rows = 1 << 14
+    for part, first in zip(block.cut(rows), range(0, block.y.size, rows), strict=True):
+        added = more[first : first + rows]
+        both = sp.hstack([part.X, added], "csr") if sp.issparse(part.X) else None
+        yield part._replace(X=np.column_stack([part.X, added]) if both is None else both)
 
 
 def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:

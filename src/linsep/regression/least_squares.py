@@ -12,6 +12,7 @@ Three ways, each refusing what it cannot answer for:
   over the rows, in memory that does not depend on their number.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import fsum
@@ -36,10 +37,16 @@ PRECISIONS = (640, 2560)
 TOLERANCE, SINGLE_TOLERANCE = 2.0**-50, 2.0**-21
 #: what sums of 106 bits, rounded again and again, cannot tell from zero
 DOUBLED_TOLERANCE = 2.0**-48
+#: their rounding error, relative to the squared lengths that are summed
+DOUBLED_ERROR = 2.0**-104
 
 
 class DependentFeaturesWarning(UserWarning):
     """Features are combinations of others, which leaves their weights undetermined."""
+
+
+class IllConditionedWarning(UserWarning):
+    """Features are so nearly dependent that less than eight digits of the weights are sure."""
 
 
 @dataclass
@@ -192,7 +199,22 @@ def _doubled(blocks: Blocks, moments: Moments, fit_intercept: bool) -> LeastSqua
         G = G + part
     tolerance = max(_tolerance(moments.dtype), DOUBLED_TOLERANCE)
     done = eliminate(_ordered(G, fit_intercept), pairs, tolerance)
+    _check_digits(done)
     return _from_elimination(done, G, exponents, moments, fit_intercept, "doubled")
+
+
+def _check_digits(done: Elimination) -> None:
+    """Warn where what is left of a column is near to what sums of 106 bits lose of it."""
+    kept = [j for j in done.kept if j < len(done.left) - 1]
+    left = floats(done.left)[kept]
+    lost = DOUBLED_ERROR * (done.sizes[kept] ** 2 / left).max(initial=0.0)
+    if lost > 1e-8:
+        warnings.warn(
+            f"Features are so nearly combinations of others that about {-np.log10(lost):.0f} "
+            "digits of their weights are sure: leave some of them out, or subtract what they share.",
+            IllConditionedWarning,
+            stacklevel=6,
+        )
 
 
 def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
