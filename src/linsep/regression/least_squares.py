@@ -211,9 +211,9 @@ def _check_digits(done: Elimination) -> None:
     if lost > 1e-8:
         warnings.warn(
             f"Features are so nearly combinations of others that about {-np.log10(lost):.0f} "
-            "digits of their weights are sure: leave some of them out, or subtract what they share.",
+            "digits of their weights are sure: leave some out, or subtract what they share.",
             IllConditionedWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
