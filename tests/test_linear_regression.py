@@ -256,6 +256,12 @@ def test_bad_input_is_one_sentence(X, y, weights, said):
         LinearRegression().fit(X, y, weights)
 
 
+def test_more_features_than_memory_holds_products_of_are_refused():
+    X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 19_999])), shape=(2, 20_000))
+    with pytest.raises(ValueError, match="20,000 features needs all their products"):
+        LinearRegression().fit(X, [1.0, 2.0])
+
+
 def test_bad_questions():
     model = LinearRegression().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="interval is 'both'"):

@@ -34,8 +34,8 @@ INTERVALS = ("confidence", "prediction")
 class LinearRegression(RegressorMixin, BaseEstimator):
     """Least squares with standard errors, tests, intervals and checks of its assumptions.
 
-    The weights with the least sum of squared residuals, computed as the data need it: where there
-    are some hundred thousand values at most, exactly, so that every digit is right; else by
+    The weights with the least sum of squared residuals, computed as the data need it: some hundred
+    thousand values in up to thirty columns exactly, so that every digit is right; others by
     products in floats, refined, where these vouch for their digits, and by products of 106 bits
     where they do not. A feature that is a combination of earlier ones is left out, with a
     warning, as R's ``lm`` does it.

@@ -50,10 +50,11 @@ def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], tolerance: float)
     sizes = np.zeros(n)
     kept: list[int] = []
     for j in range(n):
-        before = parts[kept][:, :j]
-        products = (before * G[:j, j]).sum(axis=1)
+        before = parts[kept][:, kept]
+        products = (before * G[kept, j]).sum(axis=1)
         shares = products / left[kept]
-        parts[j, :j] = -(before.T * shares).sum(axis=1) if kept else zeros((j,))
+        if kept:
+            parts[j, kept] = -(before.T * shares).sum(axis=1)
         parts[j, j] = one[0]
         left[j] = G[j, j] - (products * shares).sum(axis=0) if kept else G[j, j]
         sizes[j] = np.abs(floats(parts[j, : j + 1])) @ lengths[: j + 1]

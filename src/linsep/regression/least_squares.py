@@ -2,8 +2,9 @@
 
 Three ways, each refusing what it cannot answer for:
 
-- *exact*: some hundred thousand values are summed without rounding and solved in FLINT's balls,
-  whose radius proves the digits: estimates are the true ones of these floats, rounded.
+- *exact*: some hundred thousand values in up to thirty columns are summed without rounding and
+  solved in FLINT's balls, whose radius proves the digits: estimates are the true ones of these
+  floats, rounded.
 - *floats*: sums of products by BLAS, refined by residuals, where the correlations have a condition
   number of at most 1e6.
 - *doubled*: what floats cannot answer for, with sums of products of 106 bits. The usual remedy,
@@ -14,6 +15,7 @@ Three ways, each refusing what it cannot answer for:
 
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
@@ -21,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from flint import ctx
+from threadpoolctl import threadpool_limits
 
 from linsep.errors import DataError
 from linsep.regression.blocks import Block, Blocks
@@ -30,7 +33,9 @@ from linsep.regression.precise import ROWS, balls, floats, pairs, products
 from linsep.regression.threads import in_order
 
 #: rows that hold at most so many values, in at most so many columns, are solved exactly
-EXACT_VALUES, EXACT_WIDTH = 1 << 17, 52
+EXACT_VALUES, EXACT_WIDTH = 1 << 17, 32
+#: more, and threads of BLAS would wait for each other
+SHARED_VALUES = 1 << 15
 #: bits of the balls; the second where the first do not prove 64 bits of every number
 PRECISIONS = (640, 2560)
 #: a column is dependent where changes of this relative size can make it so
@@ -164,17 +169,20 @@ def _exact(found: list[Any], fit_intercept: bool) -> LeastSquares:
     """Solve in balls that are made finer until they prove every digit."""
     width = found[-1].X.shape[1] + 2
     exponents = _exponents(found, width)
-    for precision in PRECISIONS:
-        with ctx.workprec(precision):
-            G = balls((width, width))
-            for part in _parts(found):
-                G = G + products(part, exponents, balls)
-            done = eliminate(_ordered(G, fit_intercept), balls, _tolerance(found[0].X.dtype))
-            if _proved(done):
-                break
     moments = Moments(fit_intercept)
     for block in found:
         moments.count(block)
+    many = moments.n_rows * width > SHARED_VALUES
+    with threadpool_limits(1, "blas") if many else nullcontext():
+        for precision in PRECISIONS:
+            with ctx.workprec(precision):
+                G = balls((width, width))
+                for part in _parts(found):
+                    G = G + products(part, exponents, balls)
+                tolerance = _tolerance(moments.dtype)
+                done = eliminate(_ordered(G, fit_intercept), balls, tolerance)
+                if _proved(done):
+                    break
     with ctx.workprec(precision):
         return _from_elimination(done, G, exponents, moments, fit_intercept, "exact")
 
