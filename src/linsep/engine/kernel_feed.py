@@ -21,7 +21,7 @@ from linsep.engine.order import slices
 from linsep.engine.state import State
 
 #: kernel values that are held at once beside a cache
-GRAM_VALUES = 1 << 22
+GRAM_VALUES = 1 << 21
 
 
 class Changes:
