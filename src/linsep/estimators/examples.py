@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError
+from linsep.kernels.rows import listed
 
 FLOATS = (np.float64, np.float32)
 
@@ -31,17 +32,6 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
     rows = listed(X)
     if not len(rows):
         raise DataError("X has no rows to learn from or to score.")
-    return rows
-
-
-def listed(X: Any) -> np.ndarray:
-    """Rows of any kind as an array of objects, which can be sliced."""
-    if isinstance(X, str | bytes):
-        raise DataError(f"X is one text, {X!r:.40}, not a list of them: put it in a list.")
-    given = list(X)
-    rows = np.empty(len(given), dtype=object)
-    for i, row in enumerate(given):
-        rows[i] = row
     return rows
 
 

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel, plain
-from linsep.kernels.rows import Parts, rows_of, same_width, vectors
+from linsep.kernels.rows import Parts, listed, rows_of, same_width, vectors
 
 #: rows whose products with one another are computed for the sake of the diagonal
 BLOCK = 64
@@ -47,7 +47,7 @@ class Callable(Kernel):
         if sp.issparse(X):
             X = X.tocsr()
         elif not isinstance(X, np.ndarray):
-            X = _listed(X)
+            X = listed(X)
         return Parts(X, np.arange(rows_of(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -81,17 +81,6 @@ class Callable(Kernel):
                 "finite number for every pair of rows."
             )
         return float(plain)
-
-
-def _listed(X: Any) -> np.ndarray:
-    """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
-    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
-        raise DataError(f"X is {X!r}, but a kernel that is a function takes rows: give a list.")
-    each = list(X)
-    rows = np.empty(len(each), dtype=object)
-    for i, row in enumerate(each):
-        rows[i] = row
-    return rows
 
 
 def _numbered(rows: Parts) -> Iterator[tuple[int, Any]]:

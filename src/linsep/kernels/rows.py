@@ -46,6 +46,17 @@ def is_text(X: Any) -> bool:
     return any(isinstance(row, str | bytes) for row in X)
 
 
+def listed(X: Any) -> np.ndarray:
+    """Rows of any kind as an array of objects, which can be sliced."""
+    if isinstance(X, str | bytes):
+        raise DataError(f"X is one text, {X!r:.40}, not a list of them: put it in a list.")
+    given = list(X)
+    rows = np.empty(len(given), dtype=object)
+    for i, row in enumerate(given):
+        rows[i] = row
+    return rows
+
+
 def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
     """X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if it can.
 
