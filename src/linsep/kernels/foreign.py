@@ -21,7 +21,7 @@ from linsep.kernels.rows import Parts, listed, rows_of, same_width, vectors
 BLOCK = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Callable(Kernel):
     """Any function of two rows, called once for every pair.
 
@@ -42,6 +42,13 @@ class Callable(Kernel):
             raise ParameterError(
                 f"Callable takes a function of two rows, but {self.function!r} cannot be called."
             )
+
+    def __repr__(self) -> str:
+        return f"Callable({self._name})"
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
 
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X):
@@ -66,19 +73,18 @@ class Callable(Kernel):
 
     def _value(self, x: Any, y: Any, i: int, j: int) -> float:
         """The function's value, or a sentence that says for which pair of rows it has none."""
-        name = getattr(self.function, "__name__", repr(self.function))
         try:
             value = self.function(x, y)
         except Exception as problem:
             raise DataError(
-                f"The kernel {name} failed on rows {i} and {j} with {type(problem).__name__}: "
-                f"{problem}; mend the function or leave the row out."
+                f"The kernel {self._name} failed on rows {i} and {j} with "
+                f"{type(problem).__name__}: {problem}; mend the function or leave the row out."
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
-                f"The kernel {name} returned {value!r} for rows {i} and {j}: it must return a "
-                "finite number for every pair of rows."
+                f"The kernel {self._name} returned {value!r} for rows {i} and {j}: it must return "
+                "a finite number for every pair of rows."
             )
         return float(plain)
 

@@ -47,9 +47,9 @@ def is_text(X: Any) -> bool:
 
 
 def listed(X: Any) -> np.ndarray:
-    """Rows of any kind as an array of objects, which can be sliced."""
-    if isinstance(X, str | bytes):
-        raise DataError(f"X is one text, {X!r:.40}, not a list of them: put it in a list.")
+    """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+        raise DataError(f"X is {X!r:.40}, one thing and not a list of rows: put them in a list.")
     given = list(X)
     rows = np.empty(len(given), dtype=object)
     for i, row in enumerate(given):
