@@ -38,6 +38,16 @@ def test_python_in_the_page_on_bounds():
     assert run_python("docs/bounds.md") > 20
 
 
+def test_python_about_linear_regression(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_python("docs/linear-regression.md") > 12
+
+
+def test_python_about_systolic_pressure(shared_data, monkeypatch):
+    monkeypatch.chdir(shared_data)
+    assert run_python("docs/systolic-pressure.md") > 10
+
+
 def test_python_about_strings():
     assert run_python("docs/strings.md") > 6
 
@@ -51,6 +61,7 @@ def test_python_about_promoters(shared_data, monkeypatch):
     "name",
     [
         "estimators.kernel",
+        "estimators.linear_regression",
         "estimators.perceptron",
         "estimators.margin",
         "estimators.passive_aggressive",
