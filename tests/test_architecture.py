@@ -25,6 +25,7 @@ ROOMS = [
     "kernels",
     "compiled",
     "theory",
+    "descent",
     "textbook",
     "lazy",
     "paths",

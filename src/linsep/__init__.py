@@ -14,6 +14,7 @@ _HOMES = {
     "Winnow": "linsep.estimators.winnow",
     "bounds": "linsep.theory.bounding",
     "cosine_margin": "linsep.theory.margins",
+    "descent": "linsep.descent",
     "from_json": "linsep.theory.proof_file",
     "functional_margin": "linsep.theory.margins",
     "geometric_margin": "linsep.theory.margins",
