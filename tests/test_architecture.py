@@ -20,6 +20,7 @@ ROOMS = [
     "tracing",
     "linsep",
     "estimators",
+    "regression",
     "engine",
     "sources",
     "kernels",

@@ -1,0 +1,181 @@
+"""The table that statisticians read: one row a coefficient, facts about the fit above it."""
+
+from dataclasses import dataclass, field
+from html import escape
+from math import isfinite, isnan
+from typing import Any, NamedTuple
+
+
+class Coefficient(NamedTuple):
+    """One row of the table; numbers that do not exist are NaN.
+
+    Attributes
+    ----------
+    name : str
+    estimate, standard_error, statistic, p_value, low, high : float
+        ``low`` and ``high`` are the ends of its confidence interval.
+    said : str
+        A word that stands for all the numbers, such as ``dependent`` or ``+inf``; empty where
+        they speak for themselves.
+    """
+
+    name: str
+    estimate: float
+    standard_error: float
+    statistic: float
+    p_value: float
+    low: float
+    high: float
+    said: str = ""
+
+    @classmethod
+    def without(cls, name: str, said: str, estimate: float = float("nan")) -> "Coefficient":
+        """A coefficient of which only a word can be said."""
+        nan = float("nan")
+        return cls(name, estimate, nan, nan, nan, nan, nan, said)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fit for people: ``print`` it, show it in a notebook, or take :meth:`to_dict`.
+
+    Attributes
+    ----------
+    title : str
+    header : list of (str, str, int or float)
+        What is said of the whole fit, two pairs a line. A name of which the word "p" is the first
+        (``p of F``) is printed as a p-value.
+    coefficients : list of Coefficient
+    statistic : "t" or "z"
+    level : float
+        Of the confidence intervals, between 0 and 1.
+    notes : list of str
+        Sentences below the table.
+    """
+
+    title: str
+    header: list[tuple[str, str | int | float]]
+    coefficients: list[Coefficient]
+    statistic: str
+    level: float = 0.95
+    notes: list[str] = field(default_factory=list)
+
+    def columns(self) -> list[str]:
+        """Names of the columns of the table."""
+        percent = f"{100 * self.level:.6g}%"
+        return [
+            "", "estimate", "std. error", self.statistic, f"P>|{self.statistic}|",
+            f"{percent} low", f"{percent} high",
+        ]  # fmt: skip
+
+    def rows(self) -> list[list[str]]:
+        """The cells of the table as they are printed."""
+        return [_cells(row) for row in self.coefficients]
+
+    def facts(self) -> list[tuple[str, str]]:
+        """The header as it is printed."""
+        return [(name, _fact(name, value)) for name, value in self.header]
+
+    def __str__(self) -> str:
+        table = [self.columns(), *self.rows()]
+        widths = [max(len(row[k]) for row in table) for k in range(7)]
+        lines = [self.title, *_two_a_line(self.facts()), ""]
+        for row in table:
+            cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
+            lines.append(f"{row[0]:<{widths[0]}}  {'  '.join(cells)}".rstrip())
+        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        """The same for rich's consoles: it fits the table to the width it has."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False)
+        for k, name in enumerate(self.columns()):
+            table.add_column(name, justify="right" if k else "left", no_wrap=bool(k))
+        for row in self.rows():
+            table.add_row(*map(Text, row))
+        facts = [Text(line) for line in _two_a_line(self.facts())]
+        return Group(Text(self.title, style="bold"), *facts, "", table, *map(Text, self.notes))
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        facts = "".join(
+            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(said)}</td></tr>"
+            for name, said in self.facts()
+        )
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns())
+        body = "".join(
+            f"<tr><th {left}>{escape(name)}</th>"
+            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            + "</tr>"
+            for name, *cells in self.rows()
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return (
+            f"<table><caption>{escape(self.title)}</caption>{facts}</table>"
+            f"<table><tr>{head}</tr>{body}</table>{notes}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON: numbers unrounded, those that are not finite as None."""
+        return {
+            "title": self.title,
+            "header": {name: _plain(value) for name, value in self.header},
+            "statistic": self.statistic,
+            "level": self.level,
+            "coefficients": [
+                {name: _plain(value) for name, value in row._asdict().items()}
+                for row in self.coefficients
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def p_text(p: float) -> str:
+    """A p-value as it is printed: three decimals, ``<0.001`` below them, a dash for NaN."""
+    if not isfinite(p):
+        return "-"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def number_text(value: float) -> str:
+    """A number in six digits; a dash for NaN."""
+    return "-" if isnan(value) else f"{value:.6g}"
+
+
+def _cells(row: Coefficient) -> list[str]:
+    if row.said:
+        return [row.name, row.said, *[""] * 5]
+    statistic = f"{row.statistic:.3f}" if abs(row.statistic) < 1e6 else number_text(row.statistic)
+    ends = [number_text(row.low), number_text(row.high)]
+    first = [number_text(row.estimate), number_text(row.standard_error)]
+    return [row.name, *first, statistic, p_text(row.p_value), *ends]
+
+
+def _fact(name: str, value: str | int | float) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return p_text(value) if name.startswith("p ") else number_text(value)
+    return f"{value:,}"
+
+
+def _two_a_line(facts: list[tuple[str, str]]) -> list[str]:
+    """The pairs in two aligned columns, read downwards."""
+    half = (len(facts) + 1) // 2
+    sides = [facts[:half], facts[half:]]
+    shown = []
+    for side in sides:
+        name = max((len(name) for name, _ in side), default=0)
+        said = max((len(said) for _, said in side), default=0)
+        shown.append([f"{left:<{name}}  {right:>{said}}" for left, right in side])
+    rest = shown[1] + [""] * (half - len(shown[1]))
+    return [f"{left}    {right}".rstrip() for left, right in zip(shown[0], rest, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
