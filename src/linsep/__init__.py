@@ -8,6 +8,7 @@ _HOMES = {
     "Adversary": "linsep.theory.adversary",
     "BalancedWinnow": "linsep.estimators.winnow",
     "KernelPerceptron": "linsep.estimators.kernel",
+    "LogisticRegression": "linsep.estimators.logistic",
     "MarginPerceptron": "linsep.estimators.margin",
     "PassiveAggressive": "linsep.estimators.passive_aggressive",
     "Perceptron": "linsep.estimators.perceptron",

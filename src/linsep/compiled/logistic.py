@@ -196,7 +196,7 @@ def sparse_pass(rows, codes, weights, first, last, W, G, shares):
 
 @compiled
 def sparse_curvature(rows, weights, first, last, shares, V, out):
-    """Add to ``out`` what the negative Hessian makes of V, for the rows of a :func:`sparse_pass`."""
+    """Add to ``out`` what the negative Hessian makes of V, for rows of a :func:`sparse_pass`."""
     q = V.shape[1]
     amounts = np.empty(q)
     v, g = V.reshape(-1), out.reshape(-1)

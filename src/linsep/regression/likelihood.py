@@ -154,9 +154,8 @@ class Likelihood:
                 kept[start - first : start - first + len(Z)] = P
             if information is not None:
                 self._add_information(information, Z, P, batch.weights[start : start + len(Z)])
-        if information is not None:
-            information = information.reshape(B.size, B.size)
-        return Point(value, gradient, information, [kept])
+        square = None if information is None else information.reshape(B.size, B.size)
+        return Point(value, gradient, square, [kept])
 
     def _add_information(
         self, information: np.ndarray, Z: np.ndarray, P: np.ndarray, weights: np.ndarray
@@ -176,7 +175,7 @@ class Likelihood:
                     information[m, :, k, :] += product
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
-        """The negative Hessian at a point (one with shares) times V, of the shape of the weights."""
+        """The negative Hessian at a point with shares times V, of the shape of the weights."""
         shares = iter(point.shares or ())
 
         def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
@@ -216,8 +215,7 @@ class Likelihood:
                 amounts = part if self.q == 1 else part * (1.0 - part)
                 if self.q > 1 and batch.weights.size:
                     amounts = amounts * batch.weights[start : start + len(Z), None]
-                Z *= Z
-                out += amounts.T @ Z
+                out += amounts.T @ np.square(Z, out=Z)
             return out
 
         return sum(self._with_shares(lane, shares), np.zeros(self.shape))
@@ -231,7 +229,9 @@ class SparseLikelihood(Likelihood):
     ) -> Point:
         G, W = np.zeros((len(self.scales) + 1, self.q)), self._raw(B)
         kept = np.empty((last - first, self.q))
-        value = logistic.sparse_pass(batch.rows, batch.codes, batch.weights, first, last, W, G, kept)
+        value = logistic.sparse_pass(
+            batch.rows, batch.codes, batch.weights, first, last, W, G, kept
+        )
         return Point(value, self._seen(G), None, [kept])
 
     def _raw(self, B: np.ndarray) -> np.ndarray:
@@ -249,7 +249,7 @@ class SparseLikelihood(Likelihood):
         return np.column_stack([G[:d].T * self.scales, G[d:].T])[:, : self.width]
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
-        """The negative Hessian at a point (one with shares) times V, of the shape of the weights."""
+        """The negative Hessian at a point with shares times V, of the shape of the weights."""
         W = self._raw(V)
 
         def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:

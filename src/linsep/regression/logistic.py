@@ -154,9 +154,7 @@ def _sparse(batches: Batches) -> bool:
     return hasattr(next(iter(batches())).rows, "starts")
 
 
-def _checked(
-    likelihood: Likelihood, penalty: Penalty, found: Ascent, suspicious: bool
-) -> Ascent:
+def _checked(likelihood: Likelihood, penalty: Penalty, found: Ascent, suspicious: bool) -> Ascent:
     """The same with its information, suspect where Newton's method would still go far."""
     point = likelihood.at(found.B)
     assert point.hessian is not None

@@ -107,32 +107,34 @@ def seen(
 
 def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
     """Means (0 without an intercept) and 1 / root mean square around them, 0 where that is 0."""
-    centres, squares, n = np.zeros(d), np.zeros(d), 0
-    one, none = np.ones(d), np.zeros(d)
-    for batch, start, Z in _blocks(batches, none, one):
-        n += len(Z)
-        shift = Z.mean(axis=0) - centres if intercept else none
-        before = n - len(Z)
-        squares += before * len(Z) / n * shift**2
-        centres = centres + shift * len(Z) / n
-        squares += ((Z - (Z.mean(axis=0) if intercept else 0.0)) ** 2).sum(axis=0)
-    spread = np.sqrt(squares / max(n, 1))
+    centres, squares, total = np.zeros(d), np.zeros(d), 0.0
+    for Z, weights in _blocks(batches, d):
+        more = float(weights.sum())
+        if not more:
+            continue
+        total += more
+        means = weights @ Z / more if intercept else centres
+        shift = means - centres
+        squares += (total - more) * more / total * shift**2 + weights @ (Z - means) ** 2
+        centres = centres + shift * more / total
+    spread = np.sqrt(squares / max(total, 1e-300))
     # what is left of a constant column is rounding
     constant = spread <= 1e-13 * np.abs(centres)
     return centres, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
 
 
-def _blocks(
-    batches: Batches, centres: np.ndarray, scales: np.ndarray
-) -> Iterator[tuple[Batch, int, np.ndarray]]:
-    d = len(scales)
+def _blocks(batches: Batches, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Blocks of rows as float64, and their weights."""
     most = max(64, min(2048, (1 << 16) // max(1, d)))
-    room = np.empty((most, d))
+    room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
     for batch in batches():
         for start in range(0, batch.size, most):
             Z = room[: min(most, batch.size - start)]
-            logistic.standardised(batch.rows, start, Z, centres, scales)
-            yield batch, start, Z
+            logistic.standardised(batch.rows, start, Z, none, one)
+            yield (
+                Z,
+                batch.weights[start : start + len(Z)] if batch.weights.size else np.ones(len(Z)),
+            )
 
 
 def _independent(
@@ -165,9 +167,9 @@ def _dependent(
     R = np.zeros((0, likelihood.width))
     for batch in batches():
         for start, Z in likelihood.blocks(batch, 0, batch.size):
-            if batch.weights.size:
-                Z = Z[batch.weights[start : start + len(Z)] > 0]
-            R = np.linalg.qr(np.vstack([R, Z]), mode="r")
+            weights = batch.weights[start : start + len(Z)]
+            more = Z[weights > 0] if weights.size else Z
+            R = np.asarray(np.linalg.qr(np.vstack([R, more]), mode="r"))
     found, basis = [], np.zeros((len(R), 0))
     order = ([likelihood.width - 1] if intercept else []) + list(range(len(scales)))
     for j in order:
