@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Adversary": "linsep.theory.adversary",
     "BalancedWinnow": "linsep.estimators.winnow",
+    "GaussianNaiveBayes": "linsep.estimators.naive_bayes",
     "KernelPerceptron": "linsep.estimators.kernel",
     "LogisticRegression": "linsep.estimators.logistic",
     "MarginPerceptron": "linsep.estimators.margin",

@@ -4,22 +4,19 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.compiled.rows import as_rows
 from linsep.errors import ParameterError, SeparationError, SeparationWarning
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.logistic_results import LogisticResults
+from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
 from linsep.estimators.logistic_separation import Settled, settled
 from linsep.regression.gradient_ascent import climbed
-from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
 
-FLOATS = (np.float64, np.float32)
 SENTENCES = {
     "converged": "",
     "max_iter": "All iterations allowed were made before the gradient was small: raise max_iter.",
@@ -201,8 +198,8 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self, self._parameters)
         given = X
-        X, y = self._checked(X, y)
-        classes, codes = _encoded(y)
+        X, y = checked(self, X, y)
+        classes, codes = encoded(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         weights = labels.importance(self.class_weight, classes, codes, weights)
@@ -210,23 +207,6 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         places = np.argsort(order).astype(np.int32)[codes]
         self._fit(Rows(given, X, classes, codes, places, weights, order))
         return self
-
-    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C")
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        if X.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
-                f"rows, y has {y.shape[0]}."
-            )
-        return X, y
 
     def _order(self, classes: np.ndarray) -> list[int]:
         """The codes of the classes, that of the reference last."""
@@ -239,7 +219,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             raise ValueError(f"reference is {self.reference!r}, which is no class of y: {known}.")
         return [code for code in codes if code != found[0]] + [int(found[0])]
 
-    def _fit(self, rows: "Rows") -> None:
+    def _fit(self, rows: Rows) -> None:
         task = rows.task(self)
         self.separation_, self.method_ = None, "penalised likelihood" if self.l2 else ""
         self.method_ = self.method_ or "maximum likelihood"
@@ -258,7 +238,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             found = self._settle(task, rows, fit, limits)
         self._take(task, fit, found)
 
-    def _settle(self, task: Task, rows: "Rows", fit: Fit, limits: np.ndarray) -> Settled:
+    def _settle(self, task: Task, rows: Rows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
         if self.on_separation == "firth" and task.q > 1:
             raise ParameterError(
@@ -336,80 +316,35 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
 
 
-class Rows:
-    """Rows in memory with what is known of them.
+def implied(
+    classes: np.ndarray, weights: np.ndarray, reference: Any, method: str, n_rows: int
+) -> LogisticRegression:
+    """A regression whose weights were found otherwise: it predicts, and infers nothing.
 
     Parameters
     ----------
-    given : X as it was given, with its names
-    X : array or CSR matrix
-    classes, codes : labels, and the code of each row
-    places : the place of each row's class in ``order``
-    weights : array of shape (rows,), empty where all are 1
-    order : class codes, that of the reference last
+    classes : array, sorted
+    weights : array of shape (classes, width), a row for every class; differences matter alone
+    reference : label or None, as of the regression
+    method : how the weights were found
+    n_rows : rows they were found from
     """
-
-    def __init__(
-        self, given: Any, X: Any, classes: np.ndarray, codes: np.ndarray, places: np.ndarray,
-        weights: np.ndarray, order: list[int],
-    ):  # fmt: skip
-        self.given, self.X, self.classes, self.codes = given, X, classes, codes
-        self.places, self.weights, self.order = places, weights, order
-
-    def task(self, model: LogisticRegression) -> Task:
-        """What is to be fitted."""
-        totals = np.bincount(self.places, self.weights if self.weights.size else None)
-        totals = np.pad(totals.astype(np.float64), (0, len(self.order) - len(totals)))
-        if not (totals > 0).all():
-            label = self.classes.tolist()[self.order[int(np.argmin(totals))]]
-            raise ValueError(f"All rows of class {label!r} have weight 0: leave the class out.")
-        seen: Any = as_rows(self.X)
-        batch = Batch(seen, self.places, self.weights)
-        n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
-        return Task(
-            lambda: [batch], self.X.shape[1], len(self.order) - 1, totals, n_rows,
-            bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
-            int(model.max_iter),
-        )  # fmt: skip
-
-    def counted(self) -> np.ndarray:
-        """The numbers of the rows whose weight is not 0."""
-        return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.codes))
-
-    def augmented(self, rows: np.ndarray, kept: np.ndarray, intercept: bool) -> np.ndarray:
-        """Some columns of some rows as float64, with a 1 at the end where there is an intercept."""
-        X = self.X[rows][:, kept]
-        X = X.toarray() if sp.issparse(X) else X
-        X = X.astype(np.float64)
-        return np.column_stack([X, np.ones(len(X))]) if intercept else X
-
-
-def separation_sentence(kind: str, limits: dict[str, str]) -> str:
-    """What is said of data whose likelihood has no maximum."""
-    shown = [
-        f"{name} ({word})" for name, word in limits.items() if word not in ("finite", "dependent")
-    ]
-    listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
-    finite = sum(word == "finite" for word in limits.values())
-    rest = f"; the other {finite} are finite" if finite else ""
-    return (
-        f"The data are {kind}, so the likelihood has no maximum: it grows for ever as these "
-        f'coefficients run away: {listed}{rest}. Use l2 or on_separation="firth" for finite ones.'
-    )
+    model = LogisticRegression(reference=reference)
+    order = model._order(classes)
+    W = weights[order[:-1]] - weights[order[-1]]
+    model.classes_, model.reference_ = classes, classes.tolist()[order[-1]]
+    model._order_of_classes = order
+    model.coef_, model.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+    model.limits_ = np.full(W.shape, "finite", dtype="U9")
+    model.covariance_, model.separation_, model.method_ = None, None, method
+    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, W.shape[1] - 1
+    model._intervals, model._gained = {}, np.nan
+    model.stop_reason_ = "implied"
+    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
+    return model
 
 
 def _codes(scores: np.ndarray) -> np.ndarray:
     """The class of the highest score."""
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-
-def _encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        return labels.encode(y)
-    except ValueError as problem:
-        if "continuous" not in str(problem):
-            raise
-        raise ValueError(
-            "Unknown label type: continuous. y holds numbers with fractions, but classes are "
-            "wanted: take linsep.LinearRegression, or cut y into classes."
-        ) from None

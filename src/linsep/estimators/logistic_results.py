@@ -197,7 +197,7 @@ class LogisticResults:
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         if self.l2:
             notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
-        elif self.covariance_ is None:
+        elif self.covariance_ is None and not np.isnan(self.log_likelihood_):
             notes.append("Too many weights for standard errors.")
         if self.method_ == "Firth":
             notes.append("Intervals and p-values by profile penalised likelihood, z by Wald.")

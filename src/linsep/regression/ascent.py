@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 
 from linsep.regression.likelihood import Likelihood, Point
 
-#: a step shorter than this, in standard errors, ends Newton's method after it is made
-SHORT = 1e-7
+#: a step shorter than this, in standard errors, ends Newton's method after it is made; for few rows
+#: it must be shorter by the root of their number, as each of them tells much of the information
+SHORT, SHORT_OF_ROWS = 1e-7, 1e-10
 #: so many steps in a row that shrink by less than a healthy Newton step does are suspicious
 SLOW = 3
 HALVINGS = 40
@@ -58,7 +59,7 @@ class Ascent(NamedTuple):
     ----------
     B : array of shape (weight rows, width)
     value : the log-likelihood there, the penalty left out
-    information : the Hessian of what is minimised, at B or a step of 1e-7 standard errors before
+    information : the Hessian of what is minimised, at B or a tiny step before
     n_iter : int, passes over all rows that chose a new direction
     reason : "converged", "max_iter", "suspect" (as if there were no maximum) or "stuck"
     largest : the largest component of the gradient, by row, in standardised features
@@ -84,13 +85,14 @@ def newton(
     """Newton's method with a Cholesky factor, steps halved where they go too far.
 
     It ends where the gradient by row is within ``tol`` and the next step, which is made, is
-    ``SHORT``. Where there is a maximum the steps shrink ever faster at the end. Where there is
+    tiny. Where there is a maximum the steps shrink ever faster at the end. Where there is
     none, each step pushes the scores of the rows that run away by one, and what there is to be
     gained falls by the factor e: that is the suspicion.
     """
     B = start
     point = likelihood.at(B)
     gains: list[float] = []
+    short = min(SHORT, SHORT_OF_ROWS * np.sqrt(total)) ** 2
     for n_iter in range(1, max_iter + 1):
         slope = point.gradient - penalty.times(B)
         H = point.hessian + penalty.matrix(likelihood.q)
@@ -99,7 +101,7 @@ def newton(
         if step is None:
             return Ascent(B, point.value, H, n_iter, "suspect", largest)
         gains.append(float((step * slope).sum()))
-        if gains[-1] <= SHORT**2 and largest <= tol:
+        if (gains[-1] <= short and largest <= tol) or _only_rounding(gains, point.value):
             gain = 0.5 * gains[-1] + penalty.value(B + step) - penalty.value(B)
             return Ascent(B + step, point.value + gain, H, n_iter, "converged", largest)
         if suspicious and _slow(gains):
@@ -132,6 +134,11 @@ def _slow(gains: list[float]) -> bool:
     last = gains[-SLOW - 1 :]
     pairs = zip(last[1:], last[:-1], strict=True)
     return len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairs)
+
+
+def _only_rounding(gains: list[float], value: float) -> bool:
+    """Whether steps do not shrink any more, and gain less than the value is sure to."""
+    return len(gains) > 1 and 0.25 * gains[-2] < gains[-1] <= ROUNDING * max(1.0, -value)
 
 
 def _searched(

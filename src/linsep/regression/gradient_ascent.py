@@ -8,7 +8,7 @@ from linsep.descent import Descent, minimize
 from linsep.regression import ascent
 from linsep.regression.ascent import Penalty
 from linsep.regression.likelihood import Likelihood, Point, working
-from linsep.regression.logistic import Fit, Task, inverted
+from linsep.regression.logistic import LAST, Fit, Task, inverted
 from linsep.regression.preparing import Seen
 
 
@@ -44,16 +44,15 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
 
 
 def _told(task: Task, likelihood: Likelihood, penalty: Penalty, found: Descent, plain: Seen) -> Fit:
-    """The fit, suspect where Newton's method would go on far from where the climb ended."""
+    """The fit, suspect where Newton's method would go on from there for ever."""
     B, reason, covariance = found.x, found.reason, None
     point = likelihood.at(B, hessian=task.factored)
     if point.hessian is not None:
         H = point.hessian + penalty.matrix(task.q)
-        slope = point.gradient - penalty.times(B)
-        step = ascent.solved(H, slope)
         if reason == "converged" and not task.l2:
-            far = step is None or float((step * slope).sum()) > 1e-2
-            reason = "suspect" if far else reason
+            given = float(task.totals.sum()), 1e-8, LAST
+            reason = ascent.newton(likelihood, penalty, B, *given).reason
+            reason = "suspect" if reason == "suspect" else "converged"
         covariance = inverted(H)
     largest = float(np.abs(found.gradient).max()) / float(task.totals.sum())
     return Fit(B, point.value, covariance, found.n_iter, reason, largest, plain)

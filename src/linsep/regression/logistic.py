@@ -1,6 +1,5 @@
 """Fitting a logistic regression: what to see of the features, where to start, how to climb."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,8 @@ from linsep.regression.preparing import Seen, sampled, seen
 
 #: up to so many weights a Hessian is made, which inference needs
 MOST_WEIGHTS = 2500
+#: Newton steps that tell a maximum from none
+LAST = 10
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,10 @@ def _climbed(
     given = likelihood, penalty, start, float(task.totals.sum()), task.tol, task.max_iter
     if task.solver == "lbfgs":
         found = ascent.lbfgs(*given)
-        return _checked(likelihood, penalty, found, suspicious) if task.factored else found
+        if not task.factored:
+            return found
+        last = float(task.totals.sum()), task.tol, suspicious and not task.l2
+        return _checked(likelihood, penalty, found, last)
     if task.factored:
         return ascent.newton(*given, suspicious and not task.l2)
     return ascent.newton_cg(*given)
@@ -154,16 +158,18 @@ def _sparse(batches: Batches) -> bool:
     return hasattr(next(iter(batches())).rows, "starts")
 
 
-def _checked(likelihood: Likelihood, penalty: Penalty, found: Ascent, suspicious: bool) -> Ascent:
-    """The same with its information, suspect where Newton's method would still go far."""
-    point = likelihood.at(found.B)
-    assert point.hessian is not None
-    H = point.hessian + penalty.matrix(likelihood.q)
-    found = found._replace(information=H)
-    slope = point.gradient - penalty.times(found.B)
-    step = ascent.solved(H, slope)
-    far = step is None or float((step * slope).sum()) > 1e-6
-    return found._replace(reason="suspect") if far and suspicious and not penalty.share else found
+def _checked(likelihood: Likelihood, penalty: Penalty, found: Ascent, given: Any) -> Ascent:
+    """The same with its information; where it is a maximum, after a last step of Newton's method.
+
+    Without a maximum, Newton's method would go on for ever, and that is noticed.
+    """
+    total, tol, suspicious = given
+    if found.reason != "max_iter":
+        last = ascent.newton(likelihood, penalty, found.B, total, tol, LAST, suspicious)
+        if last.reason in ("converged", "suspect"):
+            return last._replace(n_iter=found.n_iter)
+    information = likelihood.at(found.B).hessian + penalty.matrix(likelihood.q)
+    return found._replace(information=information)
 
 
 def _told(task: Task, how: Seen, found: Ascent) -> Fit:
@@ -198,6 +204,3 @@ def null_log_likelihood(totals: np.ndarray, intercept: bool) -> float:
     if not intercept:
         return -float(total) * float(np.log(len(totals)))
     return float((totals * np.log(totals / total)).sum())
-
-
-Fitting = Callable[[Task], Any]
