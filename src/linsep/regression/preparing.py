@@ -32,7 +32,12 @@ class Seen(NamedTuple):
 
     def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
         """Weights of the features as they are, the intercept last."""
-        return B @ self.matrix(intercept).T
+        d = len(self.scales)
+        W = B.copy()
+        W[:, :d] *= self.scales
+        if intercept:
+            W[:, d] -= W[:, :d] @ self.centres
+        return W
 
     def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
         """The inverse of :meth:`raw`; weights of features left out become 0."""
