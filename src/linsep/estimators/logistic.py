@@ -1,6 +1,7 @@
 """Logistic regression as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,12 @@ from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.logistic_results import LogisticResults
 from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
 from linsep.estimators.logistic_separation import Settled, settled
+from linsep.estimators.logistic_source import StreamRows, fit_source
+from linsep.estimators.predict_source import Prediction
+from linsep.estimators.predicting import LABELS_TWICE
 from linsep.regression.gradient_ascent import climbed
 from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
+from linsep.sources.base import Batch, Source
 
 SENTENCES = {
     "converged": "",
@@ -178,8 +183,11 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
-            Used without a copy when it is float32 or float64 and C-contiguous, or CSR.
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Used without a copy when it is float32 or float64 and C-contiguous, or CSR. A source
+            (:func:`linsep.open_source`) is walked batch by batch, in flat memory, once an
+            iteration; it brings its own labels, so y is left out. Where it seems separable and has
+            more rows than fit in its memory, that is only said (:func:`linsep.separation` proves).
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
             How often each row counts.
@@ -197,6 +205,11 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             Where data are separable, if on_separation="raise".
         """
         check_parameters(self, self._parameters)
+        if isinstance(X, Source):
+            if y is not None or sample_weight is not None:
+                raise ValueError(LABELS_TWICE)
+            fit_source(self, X)
+            return self
         given = X
         X, y = checked(self, X, y)
         classes, codes = encoded(y)
@@ -219,7 +232,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             raise ValueError(f"reference is {self.reference!r}, which is no class of y: {known}.")
         return [code for code in codes if code != found[0]] + [int(found[0])]
 
-    def _fit(self, rows: Rows) -> None:
+    def _fit(self, rows: Rows | StreamRows) -> None:
         task = rows.task(self)
         self.separation_, self.method_ = None, "penalised likelihood" if self.l2 else ""
         self.method_ = self.method_ or "maximum likelihood"
@@ -238,13 +251,16 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             found = self._settle(task, rows, fit, limits)
         self._take(task, fit, found)
 
-    def _settle(self, task: Task, rows: Rows, fit: Fit, limits: np.ndarray) -> Settled:
+    def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
         if self.on_separation == "firth" and task.q > 1:
             raise ParameterError(
                 'on_separation="firth" is for two classes: give "warn" or "raise", or l2.'
             )
-        found = settled(task, rows, fit, limits, self.on_separation == "firth")
+        kept = rows.in_memory(task)
+        if kept is None:
+            return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
+        found = settled(task, kept, fit, limits, self.on_separation == "firth")
         self.separation_, self._intervals = found.verdict, found.intervals
         self._gained = found.gained
         self.method_ = found.method or self.method_
@@ -278,7 +294,8 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
 
         Returns
         -------
@@ -286,12 +303,19 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         classes), ln of the odds against the reference, whose column is zero
         """
         check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([scores for _, scores in LogisticPrediction(self, X).decisions()])
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
         return self._scores(X)
 
     def _scores(self, X: Any) -> np.ndarray:
         d = X.shape[1]  # rows of a sparse source may be narrower
         scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
+        if not np.isfinite(scores).all():
+            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+            raise ValueError(
+                f"The score of row {row} is beyond floating point; scale the features."
+            )
         order = self._order_of_classes
         if len(order) == 2:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
@@ -303,6 +327,16 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         """The likeliest class of each row; the smaller at equal odds."""
         check_is_fitted(self)
         return self.classes_[_codes(self.decision_function(X))]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted rightly; a source brings its own labels."""
+        if not isinstance(X, Source):
+            return ClassifierMixin.score(self, X, y, sample_weight)
+        check_is_fitted(self)
+        if y is not None or sample_weight is not None:
+            raise ValueError(LABELS_TWICE)
+        right = [codes == truth for codes, truth in LogisticPrediction(self, X).compared()]
+        return float(np.concatenate(right).mean())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, shape (rows, classes), in the order of ``classes_``."""
@@ -343,6 +377,20 @@ def implied(
     model.stop_reason_ = "implied"
     model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
     return model
+
+
+class LogisticPrediction(Prediction):
+    """The rows of a source as a fitted regression sees them."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Each batch with its log-odds."""
+        for batch in self.source.batches():
+            yield batch, self.model._scores(self._fitted_width(batch.X, self.model.n_features_in_))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Each batch with its log-odds and class codes."""
+        for batch, scores in self.decisions():
+            yield batch, scores, _codes(scores)
 
 
 def _codes(scores: np.ndarray) -> np.ndarray:

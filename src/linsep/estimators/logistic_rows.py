@@ -38,9 +38,7 @@ class Rows:
         """What is to be fitted."""
         totals = np.bincount(self.places, self.weights if self.weights.size else None)
         totals = np.pad(totals.astype(np.float64), (0, len(self.order) - len(totals)))
-        if not (totals > 0).all():
-            label = self.classes.tolist()[self.order[int(np.argmin(totals))]]
-            raise ValueError(f"All rows of class {label!r} have weight 0: leave the class out.")
+        refuse_weightless(totals, self.classes, self.order)
         seen: Any = as_rows(self.X)
         batch = Batch(seen, self.places, self.weights)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
@@ -49,6 +47,10 @@ class Rows:
             bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
             int(model.max_iter),
         )  # fmt: skip
+
+    def in_memory(self, task: Task) -> "Rows | None":
+        """These rows."""
+        return self
 
     def counted(self) -> np.ndarray:
         """The numbers of the rows whose weight is not 0."""
@@ -60,6 +62,13 @@ class Rows:
         X = X.toarray() if sp.issparse(X) else X
         X = X.astype(np.float64)
         return np.column_stack([X, np.ones(len(X))]) if intercept else X
+
+
+def refuse_weightless(totals: np.ndarray, classes: np.ndarray, order: list[int]) -> None:
+    """Raise ValueError where the rows of a class, in this order, count nothing."""
+    if not (totals > 0).all():
+        label = classes.tolist()[order[int(np.argmin(totals))]]
+        raise ValueError(f"All rows of class {label!r} have weight 0: leave the class out.")
 
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,11 @@ def sampled(batches: Batches, most: int) -> tuple[Batches, bool]:
     Sparse rows are copied, dense ones seen where they are.
     """
     given = iter(batches())
+    with closing(given) if hasattr(given, "close") else nullcontext():  # type: ignore[type-var]
+        return _sampled(given, most)
+
+
+def _sampled(given: Iterator[Batch], most: int) -> tuple[Batches, bool]:
     first = next(given)
     step = first.size // most
     if step < 4:
