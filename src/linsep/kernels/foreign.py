@@ -170,7 +170,7 @@ class Precomputed(Kernel):
         if sp.issparse(X):
             raise DataError("A precomputed Gram matrix must be dense: give X.toarray().")
         X = vectors(X, self)
-        return GramRows(X, np.arange(len(X)), X.shape[1])
+        return GramRows(X, np.arange(len(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         if B.learnt != A.learnt or (B.numbers.size and B.numbers.max() >= A.learnt):
@@ -178,21 +178,30 @@ class Precomputed(Kernel):
                 f"A Gram matrix of shape {A.shape} meets rows of one of shape {B.shape}: to learn "
                 "it must be square, to predict it needs a column for every row learnt."
             )
-        return A.values[:, B.numbers].astype(np.float64)
+        return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         if A.numbers.size and A.numbers.max() >= A.learnt:
             raise DataError(
                 f"A Gram matrix of shape {A.shape} has no diagonal: to learn it must be square."
             )
-        return A.values[np.arange(len(A.values)), A.numbers].astype(np.float64)
+        return A.values[A.numbers, A.numbers].astype(np.float64)
 
 
 class GramRows:
-    """Rows of a Gram matrix: their ``values``, their ``numbers`` and how many rows were learnt."""
+    """Some rows of a Gram matrix, by their ``numbers``.
 
-    def __init__(self, values: np.ndarray, numbers: np.ndarray, learnt: int):
-        self.values, self.numbers, self.learnt = values, numbers, learnt
+    ``values`` stays the whole matrix: of the rows asked for only some columns are, so a copy of
+    them would be mostly for nothing.
+    """
+
+    def __init__(self, values: np.ndarray, numbers: np.ndarray):
+        self.values, self.numbers = values, numbers
+
+    @property
+    def learnt(self) -> int:
+        """How many rows were learnt."""
+        return int(self.values.shape[1])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -200,7 +209,7 @@ class GramRows:
         return len(self.numbers), self.learnt
 
     def __getitem__(self, key: Any) -> GramRows:
-        return GramRows(self.values[key], self.numbers[key], self.learnt)
+        return GramRows(self.values, self.numbers[key])
 
 
 def unknown(name: Any, known: Any) -> str:
