@@ -59,8 +59,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         every pass or call, and whenever there are 512 too many (of a function, twice as many as
         allowed, if that is less). Not with ``keep="vote"``.
     cache_mb : float, default=200
-        If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, none of its
-        values is computed twice; otherwise none is kept between blocks.
+        If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, its values are
+        kept, once computed; otherwise none is kept between blocks.
     shuffle : bool, default=True
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
