@@ -26,6 +26,7 @@ ROOMS = [
     "kernels",
     "compiled",
     "theory",
+    "descent",
     "textbook",
     "lazy",
     "paths",

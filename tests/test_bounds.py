@@ -329,3 +329,12 @@ def test_the_adversary_makes_bounds_tight():
     game = Adversary(0.2)
     game.run(model := Perceptron(fit_intercept=False))
     assert all(bound.ratio == pytest.approx(1, rel=1e-3) for bound in model.bounds(game.X, game.y))
+
+
+def test_the_updates_of_a_margin_perceptron_are_counted_however_often_it_is_asked():
+    X, y = load_iris(return_X_y=True)
+    model = MarginPerceptron(gamma=0.1).fit(X, y == 0)
+    widest = model.report_["||w||/M"]
+    found = model.bounds(X, y == 0)
+    assert found["8/gamma^2"].counted == model.n_updates_ > 0
+    assert found.margin[0] <= widest.value

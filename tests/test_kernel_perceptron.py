@@ -12,41 +12,50 @@ import linsep
 from linsep import KernelPerceptron, kernels, textbook
 from linsep.engine import grams, kernel_feed
 from linsep.errors import DataError, ParameterError
+from linsep.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass, replayed, store
 
 KEEPS = ("last", "average", "vote")
 PASSES = 4
 
 
-def product(x, z):
-    return sum(a * b for a, b in zip(x, z, strict=True))
-
-
-def apart(x, z):
-    return sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
+def polynomial(x, z):
+    return plain.polynomial(x, z, 2)
 
 
 KERNELS = {
-    "linear": ({"kernel": "linear"}, product),
-    "poly": ({"kernel": "poly", "degree": 3}, lambda x, z: (product(x, z) + 1) ** 3),
+    "linear": ({"kernel": "linear"}, plain.linear),
+    "poly": ({"kernel": "poly", "degree": 3}, plain.polynomial),
     "scaled": (
         {"kernel": kernels.Polynomial(2, gamma=0.5, coef0=2)},
-        lambda x, z: (product(x, z) / 2 + 2) ** 2,
+        lambda x, z: plain.polynomial(x, z, 2, 0.5, 2),
     ),
-    "all-subsets": (
-        {"kernel": "all-subsets"},
-        lambda x, z: np.prod([1 + a * b for a, b in zip(x, z, strict=True)]),
+    "all-subsets": ({"kernel": "all-subsets"}, plain.all_subsets),
+    "rbf": ({"kernel": "rbf", "gamma": 0.25}, lambda x, z: plain.rbf(x, z, 0.25)),
+    "laplacian": (
+        {"kernel": "laplacian", "gamma": 0.25}, lambda x, z: plain.laplacian(x, z, 0.25),
     ),
-    "rbf": ({"kernel": "rbf", "gamma": 0.25}, lambda x, z: np.exp(-apart(x, z) / 4)),
+    "product": (
+        {"kernel": kernels.Linear() * kernels.Polynomial(2)},
+        lambda x, z: plain.linear(x, z) * polynomial(x, z),
+    ),
+    "normalized": (
+        {"kernel": kernels.Normalized(kernels.Polynomial(2))},
+        lambda x, z: plain.normalized(polynomial, x, z),
+    ),
     "sum": (
         {"kernel": kernels.RBF(0.25) + kernels.Linear() * 2.0},
-        lambda x, z: np.exp(-apart(x, z) / 4) + 2 * product(x, z),
+        lambda x, z: plain.rbf(x, z, 0.25) + 2 * plain.linear(x, z),
     ),
-    "callable": ({"kernel": lambda x, z: float(x @ z) ** 3}, lambda x, z: product(x, z) ** 3),
-    "cosine": (
-        {"kernel": "cosine"},
-        lambda x, z: product(x, z) / np.sqrt(product(x, x) * product(z, z)),
-    ),
+    "callable": ({"kernel": lambda x, z: float(x @ z) ** 3}, lambda x, z: plain.linear(x, z) ** 3),
+    "cosine": ({"kernel": "cosine"}, lambda x, z: plain.normalized(plain.linear, x, z)),
+}  # fmt: skip
+ROUNDED = {"cosine", "rbf", "laplacian", "normalized", "sum"}
+STRINGS = {
+    "spectrum": (kernels.Spectrum(2), lambda x, z: plain.spectrum(x, z, 2)),
+    "blended": (kernels.BlendedSpectrum(3), lambda x, z: plain.blended_spectrum(x, z, [1, 1, 1])),
+    "mismatch": (kernels.Mismatch(3, 1), lambda x, z: plain.mismatch(x, z, 3, 1, "abc")),
+    "subsequence": (kernels.Subsequence(2, 0.5), lambda x, z: plain.subsequence(x, z, 2, 0.5)),
 }
 
 
@@ -60,17 +69,17 @@ def rows(seed, k, n=40, d=4):
 
 
 def twin(kernel, scheme, X, y, k, seed, tie="negative", weight=None, max_iter=PASSES):
-    plain = X.tolist()
-    shown = textbook.dual_rows(kernel, plain)
+    learnt = list(X) if isinstance(X, list) else X.tolist()
+    shown = textbook.dual_rows(kernel, learnt)
     steps = list(
         textbook.run(
-            textbook.KernelPerceptron(len(plain)), scheme, shown, y.tolist(), k,
-            orders=replayed(len(plain), seed), max_iter=max_iter, tie=tie, row_weights=weight,
+            textbook.KernelPerceptron(len(learnt)), scheme, shown, y.tolist(), k,
+            orders=replayed(len(learnt), seed), max_iter=max_iter, tie=tie, row_weights=weight,
             fit_intercept=False,
         )
     )  # fmt: skip
     return steps, lambda keep, x: textbook.kept(steps, keep, scheme, k, tie=tie).predict(
-        textbook.dual_row(kernel, x, plain)
+        textbook.dual_row(kernel, x, learnt)
     )
 
 
@@ -102,7 +111,7 @@ def test_every_kernel_scheme_and_keep_does_what_the_twin_does(name, scheme, keep
     k, multiclass = classes_of(scheme)
     for seed, tie, storage in ((0, "negative", "dense64"), (1, "positive", "csr64")):
         X, y = rows(seed, k)
-        if name in ("cosine", "rbf", "sum"):  # whose values are rounded: no two are almost equal
+        if name in ROUNDED:  # whose values are rounded: no two are almost equal
             X += np.random.default_rng(seed).random(X.shape)
         kind = "dense64" if name == "callable" else storage
         cache = 200.0 * (block == 5)
@@ -238,6 +247,32 @@ def test_a_pass_without_a_mistake_ends_the_run_and_separates():
 
 
 # ------------------------------------------------------------------------------------- strings
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", STRINGS)
+def test_string_kernels_do_what_the_twin_does(name, scheme, keep):
+    kernel, by_definition = STRINGS[name]
+    k, multiclass = classes_of(scheme)
+    rng = np.random.default_rng(len(name))
+    words = ["".join(rng.choice(list("abc"), rng.integers(0, 9))) for _ in range(36)] + ["abc"]
+    y = np.concatenate([np.arange(k), rng.integers(0, k, len(words) - k)])
+    model = KernelPerceptron(
+        kernel=kernel, multiclass=multiclass, keep=keep, max_iter=PASSES, cache_mb=0
+    ).fit(words, y)
+    steps, predict = twin(by_definition, scheme, words, y, k, 0)
+    assert model.mistakes_.tolist() == per_pass(steps)
+    expected = duals(steps, scheme, keep, k, len(y))
+    np.testing.assert_allclose(whole_duals(model, len(y)), expected, atol=1e-12)
+    new = ["abcabc", "", "cab", "bbbbb", "z"] if name != "mismatch" else ["abcabc", "", "cab"]
+    assert model.predict(new).tolist() == [predict(keep, x) for x in new]
+
+
+def test_strings_without_anything_in_common_are_told_and_learnt():
+    with pytest.warns(UserWarning, match="finds nothing in these strings"):
+        model = KernelPerceptron(kernel=kernels.Spectrum(9)).fit(["ab", "", "c"], [0, 1, 1])
+    assert model.predict(["ab", ""]).shape == (2,)
 
 
 def test_strings_are_learnt_as_they_are():
@@ -388,7 +423,7 @@ def test_a_gram_matrix_of_the_wrong_shape_is_refused():
     [
         (["abc", 3, "abd"], "3"),
         ([], "no rows"),
-        ("abc", "one text"),
+        ("abc", "one thing"),
         (["abc", b"abc", "x"], "bytes"),
         (["abc", None, "x"], "None"),
     ],

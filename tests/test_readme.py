@@ -57,9 +57,14 @@ def test_python_about_promoters(shared_data, monkeypatch):
     assert run_python("docs/promoters.md") > 12
 
 
+def test_python_about_descent():
+    assert run_python("docs/descent.md") > 12
+
+
 @pytest.mark.parametrize(
     "name",
     [
+        "descent",
         "estimators.kernel",
         "estimators.linear_regression",
         "estimators.perceptron",

@@ -56,7 +56,7 @@ def random_strings(n, length, letters="acgt", seed=0):
     return ["".join(rng.choice(list(letters), length)) for _ in range(n)]
 
 
-@pytest.mark.parametrize(("kernel", "define"), DEFINED, ids=repr)
+@pytest.mark.parametrize(("kernel", "define"), DEFINED, ids=[repr(kernel) for kernel, _ in DEFINED])
 @settings(max_examples=30 if COMPILING else 5)
 @given(st.one_of(words, odd_words), words)
 def test_as_the_textbook_defines_it(kernel, define, A, B):

@@ -89,3 +89,26 @@ class ParameterError(LinsepError, ValueError):
 
 class ModelFileError(LinsepError, ValueError):
     """A model file is damaged, foreign, of an unknown version, or would be overwritten."""
+
+
+class SeparationWarning(UserWarning):
+    """A likelihood has no maximum, since a hyperplane separates the classes, if only in part.
+
+    Attributes
+    ----------
+    verdict : what :func:`linsep.separation` says, with its proof; None where it was not asked
+    limits : dict
+        {name of a coefficient: "finite", "+inf", "-inf" or "infinite"}, the last for either sign.
+    """
+
+    def __init__(self, said: str, verdict: Any = None, limits: dict[str, str] | None = None):
+        super().__init__(said)
+        self.verdict, self.limits = verdict, limits or {}
+
+
+class SeparationError(DataError):
+    """The same, raised where ``on_separation="raise"`` asks for it."""
+
+    def __init__(self, said: str, verdict: Any = None, limits: dict[str, str] | None = None):
+        super().__init__(said)
+        self.verdict, self.limits = verdict, limits or {}

@@ -218,6 +218,7 @@ def _describe(model: Any) -> dict[str, Any]:
             "accuracy": getattr(model, "training_accuracy_", None),
             "began": _began(model),
             "cycle": None if model._cycle is None else model._cycle.to_json(),
+            "rows_seen": getattr(model, "_rows_seen", None),
         },
     }
 
@@ -295,6 +296,7 @@ def _remember_training(
     accuracy: float | None,
     began: dict[str, bool] | None = None,
     cycle: str | None = None,
+    rows_seen: int | None = None,
 ) -> None:
     reports = [PassReport(*fields) for fields in passes]
     counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
@@ -309,6 +311,8 @@ def _remember_training(
     if began is not None:
         model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
     model._cycle = None if cycle is None else linsep.from_json(cycle)
+    if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
+        model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
 
 
 def _reason(stored: str | None) -> StopReason | None:

@@ -10,9 +10,9 @@ from linsep.engine.keepings import keeping_of
 from linsep.engine.state import State
 from linsep.engine.votes import KeepVote
 from linsep.errors import ModelFileError
-from linsep.estimators.examples import listed
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
+from linsep.kernels.rows import listed
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 

@@ -16,7 +16,7 @@ class Grams:
     kernel : a :class:`linsep.kernels.Kernel` that knows its numbers
     examples : rows prepared by it
     n_examples : how many
-    cache_bytes : if the Gram matrix of all fits in, no value is computed twice; else none is kept
+    cache_bytes : if the Gram matrix of all fits in, values are kept; else none is
     """
 
     def __init__(self, kernel: Any, examples: Any, n_examples: int, cache_bytes: float = 0):

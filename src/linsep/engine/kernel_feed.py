@@ -21,7 +21,9 @@ from linsep.engine.order import slices
 from linsep.engine.state import State
 
 #: kernel values that are held at once beside a cache
-GRAM_VALUES = 1 << 22
+GRAM_VALUES = 1 << 21
+#: most support vectors beyond a budget that may wait: many are given up as fast as one
+WAITING = 512
 
 
 class Changes:
@@ -114,8 +116,8 @@ class KernelFeed(MemoryFeed):
         yield Visit(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
-        # Many are given up as fast as one, so some more than the budget may wait until the end.
-        self._give_up(waiting=self.grams.rows_at_once)
+        # Of a function, whose rows come one by one, the values among all of them are dear.
+        self._give_up(waiting=min(WAITING, max(self.grams.rows_at_once, self.budget or 0)))
 
     def _give_up(self, waiting: int) -> None:
         """Have as many support vectors as the budget allows, if there are more than ``waiting``

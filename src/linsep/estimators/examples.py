@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError
+from linsep.kernels.rows import listed, refuse_text
 
 FLOATS = (np.float64, np.float32)
 
@@ -17,10 +18,17 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
     Raises
     ------
     DataError, ValueError
-        For NaN, infinity, another number of features than before, or no rows.
+        For NaN, infinity, another number of features than before, no rows, strings where numbers
+        are taken or a table where strings are.
     """
-    table = hasattr(X, "shape") or hasattr(X, "__dataframe__")
-    if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and table):
+    if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
+        refuse_text(X, kernel)
+    if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
+        raise DataError(
+            f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: give one "
+            "column of it."
+        )
+    if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
         if kernel.takes == "gram" and sp.issparse(X):
             raise DataError(
                 "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
@@ -34,15 +42,11 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
     return rows
 
 
-def listed(X: Any) -> np.ndarray:
-    """Rows of any kind as an array of objects, which can be sliced."""
-    if isinstance(X, str | bytes):
-        raise DataError(f"X is one text, {X!r:.40}, not a list of them: put it in a list.")
-    given = list(X)
-    rows = np.empty(len(given), dtype=object)
-    for i, row in enumerate(given):
-        rows[i] = row
-    return rows
+def _is_table(X: Any) -> bool:
+    """Whether X has rows of numbers; an array of strings or objects is a list of rows."""
+    if getattr(X, "ndim", 0) == 1 and not sp.issparse(X):
+        return getattr(getattr(X, "dtype", None), "kind", "") not in "OSU"
+    return hasattr(X, "shape") or hasattr(X, "__dataframe__")
 
 
 def joined(first: Any, second: Any) -> Any:

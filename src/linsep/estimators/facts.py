@@ -13,7 +13,8 @@ class Parameter(NamedTuple):
 
     ``kind`` is int, float, bool or str (one of ``choices``). ``low`` and ``high`` bound numbers;
     ``open_low`` and ``open_high`` exclude the bound itself. Instead of a number it may be None, a
-    function, one word, infinity or a boolean where the last five say so.
+    function (of what, ``called_with`` says), one word, infinity or a boolean where ``or_...`` says
+    so.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Parameter(NamedTuple):
     choices: tuple[str, ...] = ()
     or_none: bool = False
     or_callable: bool = False
+    called_with: str = "k"
     or_word: str = ""
     or_infinite: bool = False
     or_bool: bool = False
@@ -53,7 +55,7 @@ class Parameter(NamedTuple):
     @property
     def wanted(self) -> str:
         """What the parameter takes, in words."""
-        others = ["None"] * self.or_none + ["a function of k"] * self.or_callable
+        others = ["None"] * self.or_none + [f"a function of {self.called_with}"] * self.or_callable
         return " or ".join([self.typed, *others])
 
     @property

@@ -56,10 +56,11 @@ class KernelPerceptron(Supported, OnlineClassifier):
     budget : int or None, default=None
         Keep at most so many support vectors. Beyond, those whose loss changes the weights least
         are given up and projected on the others (so is their part in an average): at the end of
-        every pass or call, and whenever there are 512 too many. Not with ``keep="vote"``.
+        every pass or call, and whenever there are 512 too many (of a function, twice as many as
+        allowed, if that is less). Not with ``keep="vote"``.
     cache_mb : float, default=200
-        If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, none of its
-        values is computed twice; otherwise none is kept between blocks.
+        If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, its values are
+        kept, once computed; otherwise none is kept between blocks.
     shuffle : bool, default=True
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
@@ -100,7 +101,12 @@ class KernelPerceptron(Supported, OnlineClassifier):
 
     _parameters = (
         Parameter(
-            "kernel", str, "the kernel: how alike two rows are", choices=NAMES, or_callable=True
+            "kernel",
+            str,
+            "the kernel: how alike two rows are",
+            choices=NAMES,
+            or_callable=True,
+            called_with="two rows, or a kernel of linsep.kernels",
         ),
         Parameter("degree", int, "degree of the polynomial kernel", low=1),
         Parameter(
@@ -270,6 +276,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
                 "A precomputed Gram matrix has no place for rows that come later: give partial_fit "
                 "rows and a kernel"
             )
+        if isinstance(X, Source):
+            raise ValueError("partial_fit takes rows: give it X and y of each of X.batches().")
         rows = checked(self, kernel, X, reset=first)
         y = self._labels_checked(y, rows.shape[0])
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)

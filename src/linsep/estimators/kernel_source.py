@@ -33,6 +33,9 @@ def fit_source(estimator: Any, source: Source) -> None:
     reading = perf_counter() - started
     try:
         estimator._fit_rows(X, y, None)
+        clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
+        # Before the features have names, for those of X, which is an array, have none.
+        estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
     finally:
         if hasattr(estimator, "progress_"):
             estimator.progress_.reading += reading
@@ -41,5 +44,3 @@ def fit_source(estimator: Any, source: Source) -> None:
             estimator.__dict__.pop("feature_names_in_", None)
             if source.feature_names:
                 estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
-    clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
-    estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)

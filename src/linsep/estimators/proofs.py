@@ -78,7 +78,7 @@ class Proofs(Fitted):
         learner, numbers = self._theorems()
         if why is not None:
             return Bounds((), {"mistake bounds": why}, mistakes=int(self.mistakes_.sum()))
-        updates = state.counts.get("updates") if learner == "margin" else None
+        updates = state.counts.get("total") if learner == "margin" else None
         errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
         run = Ran(
             learner,
@@ -139,7 +139,7 @@ class Proofs(Fitted):
         """The sum of what examples were multiplied by; None of learners that do not add them."""
         if learner != "margin":
             return None
-        return float(self._state.per_machine("updates").sum())
+        return float(self._state.per_machine("total", np.float64).sum())
 
     def _widest(self, learner: str) -> tuple[float | None, str]:
         """||w||/M, which no separator's margin exceeds, or why it is not known.

@@ -65,6 +65,8 @@ class Supported(Predicts):
         alone = not self._examples.shape[0]
         self._examples = rows if alone else joined(self._examples, rows)
         self._prepared = self.kernel_.prepare(self._examples)
+        if self.kernel_.takes == "gram":  # learnt from as prepared, and never needed again
+            self._examples = np.empty((numbers.size, 0))
         self.support_ = np.concatenate([self.support_, numbers])
         self._rows_seen = int(numbers[-1]) + 1 if numbers.size else self._rows_seen
         self._state.grow(self._state.n_features + numbers.size)
@@ -81,14 +83,18 @@ class Supported(Predicts):
     def _select(self, used: np.ndarray, keeping: KeepLast) -> None:
         keeping.select(self._state, used)
         self._examples, self.support_ = self._examples[used], self.support_[used]
-        self._prepared = self._prepared[used]
+        if self.kernel_.takes == "gram":
+            del self._prepared  # which is the whole matrix
+        else:
+            self._prepared = self._prepared[used]
 
     def _snapshot(self) -> dict[str, Any]:
         """Attributes of a copy that predicts as if fit had ended here."""
         told = super()._snapshot()  # type: ignore[misc]
         used = told["_keeping"].features_in_use(told["_state"])
         told["_keeping"].select(told["_state"], used)
-        mine = {name: getattr(self, name)[used] for name in ("_examples", "_prepared", "support_")}
+        names = ["_examples", "support_"] + ["_prepared"] * (self.kernel_.takes != "gram")
+        mine = {name: getattr(self, name)[used] for name in names}
         return told | mine | {"kernel_": self.kernel_}
 
     def _rows_to_score(self, X: Any) -> Any:

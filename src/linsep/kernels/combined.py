@@ -56,6 +56,11 @@ class Pair(Kernel):
         """The kind of rows that both kernels take."""
         return self.right.takes if self.left.takes == "anything" else self.left.takes
 
+    @property
+    def rows_at_once(self) -> int:  # type: ignore[override]
+        """As few as suit both kernels: a function must not be asked for what is not needed."""
+        return min(self.left.rows_at_once, self.right.rows_at_once)
+
     def _fitted(self, X: Any) -> Kernel:
         return replace(self, left=self.left.fitted(X), right=self.right.fitted(X))  # type: ignore[call-arg]
 
@@ -113,6 +118,11 @@ class Around(Kernel):
     def takes(self) -> str:  # type: ignore[override]
         """The kind of rows that the inner kernel takes."""
         return self.kernel.takes
+
+    @property
+    def rows_at_once(self) -> int:  # type: ignore[override]
+        """As many as suit the inner kernel."""
+        return self.kernel.rows_at_once
 
     def _fitted(self, X: Any) -> Kernel:
         return replace(self, kernel=self.kernel.fitted(X))  # type: ignore[call-arg]

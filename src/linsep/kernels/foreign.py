@@ -15,13 +15,13 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel, plain
-from linsep.kernels.rows import Parts, rows_of, same_width, vectors
+from linsep.kernels.rows import Parts, listed, rows_of, same_width, vectors
 
 #: rows whose products with one another are computed for the sake of the diagonal
 BLOCK = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Callable(Kernel):
     """Any function of two rows, called once for every pair.
 
@@ -43,11 +43,18 @@ class Callable(Kernel):
                 f"Callable takes a function of two rows, but {self.function!r} cannot be called."
             )
 
+    def __repr__(self) -> str:
+        return f"Callable({self._name})"
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X):
             X = X.tocsr()
         elif not isinstance(X, np.ndarray):
-            X = _listed(X)
+            X = listed(X)
         return Parts(X, np.arange(rows_of(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -66,32 +73,20 @@ class Callable(Kernel):
 
     def _value(self, x: Any, y: Any, i: int, j: int) -> float:
         """The function's value, or a sentence that says for which pair of rows it has none."""
-        name = getattr(self.function, "__name__", repr(self.function))
         try:
             value = self.function(x, y)
         except Exception as problem:
             raise DataError(
-                f"The kernel {name} failed on rows {i} and {j} with {type(problem).__name__}: "
-                f"{problem}; mend the function or leave the row out."
+                f"The kernel {self._name} failed on rows {i} and {j} with "
+                f"{type(problem).__name__}: {problem}; mend the function or leave the row out."
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
-                f"The kernel {name} returned {value!r} for rows {i} and {j}: it must return a "
-                "finite number for every pair of rows."
+                f"The kernel {self._name} returned {value!r} for rows {i} and {j}: it must return "
+                "a finite number for every pair of rows."
             )
         return float(plain)
-
-
-def _listed(X: Any) -> np.ndarray:
-    """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
-    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
-        raise DataError(f"X is {X!r}, but a kernel that is a function takes rows: give a list.")
-    each = list(X)
-    rows = np.empty(len(each), dtype=object)
-    for i, row in enumerate(each):
-        rows[i] = row
-    return rows
 
 
 def _numbered(rows: Parts) -> Iterator[tuple[int, Any]]:
@@ -175,7 +170,7 @@ class Precomputed(Kernel):
         if sp.issparse(X):
             raise DataError("A precomputed Gram matrix must be dense: give X.toarray().")
         X = vectors(X, self)
-        return GramRows(X, np.arange(len(X)), X.shape[1])
+        return GramRows(X, np.arange(len(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         if B.learnt != A.learnt or (B.numbers.size and B.numbers.max() >= A.learnt):
@@ -183,21 +178,30 @@ class Precomputed(Kernel):
                 f"A Gram matrix of shape {A.shape} meets rows of one of shape {B.shape}: to learn "
                 "it must be square, to predict it needs a column for every row learnt."
             )
-        return A.values[:, B.numbers].astype(np.float64)
+        return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         if A.numbers.size and A.numbers.max() >= A.learnt:
             raise DataError(
                 f"A Gram matrix of shape {A.shape} has no diagonal: to learn it must be square."
             )
-        return A.values[np.arange(len(A.values)), A.numbers].astype(np.float64)
+        return A.values[A.numbers, A.numbers].astype(np.float64)
 
 
 class GramRows:
-    """Rows of a Gram matrix: their ``values``, their ``numbers`` and how many rows were learnt."""
+    """Some rows of a Gram matrix, by their ``numbers``.
 
-    def __init__(self, values: np.ndarray, numbers: np.ndarray, learnt: int):
-        self.values, self.numbers, self.learnt = values, numbers, learnt
+    ``values`` stays the whole matrix: of the rows asked for only some columns are, so a copy of
+    them would be mostly for nothing.
+    """
+
+    def __init__(self, values: np.ndarray, numbers: np.ndarray):
+        self.values, self.numbers = values, numbers
+
+    @property
+    def learnt(self) -> int:
+        """How many rows were learnt."""
+        return int(self.values.shape[1])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -205,7 +209,7 @@ class GramRows:
         return len(self.numbers), self.learnt
 
     def __getitem__(self, key: Any) -> GramRows:
-        return GramRows(self.values[key], self.numbers[key], self.learnt)
+        return GramRows(self.values, self.numbers[key])
 
 
 def unknown(name: Any, known: Any) -> str:

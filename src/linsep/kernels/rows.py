@@ -46,6 +46,26 @@ def is_text(X: Any) -> bool:
     return any(isinstance(row, str | bytes) for row in X)
 
 
+def listed(X: Any) -> np.ndarray:
+    """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+        raise DataError(f"X is {X!r:.40}, one thing and not a list of rows: put them in a list.")
+    given = list(X)
+    rows = np.empty(len(given), dtype=object)
+    for i, row in enumerate(given):
+        rows[i] = row
+    return rows
+
+
+def refuse_text(X: Any, kernel: Any) -> None:
+    """Raise DataError where X has strings."""
+    if is_text(X):
+        raise DataError(
+            f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
+            "Spectrum(3), or turn every string into numbers."
+        )
+
+
 def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
     """X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if it can.
 
@@ -56,11 +76,7 @@ def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
     ValueError
         For NaN, infinity, or what is no table of numbers.
     """
-    if is_text(X):
-        raise DataError(
-            f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
-            "Spectrum(3), or turn every string into numbers."
-        )
+    refuse_text(X, kernel)
     X = check_array(X, accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()

@@ -101,7 +101,7 @@ def _scale(X: Any) -> float:
         variance = squares(X).sum() / np.prod(X.shape, dtype=float) - mean**2
     else:
         variance = float(X.var(dtype=np.float64))
-    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ which yields every step, and :func:`kept` what to predict with afterwards.
 
 from linsep.textbook.dual import KernelPerceptron, dual_row, dual_rows
 from linsep.textbook.keeping import Kept, kept
+from linsep.textbook.logistic import gradient_ascent, log_likelihood, newton, penalised
 from linsep.textbook.machine import Rule, score, scores, unit_rows
 from linsep.textbook.margin import MarginPerceptron, most_updates
 from linsep.textbook.passive_aggressive import PassiveAggressive
@@ -42,12 +43,16 @@ __all__ = [
     "binary_perceptron",
     "dual_row",
     "dual_rows",
+    "gradient_ascent",
     "kept",
+    "log_likelihood",
     "most_updates",
     "native_perceptron",
+    "newton",
     "ovo_perceptron",
     "ovr_perceptron",
     "pairs",
+    "penalised",
     "predict_binary",
     "predict_native",
     "predict_ovo",

@@ -6,10 +6,10 @@ R. Duda and P. Hart, Pattern Classification and Scene Analysis (1973).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, sqrt
 from typing import Any
 
 from linsep.textbook.machine import Example, Machine, Number, Rows, Rule
+from linsep.textbook.rates import rate_of
 from linsep.textbook.running import Step, run
 
 
@@ -30,16 +30,7 @@ class Perceptron(Rule):
 
     def rate(self, k: int) -> Number:
         """The learning rate of update k; ValueError where a function gives one that is none."""
-        if callable(self.learning_rate):
-            value = self.learning_rate(k)
-            if not (isfinite(value) and value > 0):
-                raise ValueError(f"learning_rate({k}) is {value}; it must be above 0 and finite.")
-            return value
-        if self.schedule == "inverse":
-            return self.learning_rate / k
-        if self.schedule == "inverse_sqrt":
-            return self.learning_rate / sqrt(k)
-        return self.learning_rate
+        return rate_of(self.learning_rate, self.schedule, k)
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number

@@ -28,8 +28,8 @@ from linsep.theory.verdicts import (
 )
 from linsep.theory.whole import Row, combination, constraint, dense_floats, dot
 
-#: how far from zero, relative to its terms, a sum may be in a check that is not exact
-TOLERANCE = 1e-7
+#: a sum may be that much smaller than its terms, and not zero, in a check that is not exact
+TOLERANCE = 10**7
 
 
 class Check(NamedTuple):
@@ -80,6 +80,8 @@ def _same_data(subject: Subject, data: Data) -> None:
         )
     if data.labels() != list(subject.classes):
         raise Fails("the labels are others")
+    if data.names and subject.names and tuple(data.names) != subject.names:
+        raise Fails("the features have other names")
     if fingerprint(data) != subject.fingerprint:
         raise Fails("it is about other rows or labels, or the same in another order")
 
@@ -89,8 +91,10 @@ def _separable(verdict: Separable, data: Data, question: Question, exact: bool) 
     w = dense_floats(weights, question.size)
     length = float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-12)
     low, high = verdict.margin
-    if not 0 <= low <= high:
+    if not 0 <= low <= high or low == math.inf:
         raise Fails("the margin interval is none")
+    if question.blocks > 1 and verdict.margin != (0.0, math.inf):
+        raise Fails("several classes together have no margin")
     squares = sum(m * m for j, m in weights.items() if j < data.n_features)
     for piece, values in scans(data, question, w, low * length):
         needed = low * length
@@ -111,6 +115,10 @@ def _separable(verdict: Separable, data: Data, question: Question, exact: bool) 
 
 def _weights(verdict: Separable, question: Question) -> Row:
     """The weights in the same proportion as whole numbers, one block after another."""
+    if len(verdict.coef) != len(verdict.intercept):
+        raise Fails("there are not as many intercepts as rows of weights")
+    if not question.intercept and any(verdict.intercept):
+        raise Fails("there is an intercept where none was asked for")
     blocks = list(zip(verdict.coef, verdict.intercept, strict=True))
     w = [x for row, b in blocks for x in (*row, *([b] if question.intercept else []))]
     try:
@@ -200,7 +208,7 @@ def _vanishes(given: Combination, data: Data, question: Question, exact: bool) -
     left = combination(terms)
     if left and not exact:
         sizes = combination((m, {j: abs(x) for j, x in row.items()}) for m, row in terms)
-        left = {j: x for j, x in left.items() if abs(x) > TOLERANCE * sizes[j]}
+        left = {j: x for j, x in left.items() if abs(x) * TOLERANCE > sizes[j]}
     if left:
         raise Fails("a combination that should be zero is not")
     return [row for row, _ in rows]
@@ -258,8 +266,18 @@ def _quasi(verdict: QuasiSeparable, data: Data, question: Question, exact: bool)
     for piece, values in scans(data, question, w):
         if everything.outside(piece, values, np.arange(len(values.row))).any():
             raise Fails("some rows are outside of the space that is said to hold all")
+    _spans(verdict, data, question)
     if not free or sorted(set(boundary)) != list(verdict.boundary):
         raise Fails("the boundary rows are others")
+
+
+def _spans(verdict: QuasiSeparable, data: Data, question: Question) -> None:
+    """The rows that are said to span the space of all rows do."""
+    columns = sorted(verdict.everything.rows)
+    rows, which = zip(*verdict.basis, strict=True) if verdict.basis else ((), ())
+    found = _rows(Combination(rows, which, (1,) * len(rows)), data, question)
+    if not rank_at_least([row for (row, _), _ in found], columns, len(columns)):
+        raise Fails("some rows are said to span more than they do")
 
 
 KINDS: dict[type, Callable[..., None]] = {

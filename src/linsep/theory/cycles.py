@@ -21,6 +21,8 @@ from linsep.theory.checking import Check
 from linsep.theory.data import data_of
 from linsep.theory.proof_file import FORMAT
 
+#: rows that a check replays at most, over all passes
+MOST_ROUNDS = 10**8
 #: values with more digits than that are not taken for short decimals
 MOST_DECIMALS = 15
 #: binary fractions with more bits than that would make whole numbers of great length
@@ -116,6 +118,8 @@ class Cycle:
             return self._fails("its numbers make no sense")
         if len(self.weights) != self.n_features + 1 or not 0 <= self.power <= MOST_BITS:
             return self._fails("its numbers make no sense")
+        if (self.again - self.first) * self.n_rows > MOST_ROUNDS:
+            return self._fails("it has too many passes to replay")
         given = [
             Given(*piece.row(i), 1 if piece.codes[i] else -1)
             for piece in data.pieces()

@@ -38,6 +38,7 @@ from linsep.theory.working_set import table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
 WIDTH = 1e-6
+Keys = tuple[tuple[int, int], ...]
 SENSES = ("ovr", "ovo", "multinomial")
 
 
@@ -222,8 +223,9 @@ def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> 
     evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
-    everything = _everything(data, question, found)
-    return QuasiSeparable(subject, *evidence, proof.direction, found.boundary or (), everything)
+    everything, basis = _everything(data, question, found)
+    boundary = found.boundary or ()
+    return QuasiSeparable(subject, *evidence, proof.direction, boundary, everything, basis)
 
 
 def _witness(found: Found, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
@@ -234,26 +236,29 @@ def _pair(rows: tuple[int, int]) -> Combination:
     return Combination(rows, (0, 0), (1, 1))
 
 
-def _everything(data: Data, question: Question, found: Found) -> Reduced:
-    """The space of all rows."""
-    space = found.proof.span
+def _everything(data: Data, question: Question, found: Found) -> tuple[Reduced, Keys]:
+    """The space of all rows, and rows that span it."""
+    space, keys = found.proof.span, [member.key for member in found.proof.members]
     table = table_of(found.members, question.size)
     while len(space.rows) < question.size:
         outside = Span(space, question).outside_rows(table, lambda k: found.members[k].whole[0])
-        new = [found.members[i].whole[0] for i in np.flatnonzero(outside)[: question.size]]
+        new = [found.members[i] for i in np.flatnonzero(outside)[: question.size]]
         if not new:
             break
-        space = reduced(space.basis() + new)
+        keys += [member.key for member in new]
+        space = reduced(space.basis() + [member.whole[0] for member in new])
     while len(space.rows) < question.size:
         span = Span(space, question)
         more = []
         for piece, values in scans(data, question, np.zeros(question.size)):
-            places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))
-            more += [row for _, (row, _) in exact_rows(question, piece, values, places[:100])]
+            places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))[:100]
+            for i, (row, _) in exact_rows(question, piece, values, places):
+                more.append(row)
+                keys.append((int(piece.numbers[values.row[i]]), int(values.which[i])))
         if not more:
             break
         space = reduced(space.basis() + more)
-    return space
+    return space, tuple(keys)
 
 
 def _combination(proof: Proof) -> Combination:

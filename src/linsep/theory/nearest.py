@@ -18,6 +18,11 @@ from linsep.theory.elimination import equality_point
 from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.whole import whole_numbers
 
+#: so many rows come into use together, until that no longer helps
+MOST_ENTERING = 16
+#: relative to the longest row: rows that depend on others do no harm
+RIDGE = 1e-11
+
 
 class Nearest(NamedTuple):
     """The shortest combination that was found.
@@ -56,7 +61,7 @@ def nearest(
         x[side] /= x[side].sum()
     floor = 64 * np.finfo(float).eps * size.max()
     affine: Affine = ByProducts(rows, groups)
-    length = np.inf
+    length, bold = np.inf, True
     for _ in range(most_steps):
         before, point = length, x @ rows
         length = float(np.sqrt(point @ point))
@@ -70,8 +75,10 @@ def nearest(
             if isinstance(affine, ByLeastSquares):
                 break
             affine, length = ByLeastSquares(rows, groups), np.inf
-        entering = lowest[max(behind, key=lambda g: behind[g])]
-        x = _with_row(affine, x, entering)
+        group = max(behind, key=lambda g: behind[g])
+        more = _with_rows(affine, x, scores, sides[group]) if bold else None
+        bold = more is not None and float(np.linalg.norm(more @ rows)) < length * (1 - 1e-3)
+        x = more if bold and more is not None else _with_row(affine, x, lowest[group])
     return Nearest(x, x @ given, gap)
 
 
@@ -126,6 +133,28 @@ def polished(
     return best
 
 
+def _with_rows(
+    affine: Affine, x: np.ndarray, scores: np.ndarray, side: np.ndarray
+) -> np.ndarray | None:
+    """The shortest combination of the rows in use and the farthest behind on one side.
+
+    All that hinder go together, which is quick but may lead nowhere: None then, or a longer one.
+    """
+    behind = side[scores[side] < x[side] @ scores[side]]
+    entering = behind[np.argsort(scores[behind], kind="stable")[:MOST_ENTERING]]
+    used = np.union1d(np.flatnonzero(x), entering)
+    for _ in range(MOST_ENTERING):
+        target = affine.shortest(used)
+        if (target > 0).all():
+            found = np.zeros(len(x))
+            found[used] = target
+            return found
+        used = used[target > 0]
+        if len(np.unique(affine.groups[used])) < len(np.unique(affine.groups)):
+            return None
+    return None
+
+
 def _with_row(affine: Affine, x: np.ndarray, entering: int) -> np.ndarray:
     """The shortest combination of the rows in use and one more: Wolfe's minor cycle."""
     used = np.union1d(np.flatnonzero(x), entering)
@@ -159,7 +188,7 @@ class ByProducts:
     """
 
     def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
-        self.rows = rows
+        self.rows, self.groups = rows, groups
         self.sides = (groups[:, None] == np.unique(groups)).astype(float)
         self.precise = ByLeastSquares(rows, groups)
         self._weight = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
@@ -172,7 +201,9 @@ class ByProducts:
         self._learn(used[self._place[used] < 0].tolist())
         places, sides = self._place[used], self.sides[used]
         try:
-            factor = cho_factor(self._products[np.ix_(places, places)], check_finite=False)
+            table = self._products[np.ix_(places, places)]
+            table.flat[:: len(table) + 1] += self._weight * RIDGE
+            factor = cho_factor(table, check_finite=False)
         except LinAlgError:
             return self.precise.shortest(used)
         found = cho_solve(factor, sides, check_finite=False)

@@ -7,6 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 from linsep.errors import DataError
+from linsep.theory.reading import (
+    combination,
+    count,
+    fields,
+    listed,
+    long_number,
+    row_of,
+    space,
+    subject,
+    text,
+    weight,
+    yes_or_no,
+)
 from linsep.theory.row_space import Reduced
 from linsep.theory.verdicts import (
     Combination,
@@ -20,6 +33,14 @@ from linsep.theory.verdicts import (
 )
 
 FORMAT = "linsep proof 1"
+FIELDS = {
+    Undecided: ("reason",),
+    Separable: ("coef", "intercept", "margin", "support"),
+    Overlapping: ("witness", "spanning", "space"),
+    QuasiSeparable: (
+        "witness", "spanning", "space", "direction", "boundary", "everything", "basis",
+    ),
+}  # fmt: skip
 KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 
 
@@ -36,7 +57,7 @@ def to_json(claim: Verdict | Separations, recipe: dict[str, Any] | None = None) 
     return json.dumps(plain, allow_nan=False, indent=1) + "\n"
 
 
-def from_json(text: str | bytes) -> Any:
+def from_json(proof: str | bytes) -> Any:
     """The verdict, or the cycle, that ``to_json()`` wrote.
 
     Raises
@@ -45,18 +66,22 @@ def from_json(text: str | bytes) -> Any:
         Where the text is no verdict: cut short, edited so that it makes no sense, of another kind.
     """
     try:
-        plain = json.loads(text)
+        plain = json.loads(proof)
         if plain["format"] != FORMAT:
-            raise DataError(f"This is {plain['format']!r}: only {FORMAT!r} can be read.")
+            given = repr(plain["format"])[:40]
+            raise DataError(f"This is {given}: only {FORMAT!r} can be read.")
         if "cycle" in plain:
             from linsep.theory.cycles import from_plain
 
             return from_plain(plain["cycle"])
-        verdicts = [_verdict(one) for one in plain["verdicts"]]
-        return _several(verdicts) if plain["several"] else _only(verdicts)
+        fields(plain, ("format", "several", "recipe", "verdicts"))
+        verdicts = [_verdict(one) for one in listed(plain["verdicts"])]
+        if not verdicts:
+            raise ValueError("there is no verdict")
+        return _several(verdicts) if yes_or_no(plain["several"]) else _only(verdicts)
     except DataError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         raise DataError(
             f"This is no proof, or a damaged one ({type(error).__name__}: {error}): "
             "write it again with to_json() or linsep separate --proof."
@@ -100,6 +125,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         plain["direction"] = {str(j): hex(m) for j, m in verdict.direction.items()}
         plain["boundary"] = verdict.boundary
         plain["everything"] = _plain_space(verdict.everything)
+        plain["basis"] = verdict.basis
     return plain
 
 
@@ -107,18 +133,9 @@ def _plain_weight(weight: float) -> float | str:
     return hex(weight) if isinstance(weight, int) else weight
 
 
-def _weight(plain: float | str) -> float:
-    return int(plain, 16) if isinstance(plain, str) else float(plain)
-
-
 def _plain_space(space: Reduced) -> dict[str, Any]:
     rows = space.rows.items()
     return {str(p): {str(j): _digits(x) for j, x in row.items()} for p, row in rows}
-
-
-def _space(plain: dict[str, Any]) -> Reduced:
-    rows = plain.items()
-    return Reduced({int(p): {int(j): _fraction(x) for j, x in row.items()} for p, row in rows})
 
 
 def _plain_combination(given: Combination) -> dict[str, Any]:
@@ -130,46 +147,31 @@ def _digits(number: Fraction) -> str:
     return f"{hex(number.numerator)}/{hex(number.denominator)}"
 
 
-def _fraction(digits: str) -> Fraction:
-    above, below = digits.split("/")
-    return Fraction(int(above, 16), int(below, 16))
-
-
-def _verdict(plain: dict[str, Any]) -> Verdict:
-    given = plain["subject"]
-    lists = {name: tuple(given[name]) for name in ("classes", "positive", "negative")}
-    names = None if given["names"] is None else tuple(given["names"])
-    columns = given.get("columns")
-    columns = None if columns is None else tuple(int(j) for j in columns)
-    subject = Subject(**{**given, **lists, "names": names, "columns": columns})
+def _verdict(plain: Any) -> Verdict:
     kind = KINDS[plain["kind"]]
+    given = fields(plain, ("kind", "subject", *FIELDS[kind]))
+    about = subject(given["subject"])
     if kind is Undecided:
-        return Undecided(subject, str(plain["reason"]))
+        return Undecided(about, text(given["reason"]))
     if kind is Separable:
-        low, high = plain["margin"]
+        low, high = (None if end is None else weight(end) for end in listed(given["margin"]))
+        if low is None:
+            raise ValueError("a margin has no lower end")
         return Separable(
-            subject,
-            tuple(tuple(_weight(x) for x in row) for row in plain["coef"]),
-            tuple(_weight(x) for x in plain["intercept"]),
+            about,
+            tuple(tuple(weight(x) for x in listed(row)) for row in listed(given["coef"])),
+            tuple(weight(x) for x in listed(given["intercept"])),
             (float(low), float("inf") if high is None else float(high)),
-            _combination(plain["support"]),
+            combination(given["support"]),
         )
-    evidence = (
-        _combination(plain["witness"]),
-        _combination(plain["spanning"]),
-        _space(plain["space"]),
-    )
+    evidence = combination(given["witness"]), combination(given["spanning"]), space(given["space"])
     if kind is Overlapping:
-        return Overlapping(subject, *evidence)
-    direction = {int(j): int(m, 16) for j, m in plain["direction"].items()}
-    boundary = tuple(int(row) for row in plain["boundary"])
-    everything = _space(plain["everything"])
-    return QuasiSeparable(subject, *evidence, direction, boundary, everything)
-
-
-def _combination(plain: dict[str, Any]) -> Combination:
-    return Combination(
-        tuple(int(row) for row in plain["rows"]),
-        tuple(int(which) for which in plain["which"]),
-        tuple(int(m, 16) for m in plain["multipliers"]),
+        return Overlapping(about, *evidence)
+    return QuasiSeparable(
+        about,
+        *evidence,
+        row_of(given["direction"], long_number),
+        tuple(count(row) for row in listed(given["boundary"])),
+        space(given["everything"]),
+        tuple((count(row), count(which)) for row, which in map(listed, listed(given["basis"]))),
     )

@@ -197,11 +197,14 @@ class QuasiSeparable(Blocked):
         The rows that lie on the boundary under every such weights.
     everything : Reduced
         The space that all rows span: where it is not the whole space, columns depend on others.
+    basis : tuple of pairs of int
+        Rows that span it, each with the number of one of its constraints.
     """
 
     direction: dict[int, int]
     boundary: tuple[int, ...]
     everything: Reduced
+    basis: tuple[tuple[int, int], ...]
     kind: ClassVar[str] = "quasi-separable"
 
     def limits(self) -> dict[str, str]:

@@ -1,0 +1,232 @@
+"""Logistic regression, row by row: probabilities, residuals, curvature; dense blocks and CSR rows.
+
+A class code q, where there are q rows of weights, is the reference, whose scores are zero.
+"""
+
+import numpy as np
+
+from linsep.compiled.jit import compiled, generic, inlined
+from linsep.compiled.rows import Csr, Dense, U
+
+
+@generic(0)
+def copied(rows, first, Z, scales):
+    """Rows from ``first`` on, as many as Z has, into Z, each feature times its scale."""
+
+
+@copied.when(Dense)
+def _copied_dense(rows, first, Z, scales):
+    for i in range(U(Z.shape[0])):
+        for j in range(U(rows.values.shape[1])):
+            Z[i, j] = rows.values[U(first) + i, j] * scales[j]
+
+
+@copied.when(Csr)
+def _copied_sparse(rows, first, Z, scales):
+    Z[:] = 0.0
+    for i in range(Z.shape[0]):
+        for at in range(U(rows.starts[first + i]), U(rows.starts[first + i + 1])):
+            j = U(rows.columns[at])
+            Z[U(i), j] += rows.values[at] * scales[j]
+
+
+@compiled
+def standardised(rows, first, Z, centres, scales):
+    """Fill Z with (x - centre) * scale for every feature, and 1 in a column beyond the last."""
+    copied(rows, first, Z, scales)
+    d = centres.size
+    for i in range(U(Z.shape[0])):
+        for j in range(U(d)):
+            Z[i, j] -= centres[j] * scales[j]
+        for j in range(U(d), U(Z.shape[1])):
+            Z[i, j] = 1.0
+
+
+@inlined
+def _softplus(score):
+    """ln(1 + exp(score)), and 1 / (1 + exp(-|score|)) with its complement."""
+    small = np.exp(-abs(score))
+    large = 1.0 / (1.0 + small)
+    return max(score, 0.0) + np.log1p(small), large, small * large
+
+
+@compiled
+def two_classes(scores, codes, weights, first, residuals, curvature):
+    """Log-likelihood of rows of class 0 or reference 1; w (y - p) and w p (1 - p) of each.
+
+    ``weights`` may be empty: then all are 1.
+    """
+    total = 0.0
+    for i in range(scores.size):
+        weight = weights[first + i] if weights.size else 1.0
+        log_sum, large, small = _softplus(scores[i])
+        p, rest = (large, small) if scores[i] >= 0.0 else (small, large)
+        own = codes[first + i] == 0
+        total += weight * ((scores[i] if own else 0.0) - log_sum)
+        residuals[i] = weight * (rest if own else -p)
+        curvature[i] = weight * large * small
+    return total
+
+
+@inlined
+def _shares(scores, code, weight):
+    """Turn the scores of a row into probabilities; returns weight times its log-likelihood."""
+    own = scores[code] if code < scores.size else 0.0
+    top = 0.0
+    for k in range(scores.size):
+        top = max(top, scores[k])
+    total = np.exp(-top)
+    for k in range(scores.size):
+        scores[k] = np.exp(scores[k] - top)
+        total += scores[k]
+    for k in range(scores.size):
+        scores[k] /= total
+    return weight * (own - top - np.log(total))
+
+
+@compiled
+def several_classes(scores, codes, weights, first, residuals):
+    """Log-likelihood of rows; their scores become probabilities, w (y - p) the residuals."""
+    total = 0.0
+    for i in range(scores.shape[0]):
+        weight = weights[first + i] if weights.size else 1.0
+        code = codes[first + i]
+        total += _shares(scores[i], code, weight)
+        for k in range(scores.shape[1]):
+            residuals[i, k] = weight * ((1.0 if k == code else 0.0) - scores[i, k])
+    return total
+
+
+@compiled
+def times(Z, factors, out):
+    """Every row of Z times its factor."""
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            out[i, j] = Z[i, j] * factors[i]
+
+
+@compiled
+def roots_times(Z, factors):
+    """Every row of Z times the root of its factor, in place."""
+    for i in range(Z.shape[0]):
+        root = np.sqrt(factors[i])
+        for j in range(Z.shape[1]):
+            Z[i, j] *= root
+
+
+@inlined
+def _eta(rows, i, W, scores):
+    """<w, x> + intercept of row i for every column of W."""
+    d = W.shape[0] - 1
+    for k in range(U(W.shape[1])):
+        scores[k] = W[d, k]
+    for at in range(U(rows.starts[i]), U(rows.starts[i + 1])):
+        j, x = U(rows.columns[at]), rows.values[at]
+        for k in range(U(W.shape[1])):
+            scores[k] += x * W[j, k]
+
+
+@inlined
+def _add(rows, i, amounts, G):
+    """Add row i, times an amount for every column, to G."""
+    d = G.shape[0] - 1
+    for k in range(U(G.shape[1])):
+        G[d, k] += amounts[k]
+    for at in range(U(rows.starts[i]), U(rows.starts[i + 1])):
+        j, x = U(rows.columns[at]), rows.values[at]
+        for k in range(U(G.shape[1])):
+            G[j, k] += x * amounts[k]
+
+
+@inlined
+def _eta_of_one(rows, i, w):
+    """<w, x> + intercept of row i; four sums side by side wait less for one another."""
+    a = w[U(w.size - 1)]
+    b = c = d = 0.0
+    at, end = U(rows.starts[i]), U(rows.starts[i + 1])
+    while at + U(4) <= end:
+        a += w[U(rows.columns[at])] * rows.values[at]
+        b += w[U(rows.columns[at + U(1)])] * rows.values[at + U(1)]
+        c += w[U(rows.columns[at + U(2)])] * rows.values[at + U(2)]
+        d += w[U(rows.columns[at + U(3)])] * rows.values[at + U(3)]
+        at += U(4)
+    while at < end:
+        a += w[U(rows.columns[at])] * rows.values[at]
+        at += U(1)
+    return (a + b) + (c + d)
+
+
+@inlined
+def _add_to_one(rows, i, amount, g):
+    """Add row i times an amount to g."""
+    g[U(g.size - 1)] += amount
+    for at in range(U(rows.starts[i]), U(rows.starts[i + 1])):
+        g[U(rows.columns[at])] += rows.values[at] * amount
+
+
+@compiled
+def sparse_pass(rows, codes, weights, first, last, W, G, shares):
+    """Log-likelihood of CSR rows; the gradient is added to G, probabilities go to ``shares``.
+
+    W and G have a row for every feature and a last one for the intercept, a column a class but the
+    reference. ``shares`` has a row for every row walked; for one column w p (1 - p) instead.
+    """
+    q, total = W.shape[1], 0.0
+    scores, residuals = np.empty(q), np.empty(q)
+    w, g = W.reshape(-1), G.reshape(-1)
+    for i in range(first, last):
+        weight = weights[i] if weights.size else 1.0
+        if q == 1:
+            score = _eta_of_one(rows, i, w)
+            log_sum, large, small = _softplus(score)
+            p, rest = (large, small) if score >= 0.0 else (small, large)
+            own = codes[i] == 0
+            total += weight * ((score if own else 0.0) - log_sum)
+            shares[i - first, 0] = weight * large * small
+            _add_to_one(rows, i, weight * (rest if own else -p), g)
+            continue
+        _eta(rows, i, W, scores)
+        total += _shares(scores, codes[i], weight)
+        for k in range(q):
+            residuals[k] = weight * ((1.0 if k == codes[i] else 0.0) - scores[k])
+            shares[i - first, k] = scores[k]
+        _add(rows, i, residuals, G)
+    return total
+
+
+@compiled
+def sparse_curvature(rows, weights, first, last, shares, V, out):
+    """Add to ``out`` what the negative Hessian makes of V, for rows of a :func:`sparse_pass`."""
+    q = V.shape[1]
+    amounts = np.empty(q)
+    v, g = V.reshape(-1), out.reshape(-1)
+    for i in range(first, last):
+        if q == 1:
+            _add_to_one(rows, i, shares[i - first, 0] * _eta_of_one(rows, i, v), g)
+            continue
+        weight = weights[i] if weights.size else 1.0
+        _eta(rows, i, V, amounts)
+        mean = 0.0
+        for k in range(q):
+            mean += shares[i - first, k] * amounts[k]
+        for k in range(q):
+            amounts[k] = weight * shares[i - first, k] * (amounts[k] - mean)
+        _add(rows, i, amounts, out)
+
+
+@compiled
+def sparse_diagonal(rows, weights, first, last, shares, out):
+    """Add the diagonal of the negative Hessian to ``out``, of the shape of the weights."""
+    q = out.shape[1]
+    d = out.shape[0] - 1
+    amounts = np.empty(q)
+    for i in range(first, last):
+        weight = weights[i] if weights.size else 1.0
+        for k in range(q):
+            p = shares[i - first, k]
+            amounts[k] = p if q == 1 else weight * p * (1.0 - p)
+            out[d, k] += amounts[k]
+        for at in range(U(rows.starts[i]), U(rows.starts[i + 1])):
+            j, square = U(rows.columns[at]), np.float64(rows.values[at]) * rows.values[at]
+            for k in range(U(q)):
+                out[j, k] += square * amounts[k]

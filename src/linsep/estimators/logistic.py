@@ -1,0 +1,398 @@
+"""Logistic regression as a scikit-learn estimator."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.errors import ParameterError, SeparationError, SeparationWarning
+from linsep.estimators import labels
+from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
+from linsep.estimators.logistic_results import LogisticResults
+from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
+from linsep.estimators.logistic_separation import Settled, settled
+from linsep.estimators.logistic_source import StreamRows, fit_source
+from linsep.estimators.predict_source import Prediction
+from linsep.estimators.predicting import LABELS_TWICE
+from linsep.regression.gradient_ascent import climbed
+from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
+from linsep.sources.base import Batch, Source
+
+SENTENCES = {
+    "converged": "",
+    "max_iter": "All iterations allowed were made before the gradient was small: raise max_iter.",
+    "stuck": "No step makes the likelihood larger, though the gradient is not small: scale the "
+    "features.",
+    "suspect": "The likelihood seems to have no maximum: linsep.separation(X, y) may tell.",
+    "undecided": "Whether the likelihood has a maximum is undecided, and these weights are where "
+    "the climb was broken off.",
+    "separable": "The classes are separable: no coefficient has a finite estimate.",
+    "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
+    "have no finite estimate; the others are those of the limit.",
+}
+
+
+class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
+    """Maximum conditional likelihood, with a proof where there is no maximum.
+
+    P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))); of several classes P(y = k | x) is proportional to
+    exp(b_k + <w_k, x>), the weights of the reference being zero.
+
+    Parameters
+    ----------
+    solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
+        Newton's method: by a Cholesky factor up to 2,500 weights, else by conjugate gradients.
+        "lbfgs": limited-memory quasi-Newton. "gradient_ascent": w += eta sum of x (y - p) until
+        that step is no longer than ``tol``.
+    l2 : float, default=0.0
+        What is maximised is the log-likelihood - l2 / 2 times the sum of squared coefficients,
+        intercepts left out. For several classes those of all classes count, as if they added up to
+        zero, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
+    fit_intercept : bool, default=True
+    reference : label or None, default=None
+        The class whose weights are zero: of two the smaller, of several the last.
+    on_separation : {"warn", "raise", "firth"}, default="warn"
+        Where no maximum exists: a :class:`linsep.errors.SeparationWarning` with the verdict, and
+        the limit; a :class:`linsep.errors.SeparationError`; or, for two classes, the warning and
+        the estimates of Firth's penalised likelihood, which are finite.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+    max_iter : int, default=1000
+    tol : float, default=1e-8
+        "newton", "lbfgs": largest component of the gradient, divided by the weight of all rows, in
+        standardised features. "gradient_ascent": length of the next step.
+    learning_rate : float, function of k or "auto", default="auto"
+        Of "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
+    schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
+        Of "gradient_ascent": how a number for learning_rate goes on.
+    trace : bool, default=False
+        Of "gradient_ascent": keep all iterates, in ``ascent_``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+    reference_ : label
+    coef_ : array of shape (1, features) or (classes - 1, features), in the order of ``classes_``
+        without the reference. Of separable data, where ``limits_`` says so, numbers that are large
+        enough to be certain about the rows learnt.
+    intercept_ : array of shape (1,) or (classes - 1,)
+    limits_ : array of str, of the shape of the weights
+        "finite", or "dependent" (left out), or "+inf", "-inf", "infinite": no finite estimate.
+    log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
+    mcfadden_r2_, aic_, bic_ : float
+    likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
+    covariance_ : array of shape (weights, weights) or None, inverse information; weights by class,
+        the intercept last in each
+    standard_errors_, z_, p_values_, weights_, estimates_ : arrays of the shape of the weights
+    summary_ : :class:`linsep.regression.summary.Summary`
+    separation_ : verdict of :func:`linsep.separation`, None where it was not asked
+    method_ : "maximum likelihood", "penalised likelihood" or "Firth"
+    ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"
+    n_iter_, n_rows_, stop_reason_, stop_sentence_, n_features_in_, feature_names_in_
+
+    References
+    ----------
+    D. Cox, The regression analysis of binary sequences, JRSS B 20 (1958). A. Albert and J.
+    Anderson, On the existence of maximum likelihood estimates in logistic regression models,
+    Biometrika 71 (1984). D. Firth, Bias reduction of maximum likelihood estimates, Biometrika 80
+    (1993). G. Heinze and M. Schemper, A solution to the problem of separation in logistic
+    regression, Statistics in Medicine 21 (2002).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from linsep import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression().fit(X[:, :4], y)
+    >>> model.n_iter_, round(model.log_likelihood_, 4), model.coef_.round(3).tolist()
+    (9, -89.5985, [[7.247, -0.226, -0.763, -0.037]])
+    """
+
+    _parameters = (
+        Parameter(
+            "solver",
+            str,
+            "how to climb: second order, quasi-Newton, or as taught",
+            choices=("newton", "lbfgs", "gradient_ascent"),
+        ),
+        Parameter("l2", float, "penalty on squared coefficients", low=0.0),
+        INTERCEPT,
+        Parameter(
+            "on_separation",
+            str,
+            "where the likelihood has no maximum: warn, raise, or Firth's penalised likelihood",
+            choices=("warn", "raise", "firth"),
+        ),
+        Parameter("max_iter", int, "at most this many iterations", low=1),
+        Parameter("tol", float, "how small the gradient, or the step, must become", low=0.0),
+        Parameter(
+            "learning_rate",
+            float,
+            "rate of gradient ascent, at the first step",
+            low=0.0,
+            open_low=True,
+            or_callable=True,
+            or_word="auto",
+        ),
+        Parameter(
+            "schedule",
+            str,
+            "learning rate of step k: constant, divided by k, or by its root",
+            choices=("constant", "inverse", "inverse_sqrt"),
+        ),
+        Parameter("trace", bool, "keep all iterates of gradient ascent"),
+    )
+
+    def __init__(
+        self,
+        *,
+        solver: str = "newton",
+        l2: float = 0.0,
+        fit_intercept: bool = True,
+        reference: Any = None,
+        on_separation: str = "warn",
+        class_weight: Any = None,
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        learning_rate: Any = "auto",
+        schedule: str = "constant",
+        trace: bool = False,
+    ):
+        self.solver = solver
+        self.l2 = l2
+        self.fit_intercept = fit_intercept
+        self.reference = reference
+        self.on_separation = on_separation
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.trace = trace
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the weights of the largest likelihood, or what it comes to where there are none.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Used without a copy when it is float32 or float64 and C-contiguous, or CSR. A source
+            (:func:`linsep.open_source`) is walked batch by batch, in flat memory, once an
+            iteration; it brings its own labels, so y is left out. Where it seems separable and has
+            more rows than fit in its memory, that is only said (:func:`linsep.separation` proves).
+        y : array of shape (rows,), labels of any type
+        sample_weight : array of shape (rows,), default ones
+            How often each row counts.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a parameter, row, label or weight that cannot be learnt from, and where
+            ``solver="gradient_ascent"`` diverges.
+        SeparationError
+            Where data are separable, if on_separation="raise".
+        """
+        check_parameters(self, self._parameters)
+        if isinstance(X, Source):
+            if y is not None or sample_weight is not None:
+                raise ValueError(LABELS_TWICE)
+            fit_source(self, X)
+            return self
+        given = X
+        X, y = checked(self, X, y)
+        classes, codes = encoded(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        weights = labels.importance(self.class_weight, classes, codes, weights)
+        order = self._order(classes)
+        places = np.argsort(order).astype(np.int32)[codes]
+        self._fit(Rows(given, X, classes, codes, places, weights, order))
+        return self
+
+    def _order(self, classes: np.ndarray) -> list[int]:
+        """The codes of the classes, that of the reference last."""
+        codes = list(range(classes.size))
+        if self.reference is None:
+            return [1, 0] if classes.size == 2 else codes
+        found = np.flatnonzero(classes == self.reference)
+        if not found.size:
+            known = ", ".join(map(repr, classes.tolist()[:8]))
+            raise ValueError(f"reference is {self.reference!r}, which is no class of y: {known}.")
+        return [code for code in codes if code != found[0]] + [int(found[0])]
+
+    def _fit(self, rows: Rows | StreamRows) -> None:
+        task = rows.task(self)
+        self.separation_, self.method_ = None, "penalised likelihood" if self.l2 else ""
+        self.method_ = self.method_ or "maximum likelihood"
+        self.classes_, self.reference_ = rows.classes, rows.classes.tolist()[rows.order[-1]]
+        self._order_of_classes = rows.order
+        self._intervals, self._gained = {}, np.nan
+        if self.solver == "gradient_ascent":
+            rates = self.learning_rate, self.schedule, bool(self.trace)
+            fit, self.ascent_ = climbed(task, *rates)
+        else:
+            fit = fitted(task)
+        limits = np.full((task.q, task.width), "finite", dtype="U9")
+        limits[:, list(fit.seen.dependent)] = "dependent"
+        found = Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason)
+        if fit.reason == "suspect":
+            found = self._settle(task, rows, fit, limits)
+        self._take(task, fit, found)
+
+    def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
+        """Ask whether there is a maximum, and say so where there is none."""
+        if self.on_separation == "firth" and task.q > 1:
+            raise ParameterError(
+                'on_separation="firth" is for two classes: give "warn" or "raise", or l2.'
+            )
+        kept = rows.in_memory(task)
+        if kept is None:
+            return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
+        found = settled(task, kept, fit, limits, self.on_separation == "firth")
+        self.separation_, self._intervals = found.verdict, found.intervals
+        self._gained = found.gained
+        self.method_ = found.method or self.method_
+        if found.reason not in ("separable", "quasi-separable"):
+            return found
+        self.coef_, self.limits_ = found.weights[:, : task.n_features], found.lost
+        names = dict(zip(self.weight_names(), found.lost.ravel().tolist(), strict=True))
+        said = separation_sentence(found.reason, names)
+        if self.on_separation == "raise":
+            raise SeparationError(said, found.verdict, names)
+        advice = " These are the estimates of Firth's penalised likelihood." * bool(found.method)
+        warnings.warn(SeparationWarning(said + advice, found.verdict, names), stacklevel=4)
+        return found
+
+    def _take(self, task: Task, fit: Fit, found: Settled) -> None:
+        """Set the attributes."""
+        d = task.n_features
+        self.coef_ = found.weights[:, :d].copy()
+        self.intercept_ = found.weights[:, d] if task.intercept else np.zeros(task.q)
+        self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
+        self.covariance_ = None if self.l2 else found.covariance
+        self.null_log_likelihood_ = null_log_likelihood(task.totals, task.intercept)
+        self.n_iter_, self.n_rows_ = fit.n_iter, task.n_rows
+        self.stop_reason_ = found.reason
+        self.stop_sentence_ = SENTENCES[found.reason] * (self.method_ != "Firth")
+        if found.reason in ("max_iter", "stuck", "suspect", "undecided"):
+            warnings.warn(self.stop_sentence_, ConvergenceWarning, stacklevel=4)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log-odds.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
+
+        Returns
+        -------
+        array of shape (rows,) for two classes: ln of the odds of the larger one; else (rows,
+        classes), ln of the odds against the reference, whose column is zero
+        """
+        check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([scores for _, scores in LogisticPrediction(self, X).decisions()])
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        d = X.shape[1]  # rows of a sparse source may be narrower
+        scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
+        if not np.isfinite(scores).all():
+            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+            raise ValueError(
+                f"The score of row {row} is beyond floating point; scale the features."
+            )
+        order = self._order_of_classes
+        if len(order) == 2:
+            return scores[:, 0] if order[0] == 1 else -scores[:, 0]
+        found = np.zeros((len(scores), len(order)))
+        found[:, order[:-1]] = scores
+        return found
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest class of each row; the smaller at equal odds."""
+        check_is_fitted(self)
+        return self.classes_[_codes(self.decision_function(X))]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted rightly; a source brings its own labels."""
+        if not isinstance(X, Source):
+            return ClassifierMixin.score(self, X, y, sample_weight)
+        check_is_fitted(self)
+        if y is not None or sample_weight is not None:
+            raise ValueError(LABELS_TWICE)
+        right = [codes == truth for codes, truth in LogisticPrediction(self, X).compared()]
+        return float(np.concatenate(right).mean())
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, shape (rows, classes), in the order of ``classes_``."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of :meth:`predict_proba`, right far beyond where those become 0."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+        return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+
+
+def implied(
+    classes: np.ndarray, weights: np.ndarray, reference: Any, method: str, n_rows: int
+) -> LogisticRegression:
+    """A regression whose weights were found otherwise: it predicts, and infers nothing.
+
+    Parameters
+    ----------
+    classes : array, sorted
+    weights : array of shape (classes, width), a row for every class; differences matter alone
+    reference : label or None, as of the regression
+    method : how the weights were found
+    n_rows : rows they were found from
+    """
+    model = LogisticRegression(reference=reference)
+    order = model._order(classes)
+    W = weights[order[:-1]] - weights[order[-1]]
+    model.classes_, model.reference_ = classes, classes.tolist()[order[-1]]
+    model._order_of_classes = order
+    model.coef_, model.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+    model.limits_ = np.full(W.shape, "finite", dtype="U9")
+    model.covariance_, model.separation_, model.method_ = None, None, method
+    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, W.shape[1] - 1
+    model._intervals, model._gained = {}, np.nan
+    model.stop_reason_ = "implied"
+    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
+    return model
+
+
+class LogisticPrediction(Prediction):
+    """The rows of a source as a fitted regression sees them."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Each batch with its log-odds."""
+        for batch in self.source.batches():
+            yield batch, self.model._scores(self._fitted_width(batch.X, self.model.n_features_in_))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Each batch with its log-odds and class codes."""
+        for batch, scores in self.decisions():
+            yield batch, scores, _codes(scores)
+
+
+def _codes(scores: np.ndarray) -> np.ndarray:
+    """The class of the highest score."""
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

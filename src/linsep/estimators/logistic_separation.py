@@ -1,0 +1,119 @@
+"""What becomes of a logistic regression whose likelihood seems to have no maximum."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linsep.regression.firth import firth, profile
+from linsep.regression.logistic import Fit, Task, fitted
+from linsep.regression.separated import limit, proves
+from linsep.theory.deciding import separation
+from linsep.theory.verdicts import Separations, Undecided
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a regression takes for its result.
+
+    Attributes
+    ----------
+    weights, limits, log_likelihood, covariance, reason : as of a fit
+    verdict : of :func:`linsep.separation`
+    lost : array of str, what becomes of each weight without Firth's penalty
+    method : "Firth" or ""
+    intervals : {level: (low, high, p)} by profile
+    gained : float, twice what the features add to the penalised log-likelihood
+    """
+
+    weights: np.ndarray
+    limits: np.ndarray
+    log_likelihood: float
+    covariance: np.ndarray | None
+    reason: str
+    verdict: Any = None
+    lost: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    method: str = ""
+    intervals: dict[float, Any] = field(default_factory=dict)
+    gained: float = float("nan")
+
+
+def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool) -> Settled:
+    """Ask theory; where there is a maximum climb on, else take the limit or Firth's estimates.
+
+    Dependent features stay left out, and are not part of the verdict.
+    """
+    counted = rows.counted()
+    kept = np.flatnonzero(limits[0, : task.n_features] != "dependent")
+    everything = len(counted) == len(rows.codes) and len(kept) == task.n_features
+    # a data frame brings its names
+    named = everything and hasattr(rows.given, "columns")
+    X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
+    y = rows.classes[rows.codes[counted]]
+    answer: Any = separation(X, y, fit_intercept=task.intercept, senses=("multinomial",))
+    verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
+    if not proves(verdict):
+        if not isinstance(verdict, Undecided):
+            fit = fitted(replace(task, start=fit.weights), suspicious=False)
+        reason = "undecided" if isinstance(verdict, Undecided) else fit.reason
+        return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
+    columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
+    Z = rows.augmented(counted, kept, task.intercept)
+    weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
+    places = rows.places[counted]
+    found = limit(verdict, rows.order, Z, places, weights, fit.weights[:, columns])
+    wide = Wide(task, columns)
+    lost = limits.copy()
+    lost[:, columns] = found.limits
+    if not by_firth:
+        covariance = wide.square(found.covariance)
+        return Settled(
+            wide.flat(found.weights), lost, found.log_likelihood, covariance, str(verdict.kind),
+            verdict, lost,
+        )  # fmt: skip
+    b, covariance, value, intervals, gained = _by_firth(Z, places, weights, task.intercept)
+    wide_intervals = {LEVEL: tuple(wide.flat(part[None], np.nan) for part in intervals)}
+    return Settled(
+        wide.flat(b[None]), limits, value, wide.square(covariance), str(verdict.kind), verdict,
+        lost, "Firth", wide_intervals, gained,
+    )  # fmt: skip
+
+
+class Wide:
+    """Puts numbers of the weights that were estimated into arrays of all weights."""
+
+    def __init__(self, task: Task, columns: np.ndarray):
+        self.task, self.columns = task, columns
+
+    def flat(self, some: np.ndarray, rest: float = 0.0) -> np.ndarray:
+        """Of shape (q, width)."""
+        found = np.full((self.task.q, self.task.width), rest)
+        found[:, self.columns] = some
+        return found
+
+    def square(self, some: np.ndarray) -> np.ndarray:
+        """Of shape (q width, q width)."""
+        found = np.zeros((self.task.q * self.task.width,) * 2)
+        places = (np.arange(self.task.q)[:, None] * self.task.width + self.columns).ravel()
+        found[np.ix_(places, places)] = some
+        return found
+
+
+def _by_firth(
+    Z: np.ndarray, places: np.ndarray, weights: np.ndarray, intercept: bool
+) -> tuple[np.ndarray, np.ndarray, float, tuple[np.ndarray, ...], float]:
+    """Firth's estimates, their covariance, the log-likelihood, profile intervals, and what the
+    features gain.
+    """
+    scale = np.sqrt((Z**2).mean(axis=0))
+    scaled, y = Z / scale, (places == 0).astype(np.float64)
+    found = firth(scaled, y, weights)
+    ends = [profile(scaled, y, weights, found, j, LEVEL) for j in range(len(scale))]
+    low, high, p = (np.array(part) for part in zip(*ends, strict=True))
+    covariance = found.covariance / scale / scale[:, None]
+    none = firth(scaled, y, weights, dict.fromkeys(range(len(scale) - intercept), 0.0))
+    gained = 2.0 * (found.penalised - none.penalised)
+    intervals = low / scale, high / scale, p
+    return found.weights / scale, covariance, found.log_likelihood, intervals, gained

@@ -1,0 +1,113 @@
+"""Rows of a source for a logistic regression: walked again and again, in flat memory."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.engine.stream import SourceFeed, StartAgain
+from linsep.errors import DataError
+from linsep.estimators.from_source import class_importance
+from linsep.estimators.logistic_rows import Rows, refuse_weightless
+from linsep.regression.likelihood import Batch
+from linsep.regression.logistic import Task
+from linsep.sources.base import Source
+
+
+class StreamRows:
+    """The rows of a feed, as :class:`Rows` are those in memory.
+
+    Parameters
+    ----------
+    model : LogisticRegression
+    feed : SourceFeed that has begun
+    """
+
+    def __init__(self, model: Any, feed: SourceFeed):
+        self.feed = feed
+        while True:
+            try:
+                feed.start()
+                self._count()
+                break
+            except StartAgain:  # a class turned up late, or a cache was damaged
+                continue
+        self.classes = feed.classes
+        if self.classes.size < 2:
+            raise DataError(
+                f"Only one class ({self.classes.tolist()[0]!r}) is in {feed.source.name}; a "
+                "classifier needs rows of at least two classes."
+            )
+        self.order = model._order(self.classes)
+        self._place = np.argsort(self.order).astype(np.int32)
+
+    def _count(self) -> None:
+        """Read all rows once: what the rows of each class count, and how many do."""
+        self._totals: Any = np.zeros(0)
+        self._n_rows = 0
+        for visit in self.feed.visits(0):
+            weights = visit.importance if visit.importance.size else np.ones(len(visit.codes))
+            fresh = np.bincount(visit.codes, weights, minlength=self.feed.classes.size)
+            self._totals = fresh + np.pad(self._totals, (0, len(fresh) - len(self._totals)))
+            self._n_rows += int((weights > 0).sum())
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows in their order."""
+        for visit in self.feed.visits(1):
+            yield Batch(visit.rows, self._place[visit.codes], visit.importance)
+
+    def task(self, model: Any) -> Task:
+        """What is to be fitted."""
+        totals = self._totals[self.order]
+        refuse_weightless(totals, self.classes, self.order)
+        names = self.feed.feature_names or []
+        width = max(self.feed.n_features, len(names))
+        return Task(
+            self.batches, width, len(self.order) - 1, totals, self._n_rows,
+            bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
+            int(model.max_iter),
+        )  # fmt: skip
+
+    def in_memory(self, task: Task) -> Rows | None:
+        """The same rows in memory; None where they take more than the source may keep there."""
+        if 8 * task.n_rows * task.width > self.feed.source.memory_bytes:
+            return None
+        parts, codes, weights = [], [], []
+        for visit in self.feed.visits(1):
+            rows = visit.rows
+            if hasattr(rows, "starts"):
+                shape = (len(visit.codes), task.n_features)
+                parts.append(sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape))
+            else:
+                parts.append(rows.values)
+            codes.append(visit.codes)
+            weights.append(visit.importance)
+        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+        all_codes = np.concatenate(codes)
+        return Rows(
+            stacked, stacked, self.classes, all_codes, self._place[all_codes],
+            np.concatenate(weights), self.order,
+        )  # fmt: skip
+
+
+def fit_source(model: Any, source: Source) -> None:
+    """Fit a logistic regression to the rows of a source; sets ``recipe_``, too."""
+    weight = model.class_weight
+    feed = SourceFeed(
+        source, seed=0, shuffle=False, keep=True,
+        importance=None if weight is None else class_importance(weight, source.name),
+        counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
+        lengths=True,
+    )  # fmt: skip
+    with closing(feed):
+        feed.begin()
+        rows = StreamRows(model, feed)
+        names = feed.feature_names or []
+        model.n_features_in_ = max(feed.n_features, len(names))
+        model.recipe_ = feed.recipe()
+        model.__dict__.pop("feature_names_in_", None)
+        if names:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        model._fit(rows)

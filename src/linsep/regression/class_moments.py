@@ -1,0 +1,77 @@
+"""Means of every class and the variance within classes that they share, batch by batch."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+#: dense rows looked at at a time
+ROWS = 1 << 14
+
+
+class ClassMoments(NamedTuple):
+    """What is known of the classes after some rows.
+
+    Attributes
+    ----------
+    totals : array of shape (classes,), the weight of the rows of each
+    means : array of shape (classes, features)
+    squares : array of shape (features,), weighted squares around the means, over all classes
+    """
+
+    totals: np.ndarray
+    means: np.ndarray
+    squares: np.ndarray
+
+
+def class_moments(
+    batches: Iterable[tuple[Any, np.ndarray, np.ndarray]], n_classes: int, n_features: int
+) -> ClassMoments:
+    """Moments of rows (X, codes, weights), dense or CSR; empty weights are ones.
+
+    Batches are merged by their differences (Chan, Golub and LeVeque 1983), so that means far from
+    zero cost no digits.
+    """
+    found = ClassMoments(
+        np.zeros(n_classes), np.zeros((n_classes, n_features)), np.zeros(n_features)
+    )
+    for X, codes, weights in batches:
+        step = X.shape[0] if sp.issparse(X) else ROWS
+        for start in range(0, X.shape[0], max(1, step)):
+            rows = slice(start, start + step)
+            w = weights[rows] if len(weights) else np.ones(len(codes[rows]))
+            found = _merged(found, _of(X[rows], codes[rows], w, n_classes, n_features))
+    return found
+
+
+def _of(
+    X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, n_features: int
+) -> ClassMoments:
+    rows = np.arange(len(codes))
+    member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
+    totals = np.asarray(member.sum(axis=1)).ravel()
+    means = np.zeros((n_classes, n_features))
+    sums = member @ X
+    sums = sums.toarray() if sp.issparse(sums) else np.asarray(sums, dtype=np.float64)
+    means[:, : X.shape[1]] = sums / np.where(totals > 0, totals, 1.0)[:, None]
+    if not sp.issparse(X):
+        return ClassMoments(totals, means, weights @ (X - means[codes]) ** 2)
+    # values that are not stored lie as far from the mean as zero does
+    X = X.tocsr()
+    row = np.repeat(rows, np.diff(X.indptr))
+    own = means[codes[row], X.indices]
+    w = weights[row]
+    squares = np.bincount(X.indices, w * (X.data - own) ** 2, minlength=n_features)
+    stored = np.zeros((n_classes, n_features))
+    np.add.at(stored, (codes[row], X.indices), w)
+    squares = squares + ((totals[:, None] - stored) * means**2).sum(axis=0)
+    return ClassMoments(totals, means, squares)
+
+
+def _merged(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    totals = a.totals + b.totals
+    share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
+    shift = b.means - a.means
+    between = (a.totals[:, None] * share * shift**2).sum(axis=0)
+    return ClassMoments(totals, a.means + share * shift, a.squares + b.squares + between)

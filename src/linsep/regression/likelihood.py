@@ -1,0 +1,274 @@
+"""The log-likelihood of a logistic regression over rows, its gradient and its curvature.
+
+Rows come in batches, again and again. Each batch is cut into a few lanes, whatever the number of
+threads, and their sums are added in order: so the results are the same to the bit on any machine
+with the same libraries.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from linsep.compiled import logistic
+from linsep.compiled.rows import Csr, Dense
+
+MOST_THREADS = 8
+#: lanes of a batch, and the fewest rows in one
+LANES, LANE_ROWS = 8, 4096
+#: numbers in a block of dense rows, which stays in the cache
+BLOCK_VALUES = 1 << 16
+
+
+class Batch(NamedTuple):
+    """Rows as compiled code sees them, their class codes and weights (empty where all are 1)."""
+
+    rows: Dense | Csr
+    codes: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many rows."""
+        return len(self.codes)
+
+
+Batches = Callable[[], Iterable[Batch]]
+
+
+class Point(NamedTuple):
+    """What is known of a log-likelihood at some weights.
+
+    Attributes
+    ----------
+    value : float
+    gradient : array of shape (weight rows, features + intercept)
+    hessian : array of shape (weights, weights) or None
+        The negative Hessian, which is the Fisher information; weights are numbered row by row.
+    shares : list of arrays or None
+        For each lane what :meth:`Likelihood.curved` needs.
+    """
+
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray | None = None
+    shares: list[np.ndarray] | None = None
+
+
+@contextmanager
+def working() -> Iterator[ThreadPoolExecutor]:
+    """Threads for passes, while linear algebra keeps to the thread that asks for it."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    threads = min(MOST_THREADS, len(affinity(0)) if affinity else os.cpu_count() or 1)
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
+        yield pool
+
+
+class Likelihood:
+    """The log-likelihood of rows in standardised features.
+
+    Parameters
+    ----------
+    batches : function without arguments, giving all batches in the same order each time
+    n_rows_of_weights : classes but the reference, whose code is this number
+    centres, scales : arrays of shape (features,)
+        A feature is seen as (x - centre) * scale.
+    intercept : bool
+        Whether weights have one more column, for a constant 1.
+    pool : ThreadPoolExecutor
+    """
+
+    def __init__(
+        self,
+        batches: Batches,
+        n_rows_of_weights: int,
+        centres: np.ndarray,
+        scales: np.ndarray,
+        intercept: bool,
+        pool: ThreadPoolExecutor,
+    ):
+        self.batches, self.q, self.pool = batches, n_rows_of_weights, pool
+        self.centres, self.scales, self.intercept = centres, scales, intercept
+        self.width = len(scales) + intercept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the weights."""
+        return self.q, self.width
+
+    def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
+        """Value, gradient, and what is asked for, at weights B of shape (weight rows, width)."""
+        B = np.ascontiguousarray(B)
+        value, gradient = 0.0, np.zeros(self.shape)
+        information = np.zeros((B.size, B.size)) if hessian else None
+        kept: list[np.ndarray] | None = [] if shares else None
+        for part in self._lanes(lambda batch, a, b: self._lane(batch, a, b, B, hessian, shares)):
+            value += part.value
+            gradient += part.gradient
+            if information is not None:
+                information += part.hessian
+            if kept is not None:
+                kept += part.shares
+        return Point(value, gradient, information, kept)
+
+    def _lanes(self, work: Callable[[Batch, int, int], Any]) -> Iterator[Any]:
+        """What ``work(batch, first, last)`` gives for every lane of every batch, in order."""
+        for batch in self.batches():
+            lanes = max(1, min(LANES, batch.size // LANE_ROWS))
+            edges = [batch.size * k // lanes for k in range(lanes + 1)]
+            if lanes == 1:
+                yield work(batch, 0, batch.size)
+                continue
+            yield from self.pool.map(lambda a, b, it=batch: work(it, a, b), edges[:-1], edges[1:])
+
+    def blocks(self, batch: Batch, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The standardised rows of a lane, a block at a time, in memory that is used again."""
+        most = max(64, min(2048, BLOCK_VALUES // self.width))
+        room = np.empty((min(most, last - first), self.width))
+        for start in range(first, last, most):
+            Z = room[: min(most, last - start)]
+            logistic.standardised(batch.rows, start, Z, self.centres, self.scales)
+            yield start, Z
+
+    def _lane(
+        self, batch: Batch, first: int, last: int, B: np.ndarray, hessian: bool, shares: bool
+    ) -> Point:
+        value, gradient = 0.0, np.zeros(self.shape)
+        information = np.zeros((self.q, self.width) * 2) if hessian else None
+        kept = np.empty((last - first if shares else 0, self.q))
+        for start, Z in self.blocks(batch, first, last):
+            P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+            known = batch.codes, batch.weights, start
+            if self.q == 1:
+                curvature = np.empty(len(Z))
+                value += logistic.two_classes(P[:, 0], *known, residuals[:, 0], curvature)
+                P = curvature[:, None]
+            else:
+                value += logistic.several_classes(P, *known, residuals)
+            gradient += residuals.T @ Z
+            if shares:
+                kept[start - first : start - first + len(Z)] = P
+            if information is not None:
+                self._add_information(information, Z, P, batch.weights[start : start + len(Z)])
+        square = None if information is None else information.reshape(B.size, B.size)
+        return Point(value, gradient, square, [kept])
+
+    def _add_information(
+        self, information: np.ndarray, Z: np.ndarray, P: np.ndarray, weights: np.ndarray
+    ) -> None:
+        """Add sum of c_kl z z' over the rows, c_kl = w p_k (1[k = l] - p_l)."""
+        if self.q == 1:
+            logistic.roots_times(Z, P[:, 0])
+            information[0, :, 0, :] += Z.T @ Z
+            return
+        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
+        for k in range(self.q):
+            for m in range(k + 1):
+                logistic.times(Z, weighted[:, k] * (float(k == m) - P[:, m]), room)
+                product = Z.T @ room
+                information[k, :, m, :] += product
+                if m < k:
+                    information[m, :, k, :] += product
+
+    def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
+        """The negative Hessian at a point with shares times V, of the shape of the weights."""
+        shares = iter(point.shares or ())
+
+        def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
+            out = np.zeros(self.shape)
+            for start, Z in self.blocks(batch, first, last):
+                part = P[start - first : start - first + len(Z)]
+                amounts = part * (Z @ V.T)
+                if self.q > 1:
+                    amounts -= part * amounts.sum(axis=1, keepdims=True)
+                    if batch.weights.size:
+                        amounts *= batch.weights[start : start + len(Z), None]
+                out += amounts.T @ Z
+            return out
+
+        return sum(self._with_shares(lane, shares), np.zeros(self.shape))
+
+    def _with_shares(
+        self, work: Callable[[Batch, int, int, np.ndarray], Any], shares: Iterator[np.ndarray]
+    ) -> Iterator[Any]:
+        """As :meth:`_lanes`, with the shares of each lane."""
+        for batch in self.batches():
+            lanes = max(1, min(LANES, batch.size // LANE_ROWS))
+            edges = [batch.size * k // lanes for k in range(lanes + 1)]
+            parts = [next(shares) for _ in range(lanes)]
+            yield from self.pool.map(
+                lambda a, b, P, it=batch: work(it, a, b, P), edges[:-1], edges[1:], parts
+            )
+
+    def diagonal(self, point: Point) -> np.ndarray:
+        """The diagonal of the negative Hessian at a point with shares."""
+        shares = iter(point.shares or ())
+
+        def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
+            out = np.zeros(self.shape)
+            for start, Z in self.blocks(batch, first, last):
+                part = P[start - first : start - first + len(Z)]
+                amounts = part if self.q == 1 else part * (1.0 - part)
+                if self.q > 1 and batch.weights.size:
+                    amounts = amounts * batch.weights[start : start + len(Z), None]
+                out += amounts.T @ np.square(Z, out=Z)
+            return out
+
+        return sum(self._with_shares(lane, shares), np.zeros(self.shape))
+
+
+class SparseLikelihood(Likelihood):
+    """The same of CSR rows with more weights than a Hessian is made for: nothing is centred."""
+
+    def _lane(
+        self, batch: Batch, first: int, last: int, B: np.ndarray, hessian: bool, shares: bool
+    ) -> Point:
+        G, W = np.zeros((len(self.scales) + 1, self.q)), self._raw(B)
+        kept = np.empty((last - first, self.q))
+        value = logistic.sparse_pass(
+            batch.rows, batch.codes, batch.weights, first, last, W, G, kept
+        )
+        return Point(value, self._seen(G), None, [kept])
+
+    def _raw(self, B: np.ndarray) -> np.ndarray:
+        """Weights for features as they are, a column a class, the intercept last."""
+        d = len(self.scales)
+        W = np.zeros((d + 1, self.q))
+        W[:d] = (B[:, :d] * self.scales).T
+        if self.intercept:
+            W[d] = B[:, d]
+        return W
+
+    def _seen(self, G: np.ndarray) -> np.ndarray:
+        """A gradient with respect to raw weights as one with respect to B."""
+        d = len(self.scales)
+        return np.column_stack([G[:d].T * self.scales, G[d:].T])[:, : self.width]
+
+    def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
+        """The negative Hessian at a point with shares times V, of the shape of the weights."""
+        W = self._raw(V)
+
+        def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
+            out = np.zeros_like(W)
+            logistic.sparse_curvature(batch.rows, batch.weights, first, last, P, W, out)
+            return out
+
+        found = self._with_shares(lane, iter(point.shares or ()))
+        return self._seen(sum(found, np.zeros_like(W)))
+
+    def diagonal(self, point: Point) -> np.ndarray:
+        """The diagonal of the negative Hessian at a point with shares."""
+
+        def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
+            out = np.zeros((len(self.scales) + 1, self.q))
+            logistic.sparse_diagonal(batch.rows, batch.weights, first, last, P, out)
+            return out
+
+        shape = (len(self.scales) + 1, self.q)
+        G = sum(self._with_shares(lane, iter(point.shares or ())), np.zeros(shape))
+        d = len(self.scales)
+        return np.column_stack([G[:d].T * self.scales**2, G[d:].T])[:, : self.width]

@@ -1,0 +1,25 @@
+"""scikit-learn's own checks of the regressions that classify."""
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from linsep import GaussianNaiveBayes, LogisticRegression
+from linsep.errors import SeparationWarning
+
+
+@parametrize_with_checks(
+    [
+        LogisticRegression(),
+        GaussianNaiveBayes(),
+        LogisticRegression(l2=0.5),
+        LogisticRegression(solver="lbfgs", l2=1.0),
+        LogisticRegression(solver="gradient_ascent", l2=1.0, max_iter=200, tol=1e-4),
+    ]
+)
+def test_check_estimator(estimator, check):
+    with warnings.catch_warnings():  # clouds of points in these checks are separable
+        warnings.simplefilter("ignore", SeparationWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)

@@ -1,0 +1,82 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep import LogisticRegression, open_source
+from linsep.errors import DataError, SeparationWarning
+from linsep.sources import ArraySource
+
+
+def data(classes, n=3000):
+    rng = np.random.default_rng(classes)
+    X = rng.standard_normal((n, 4))
+    return X, (rng.integers(0, classes, n) + (rng.random(n) < 0.3) * (X[:, 0] > 0)) % classes
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("memory", [1 << 28, 1000])
+@pytest.mark.parametrize("weight", [None, "balanced", {0: 2.0}])
+def test_streaming_is_fitting_in_memory(classes, storage, memory, weight):
+    X, y = data(classes)
+    X = storage(X)
+    source = ArraySource(X, y, batch_rows=700)
+    source.memory_bytes = memory
+    streamed = LogisticRegression(class_weight=weight).fit(source)
+    plain = LogisticRegression(class_weight=weight).fit(X, y)
+    assert np.allclose(streamed.weights_, plain.weights_, rtol=1e-8, atol=1e-10)
+    assert np.allclose(streamed.covariance_, plain.covariance_, rtol=1e-7, atol=1e-12)
+    assert streamed.n_rows_ == 3000
+    assert streamed.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-12)
+    assert np.allclose(streamed.decision_function(source), plain.decision_function(X))
+    assert np.array_equal(streamed.predict(source), plain.predict(X))
+    assert streamed.score(source) == plain.score(X, y)
+
+
+def test_a_file_with_names_and_a_class_that_comes_late(tmp_path):
+    X, _ = data(2, 300)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["kind"] = ["x", "y"] * 149 + ["z", "z"]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    source = open_source(tmp_path / "t.csv", target="kind")
+    model = LogisticRegression(l2=1.0).fit(source)
+    plain = LogisticRegression(l2=1.0).fit(frame[list("abcd")], frame["kind"])
+    assert np.allclose(model.weights_, plain.weights_, rtol=1e-6, atol=1e-9)
+    assert model.weight_names() == plain.weight_names()
+    again = open_source(tmp_path / "t.csv", recipe=model.recipe_)
+    assert np.array_equal(model.predict(again), plain.predict(frame[list("abcd")]))
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "gradient_ascent"])
+def test_other_solvers_stream(solver):
+    X, y = data(2)
+    streamed = LogisticRegression(solver=solver).fit(ArraySource(X, y, batch_rows=700))
+    assert np.allclose(streamed.weights_, LogisticRegression().fit(X, y).weights_, atol=1e-5)
+
+
+def test_separable_sources():
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    with pytest.warns(SeparationWarning) as caught:
+        LogisticRegression().fit(ArraySource(X, y, batch_rows=3))
+    assert caught[0].message.verdict.kind == "separable"
+    source = ArraySource(X, y)
+    source.memory_bytes = 1
+    with pytest.warns(ConvergenceWarning, match="linsep.separation"):
+        LogisticRegression().fit(source)
+
+
+def test_bad_sources_are_refused():
+    X = np.array([[1.0], [2.0]])
+    with pytest.raises(DataError, match="Only one class"):
+        LogisticRegression().fit(ArraySource(X, np.zeros(2)))
+    with pytest.raises(ValueError, match="brings its own labels"):
+        LogisticRegression().fit(ArraySource(X, np.arange(2)), [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LogisticRegression().fit(ArraySource(X, np.arange(2)))
+    with pytest.raises(ValueError, match="brings its own labels"):
+        model.score(ArraySource(X, np.arange(2)), [0, 1])
