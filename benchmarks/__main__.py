@@ -8,6 +8,7 @@ from benchmarks import (
     harness,
     in_memory,
     learners,
+    logistic,
     mistakes,
     mnist_kernels,
     newsgroups,
@@ -32,6 +33,7 @@ REPORTS = {
 def main() -> None:
     """Run the named races and reports, all of them without names."""
     races = in_memory.races() | files.races() | learners.races() | strings.races()
+    races |= logistic.races()
     names = sys.argv[1:] or [*races, *REPORTS]
     if unknown := [name for name in names if name not in races | REPORTS]:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races | REPORTS)}")
