@@ -13,6 +13,7 @@ from benchmarks import (
     mnist_kernels,
     newsgroups,
     promoters,
+    regression,
     separation,
     startup,
     strings,
@@ -26,14 +27,15 @@ REPORTS = {
     "mnist-kernels-svc": mnist_kernels.compared,
     "newsgroups": newsgroups.main,
     "promoters": promoters.main,
+    "nist": regression.nist,
     "separation": separation.main,
 }
 
 
 def main() -> None:
     """Run the named races and reports, all of them without names."""
-    races = in_memory.races() | files.races() | learners.races() | strings.races()
-    races |= logistic.races()
+    groups = (in_memory, files, learners, strings, regression, logistic)
+    races = {name: race for group in groups for name, race in group.races().items()}
     names = sys.argv[1:] or [*races, *REPORTS]
     if unknown := [name for name in names if name not in races | REPORTS]:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races | REPORTS)}")

@@ -38,6 +38,16 @@ def test_python_in_the_page_on_bounds():
     assert run_python("docs/bounds.md") > 20
 
 
+def test_python_about_linear_regression(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_python("docs/linear-regression.md") > 12
+
+
+def test_python_about_systolic_pressure(shared_data, monkeypatch):
+    monkeypatch.chdir(shared_data)
+    assert run_python("docs/systolic-pressure.md") > 10
+
+
 def test_python_about_strings():
     assert run_python("docs/strings.md") > 6
 
@@ -57,6 +67,7 @@ def test_python_about_regressions(name):
     [
         "descent",
         "estimators.kernel",
+        "estimators.linear_regression",
         "estimators.logistic",
         "estimators.naive_bayes",
         "estimators.perceptron",

@@ -9,6 +9,7 @@ _HOMES = {
     "BalancedWinnow": "linsep.estimators.winnow",
     "GaussianNaiveBayes": "linsep.estimators.naive_bayes",
     "KernelPerceptron": "linsep.estimators.kernel",
+    "LinearRegression": "linsep.estimators.linear_regression",
     "LogisticRegression": "linsep.estimators.logistic",
     "MarginPerceptron": "linsep.estimators.margin",
     "PassiveAggressive": "linsep.estimators.passive_aggressive",

@@ -1,0 +1,57 @@
+"""Rows as least squares reads them: block after block, as often as it needs."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+
+class Block(NamedTuple):
+    """Some rows.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (rows, features)
+        Later blocks may be wider: features that were not seen before are zeros.
+    y : array of shape (rows,)
+    weights : array of shape (rows,), all positive; None where all rows count 1
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+
+    def cut(self, rows: int) -> Iterator["Block"]:
+        """The same rows in blocks of at most so many."""
+        for first in range(0, self.y.size, rows):
+            span = slice(first, first + rows)
+            yield Block(
+                self.X[span], self.y[span], None if self.weights is None else self.weights[span]
+            )
+
+    @property
+    def sparse(self) -> bool:
+        """Whether it is worth to leave the zeros out."""
+        return sp.issparse(self.X) and self.X.nnz < 0.05 * self.X.shape[0] * self.X.shape[1]
+
+    def dense(self) -> np.ndarray:
+        """The features as an array."""
+        return self.X.toarray() if sp.issparse(self.X) else self.X
+
+
+#: every call walks over all rows from the first
+Blocks = Callable[[], Iterator[Block]]
+
+
+def columns(block: Block, width: int) -> Any:
+    """The columns 1, y and the features, ``width`` in all, as one array or CSR matrix."""
+    ones = np.ones(block.y.size)
+    if block.sparse:
+        X = sp.csr_array(block.X)
+        X.resize(X.shape[0], width - 2)
+        return sp.csr_array(sp.hstack([sp.csr_array(np.column_stack([ones, block.y])), X]))
+    Z = np.zeros((block.y.size, width), np.promote_types(block.X.dtype, np.float64))
+    Z[:, 0], Z[:, 1] = ones, block.y
+    Z[:, 2 : 2 + block.X.shape[1]] = block.dense()
+    return Z

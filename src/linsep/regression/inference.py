@@ -1,0 +1,275 @@
+"""What least squares lets one infer, if the residuals are independent and normal, of one variance.
+
+The formulas are those of any course (Seber and Lee, Linear Regression Analysis, 2003, chapters 3 to
+5), with weights where there are any: a row of weight w has the variance sigma^2 / w. Tails of t and
+F are incomplete beta functions.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betainc, stdtrit
+
+from linsep.regression.least_squares import LeastSquares
+from linsep.regression.summary import Coefficient, Summary
+
+#: variance inflation from which a note says how many digits the data can bear
+MUCH_INFLATION = 1e8
+
+
+class Bands(NamedTuple):
+    """Predictions and the ends of their intervals, arrays of shape (rows,)."""
+
+    prediction: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Tests and intervals of a fit.
+
+    Arrays have one value for the intercept, if there is one, and then one for each feature; what
+    does not exist (of a feature that is left out, or without a residual variance) is NaN.
+
+    Attributes
+    ----------
+    fit : LeastSquares
+    """
+
+    fit: LeastSquares
+
+    @property
+    def _from(self) -> int:
+        return 0 if self.fit.fit_intercept else 1
+
+    @property
+    def estimates(self) -> np.ndarray:
+        """The weights, NaN for those that are left out."""
+        coef = np.where(self.fit.kept, self.fit.coef, np.nan)
+        return np.concatenate([[self.fit.intercept], coef])[self._from :]
+
+    @property
+    def df_residual(self) -> int:
+        """Degrees of freedom of the residuals: rows less estimates."""
+        return self.fit.n_rows - self.fit.rank
+
+    @property
+    def df_model(self) -> int:
+        """Degrees of freedom of the model: estimates less the intercept."""
+        return self.fit.rank - int(self.fit.fit_intercept)
+
+    @property
+    def residual_variance(self) -> float:
+        """Estimated variance of a row of weight 1; NaN where no row is left to estimate it."""
+        return self.fit.rss / self.df_residual if self.df_residual > 0 else float("nan")
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the estimates; NaN for those that are left out."""
+        root = self.fit.root[:, self._from :]
+        covariance = self.residual_variance * (root.T @ root)
+        out = np.isnan(self.estimates)
+        covariance[out], covariance[:, out] = np.nan, np.nan
+        return covariance
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Roots of the diagonal of the covariance."""
+        lengths = np.sqrt(np.square(self.fit.root[:, self._from :]).sum(axis=0))
+        lengths[np.isnan(self.estimates)] = np.nan
+        return np.sqrt(self.residual_variance) * lengths
+
+    @property
+    def t(self) -> np.ndarray:
+        """Estimates over standard errors; NaN for a perfect fit."""
+        errors = self.standard_errors
+        return self.estimates / np.where(errors > 0, errors, np.nan)
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """Of the hypotheses that a weight is zero, against any other value."""
+        df, t = max(self.df_residual, 1), self.t
+        return betainc(df / 2, 0.5, df / (df + t * t))
+
+    def intervals(self, level: float = 0.95) -> np.ndarray:
+        """Confidence intervals of the weights, array of shape (weights, 2)."""
+        reach = self._quantile(level) * self.standard_errors
+        return np.column_stack([self.estimates - reach, self.estimates + reach])
+
+    @property
+    def r_squared(self) -> float:
+        """Share of the variance of y that is explained (without an intercept, of its squares)."""
+        return 1 - self.fit.rss / self.fit.tss if self.fit.tss > 0 else float("nan")
+
+    @property
+    def adjusted_r_squared(self) -> float:
+        """The same of unbiased estimates of both variances."""
+        if self.fit.tss == 0 or self.df_residual <= 0:
+            return float("nan")
+        df_total = self.fit.n_rows - int(self.fit.fit_intercept)
+        return 1 - self.residual_variance / (self.fit.tss / df_total)
+
+    @property
+    def f(self) -> float:
+        """Test of the hypothesis that all weights but the intercept are zero."""
+        variance, df = self.residual_variance, self.df_model
+        return (
+            (self.fit.tss - self.fit.rss) / df / variance if df and variance > 0 else float("nan")
+        )
+
+    @property
+    def f_p_value(self) -> float:
+        """Its p-value."""
+        a, b = self.df_model, max(self.df_residual, 1)
+        return float(betainc(b / 2, a / 2, b / (b + a * self.f))) if a else float("nan")
+
+    @property
+    def correlation(self) -> float:
+        """Pearson's r of y and a single feature; NaN where there are more, or no intercept."""
+        if self.fit.coef.size != 1 or not self.fit.fit_intercept or self.fit.tss == 0:
+            return float("nan")
+        r = self.fit.coef[0] * self.fit.spread[0] / np.sqrt(self.fit.tss)
+        return float(np.clip(r, -1, 1)) if self.fit.kept[0] else float("nan")
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of normal residuals, at its maximum; infinite for a perfect fit."""
+        n = self.fit.n_rows
+        if self.fit.rss == 0:
+            return float("inf")
+        constant = 1 + np.log(2 * np.pi) + np.log(self.fit.rss / n)
+        return float(-n / 2 * constant + self.fit.log_weights / 2)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, counting the weights and not the variance, as statsmodels does."""
+        return 2 * self.fit.rank - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, counting the same."""
+        return self.fit.rank * float(np.log(self.fit.n_rows)) - 2 * self.log_likelihood
+
+    def leverage(self, X: np.ndarray) -> np.ndarray:
+        """x' (sums of products)^-1 x of rows: the variance of their predictions, over sigma^2.
+
+        Array of shape (rows,); of the rows of a fit, times their weight, how much each draws its
+        own prediction.
+        """
+        first = int(self.fit.fit_intercept)
+        parts = (X - self.fit.means) @ self.fit.root[first:, 1:].T
+        return np.square(parts).sum(axis=1) + (1 / self.fit.total_weight if first else 0.0)
+
+    def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
+        """Intervals of the means ("confidence"), or of new rows of weight 1 ("prediction")."""
+        variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
+        reach = self._quantile(level) * np.sqrt(self.residual_variance * variance)
+        return Bands(predicted, predicted - reach, predicted + reach)
+
+    def _quantile(self, level: float) -> float:
+        """How many standard errors an interval reaches to either side."""
+        return float(stdtrit(self.df_residual, (1 + level) / 2)) if self.df_residual > 0 else np.nan
+
+    def summary(self, names: list[str], notes: list[str]) -> Summary:
+        """The table, with a row for the intercept, if there is one, and for each feature.
+
+        Parameters
+        ----------
+        names : list of str, those of the features
+        notes : list of str, sentences that go before those about the fit itself
+        """
+        rows = [*(["intercept"] if self.fit.fit_intercept else []), *names]
+        numbers = np.column_stack(
+            [self.estimates, self.standard_errors, self.t, self.p_values, self.intervals()]
+        )
+        coefficients = [
+            Coefficient.without(name, "dependent")
+            if np.isnan(row[0])
+            else Coefficient(name, *row.tolist())
+            for name, row in zip(rows, numbers, strict=True)
+        ]
+        all_notes = [*dependence(self.fit, names), *notes, *self._notes()]
+        return Summary("Linear regression", self._header(), coefficients, "t", notes=all_notes)
+
+    def _header(self) -> list[tuple[str, Any]]:
+        header: list[tuple[str, Any]] = [
+            ("rows", self.fit.n_rows),
+            ("degrees of freedom, residuals", self.df_residual),
+            ("degrees of freedom, model", self.df_model),
+            ("residual variance", self.residual_variance),
+            ("residual standard error", float(np.sqrt(self.residual_variance))),
+            ("R^2", self.r_squared),
+            ("adjusted R^2", self.adjusted_r_squared),
+            ("F", self.f),
+            ("p of F", self.f_p_value),
+            ("log-likelihood", self.log_likelihood),
+            ("AIC", self.aic),
+            ("BIC", self.bic),
+        ]
+        if self.fit.coef.size == 1 and self.fit.fit_intercept:
+            header.insert(5, ("correlation r", self.correlation))
+        return header
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.fit.tss == 0:
+            what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
+            notes.append(f"y {what}: there is no variance to explain.")
+        elif self.fit.perfect:
+            notes.append(
+                "The fit is perfect: no residual is more than rounding, so there is no variance "
+                "that t, F or an interval could be measured by."
+            )
+        if self.df_residual <= 0 and self.fit.tss != 0:
+            notes.append(
+                f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "
+                "estimate the variance from: give more rows or fewer features."
+            )
+        inflation = np.nanmax(self.fit.inflation, initial=1.0)
+        if inflation > MUCH_INFLATION:
+            lost = np.sqrt(inflation)
+            notes.append(
+                f"Features are nearly combinations of each other: the variance of an estimate is "
+                f"{inflation:.2g} times what it would be without, and rounding of the data in "
+                f"their last digit changes it in digit {max(1, int(16 - np.log10(lost)))}."
+            )
+        if not self.fit.fit_intercept:
+            notes.append("Without an intercept, R^2 and F compare with predicting zero.")
+        return notes
+
+
+#: multiples below this share of the largest are rounding
+NEGLIGIBLE = 1e-9
+
+
+def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
+    """A sentence for each feature that is left out."""
+    return [
+        f"{names[feature]} {_what_repeats(fit, names, feature)}: it is left out, and predicts "
+        "nothing of its own."
+        for feature in fit.combinations
+    ]
+
+
+def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
+    row = fit.combinations[feature]
+    sizes = np.abs(row[1:]) * fit.spread
+    used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
+    if not used.size or not fit.spread[feature]:
+        constant = fit.fit_intercept and fit.means[feature]
+        return "is the same in all rows, as the intercept is" if constant else "is zero in all rows"
+    length = np.sqrt(fit.total_weight)  # of the intercept's column
+    largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
+    shifted = abs(row[0]) * length > NEGLIGIBLE * largest
+    if used.size == 1 and not shifted and abs(row[1 + used[0]] - 1) < NEGLIGIBLE:
+        return f"repeats {names[used[0]]}"
+    parts = [names[j] for j in used] + (["the intercept"] if shifted else [])
+    return f"is a combination of {_listed(parts)}"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > 6:
+        return ", ".join(names[:6]) + f" and {len(names) - 6} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,211 @@
+"""Sums of products without rounding errors, and numbers with more digits than floats have.
+
+A column is cut into slices of 22 bits on one grid: products of slices and sums of 2,048 of them fit
+in the 53 bits of a float, so that BLAS computes them exactly, in any order (Ozaki, Ogita, Oishi and
+Rump, Numerical Algorithms 59, 2012, 95-118). What is left to do is adding up a few matrices, in
+pairs of floats (Dekker, Numerische Mathematik 18, 1971, 224-242) or in the balls of FLINT.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from flint import arb
+
+from linsep.regression.blocks import Block, columns
+
+#: 2 * BITS + log2(ROWS) are the bits of a float
+BITS, ROWS = 21, 2048
+#: no column is cut into more: values 2^-260 of the largest one in a block are left out
+MOST_SLICES = 12
+SPLIT = float(2**27 + 1)
+
+
+class Pair:
+    """Arrays of numbers hi + lo with about 106 bits, unevaluated sums of two floats.
+
+    Enough arithmetic for elimination: ``+ - * /`` with broadcasting, indexing, ``sum``.
+    """
+
+    def __init__(self, hi: np.ndarray, lo: np.ndarray):
+        self.hi, self.lo = hi, lo
+
+    def __len__(self) -> int:
+        return len(self.hi)
+
+    def __getitem__(self, at: Any) -> "Pair":
+        return Pair(self.hi[at], self.lo[at])
+
+    def __setitem__(self, at: Any, value: "Pair") -> None:
+        self.hi[at], self.lo[at] = value.hi, value.lo
+
+    @property
+    def T(self) -> "Pair":
+        """Transposed."""
+        return Pair(self.hi.T, self.lo.T)
+
+    def __add__(self, other: Any) -> "Pair":
+        other = _paired(other)
+        hi, error = two_sum(self.hi, other.hi)
+        lo, lost = two_sum(self.lo, other.lo)
+        hi, error = _quick(hi, error + lo)
+        return Pair(*_quick(hi, error + lost))
+
+    def __neg__(self) -> "Pair":
+        return Pair(-self.hi, -self.lo)
+
+    def __sub__(self, other: "Pair") -> "Pair":
+        return self + -other
+
+    def __mul__(self, other: "Pair") -> "Pair":
+        hi, error = two_product(self.hi, other.hi)
+        return Pair(*_quick(hi, error + (self.hi * other.lo + self.lo * other.hi)))
+
+    def __truediv__(self, other: "Pair") -> "Pair":
+        first = _paired(self.hi / other.hi)
+        rest = self - first * other
+        second = _paired(rest.hi / other.hi)
+        rest = rest - second * other
+        return first + second + _paired(rest.hi / other.hi)
+
+    def sum(self, axis: int = -1) -> "Pair":
+        """Along one axis, halving it again and again."""
+        hi, lo = np.moveaxis(self.hi, axis, 0), np.moveaxis(self.lo, axis, 0)
+        if not len(hi):
+            return _paired(np.zeros(hi.shape[1:]))
+        whole = Pair(hi, lo)
+        while (n := len(whole.hi)) > 1:
+            half = n // 2
+            rest = whole[2 * half :]
+            whole = whole[:half] + whole[half : 2 * half]
+            if n % 2:
+                whole = Pair(
+                    np.concatenate([whole.hi, rest.hi]), np.concatenate([whole.lo, rest.lo])
+                )
+        return whole[0]
+
+
+def _paired(value: Any) -> Pair:
+    return value if isinstance(value, Pair) else Pair(value, np.zeros_like(value))
+
+
+def _quick(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of a and the smaller b, and its rounding error."""
+    whole = a + b
+    return whole, b - (whole - a)
+
+
+def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded sum and its rounding error, exactly (Knuth)."""
+    whole = a + b
+    part = whole - a
+    return whole, (a - (whole - part)) + (b - part)
+
+
+def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded product and its rounding error, exactly (Dekker)."""
+    whole = a * b
+    a_up, b_up = SPLIT * a, SPLIT * b
+    a_hi, b_hi = a_up - (a_up - a), b_up - (b_up - b)
+    a_lo, b_lo = a - a_hi, b - b_hi
+    return whole, ((a_hi * b_hi - whole) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo
+
+
+def pairs(shape: tuple[int, ...]) -> Pair:
+    """Zeros as :class:`Pair`."""
+    return Pair(np.zeros(shape), np.zeros(shape))
+
+
+_ball = np.frompyfunc(lambda value: arb(float(value)), 1, 1)
+_float = np.frompyfunc(float, 1, 1)
+
+
+def balls(shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros as an array of FLINT's balls, which are as exact as its precision lets them be."""
+    return _ball(np.zeros(shape))
+
+
+def floats(numbers: Any) -> np.ndarray:
+    """Either kind of number as floats, or an array of them."""
+    if isinstance(numbers, Pair):
+        return numbers.hi
+    return np.asarray(_float(numbers), dtype=np.float64)
+
+
+def products(block: Block, exponents: np.ndarray, zeros: Callable[[Any], Any]) -> Any:
+    """The sums over rows of w z z', where z are the columns 1, y and the features.
+
+    Parameters
+    ----------
+    block : Block
+        At most ``ROWS`` rows.
+    exponents : int array of shape (width,)
+        Column j is first multiplied by 2^-exponents[j], so that its values are about 1.
+    zeros : :func:`pairs` or :func:`balls`
+
+    Returns
+    -------
+    numbers of shape (width, width), with no rounding error but of adding up 106 bits or balls
+    """
+    Z = _scaled(columns(block, len(exponents)), exponents)
+    left, total = list(slices(Z)), zeros((len(exponents), len(exponents)))
+    if block.weights is not None:
+        for b in _weighted(Z, block.weights):
+            for a in left:
+                total = total + _dense(a.T @ b)
+        return total
+    for i, a in enumerate(left):
+        for j, b in enumerate(left[i:], i):
+            product = _dense(a.T @ b)
+            total = total + product
+            if j > i:
+                total = total + product.T
+    return total
+
+
+def slices(Z: Any) -> Iterator[Any]:
+    """Z in parts of few bits that add up to it, each column of a part on one grid."""
+    rest = Z.copy()
+    values, column = (rest.data, rest.indices) if sp.issparse(rest) else (rest, slice(None))
+    top = abs(rest).max(axis=0)
+    top = np.asarray(top.todense()).ravel() if sp.issparse(rest) else top
+    _, exponents = np.frexp(np.where(top > 0, top, 1))
+    for _ in range(MOST_SLICES):
+        unit = np.ldexp(1.0, np.maximum(exponents - BITS, -1000))[column]
+        part = np.rint(values / unit) * unit
+        values -= part
+        exponents -= BITS + 1
+        part = part.astype(np.float64)
+        if sp.issparse(rest):
+            part = _like(rest, part)
+        yield part
+        if not values.any():
+            break
+
+
+def _weighted(Z: Any, weights: np.ndarray) -> Iterator[Any]:
+    """The slices of the rows times their weights, products with no rounding error."""
+    sparse = sp.issparse(Z)
+    values = Z.data if sparse else Z
+    factor = np.repeat(weights, np.diff(Z.indptr)) if sparse else weights[:, None]
+    first = values.astype(np.float64)
+    for part in (first, (values - first).astype(np.float64)):
+        for product in two_product(part, factor):
+            if product.any():
+                yield from slices(_like(Z, product) if sparse else product)
+
+
+def _like(Z: Any, values: np.ndarray) -> Any:
+    """A CSR matrix with other values in the same places."""
+    return sp.csr_array((values, Z.indices, Z.indptr), shape=Z.shape)
+
+
+def _scaled(Z: Any, exponents: np.ndarray) -> Any:
+    if sp.issparse(Z):
+        return _like(Z, np.ldexp(Z.data, -exponents[Z.indices]))
+    return np.ldexp(Z, -exponents)
+
+
+def _dense(product: Any) -> np.ndarray:
+    return product.toarray() if sp.issparse(product) else product
