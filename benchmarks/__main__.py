@@ -8,6 +8,7 @@ from benchmarks import (
     harness,
     in_memory,
     learners,
+    logistic,
     mistakes,
     mnist_kernels,
     newsgroups,
@@ -33,7 +34,7 @@ REPORTS = {
 
 def main() -> None:
     """Run the named races and reports, all of them without names."""
-    groups = (in_memory, files, learners, strings, regression)
+    groups = (in_memory, files, learners, strings, regression, logistic)
     races = {name: race for group in groups for name, race in group.races().items()}
     names = sys.argv[1:] or [*races, *REPORTS]
     if unknown := [name for name in names if name not in races | REPORTS]:

@@ -348,6 +348,39 @@ def max_penalised(X, y, first):
     return -minimize(lost, [0.0, -5.0], method="Nelder-Mead", options=options).fun
 
 
+def test_profile_intervals_have_one_level():
+    X, y = np.array([[1.0], [2.0], [3.0]]), [0, 0, 1]
+    found, _ = unlikely(X, y, on_separation="firth")
+    with pytest.raises(ValueError, match=r"at level=0\.95 only"):
+        found.confidence_intervals(0.9)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_more_weights_than_a_matrix_is_made_for_are_not_silent(monkeypatch, solver):
+    rng = np.random.default_rng(0)
+    X, y = sp.random_array((60, 200), density=0.2, rng=rng, format="csr"), np.arange(60) % 2
+    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 100)
+    found, warning = unlikely(X, y, solver=solver)
+    assert warning.verdict.verify(X, y)
+    assert found.score(X, y) == 1.0
+    assert found.covariance_ is None
+
+
+@pytest.mark.parametrize("storage", [sp.csr_matrix, np.asarray])
+def test_separation_with_weights_and_dependent_columns(storage):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 2)), rng.integers(0, 2, 200)
+    mark = (rng.random(200) < 0.2) & (y == 1)
+    weights = rng.integers(0, 3, 200).astype(float)
+    wide = np.column_stack([X, mark, 2 * X[:, 0]])
+    with pytest.warns(SeparationWarning):
+        found = LogisticRegression().fit(storage(wide), y, weights)
+    assert found.limits_[0].tolist() == ["finite", "finite", "+inf", "dependent", "finite"]
+    inside = LogisticRegression().fit(X[~mark], y[~mark], weights[~mark])
+    assert np.allclose(found.weights_[0, [0, 1, 4]], inside.weights_[0], rtol=1e-8)
+    assert np.allclose(found.standard_errors_[0, [0, 1, 4]], inside.standard_errors_[0], rtol=1e-7)
+
+
 def test_firth_is_for_two_classes():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ParameterError, match="for two classes"):

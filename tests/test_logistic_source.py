@@ -11,7 +11,7 @@ from linsep.errors import DataError, SeparationWarning
 from linsep.sources import ArraySource
 
 
-def data(classes, n=3000):
+def data(classes, n=1500):
     rng = np.random.default_rng(classes)
     X = rng.standard_normal((n, 4))
     return X, (rng.integers(0, classes, n) + (rng.random(n) < 0.3) * (X[:, 0] > 0)) % classes
@@ -30,7 +30,7 @@ def test_streaming_is_fitting_in_memory(classes, storage, memory, weight):
     plain = LogisticRegression(class_weight=weight).fit(X, y)
     assert np.allclose(streamed.weights_, plain.weights_, rtol=1e-8, atol=1e-10)
     assert np.allclose(streamed.covariance_, plain.covariance_, rtol=1e-7, atol=1e-12)
-    assert streamed.n_rows_ == 3000
+    assert streamed.n_rows_ == 1500
     assert streamed.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-12)
     assert np.allclose(streamed.decision_function(source), plain.decision_function(X))
     assert np.array_equal(streamed.predict(source), plain.predict(X))

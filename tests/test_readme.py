@@ -57,8 +57,9 @@ def test_python_about_promoters(shared_data, monkeypatch):
     assert run_python("docs/promoters.md") > 12
 
 
-def test_python_about_descent():
-    assert run_python("docs/descent.md") > 12
+@pytest.mark.parametrize("name", ["descent", "logistic-regression", "naive-bayes"])
+def test_python_about_regressions(name):
+    assert run_python(f"docs/{name}.md") > 12
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,8 @@ def test_python_about_descent():
         "descent",
         "estimators.kernel",
         "estimators.linear_regression",
+        "estimators.logistic",
+        "estimators.naive_bayes",
         "estimators.perceptron",
         "estimators.margin",
         "estimators.passive_aggressive",

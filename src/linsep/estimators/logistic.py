@@ -108,7 +108,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegression().fit(X[:, :4], y)
     >>> model.n_iter_, round(model.log_likelihood_, 4), model.coef_.round(3).tolist()
-    (9, -89.5985, [[7.247, -0.226, -0.763, -0.037]])
+    (9, -105.6834, [[9.429, -0.238, -1.151, -0.033]])
     """
 
     _parameters = (

@@ -128,6 +128,8 @@ class LogisticResults:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}: it must be above 0 and below 1.")
+        if self.method_ == "Firth" and level not in self._intervals:
+            raise ValueError("Profile intervals are worked out while fitting, at level=0.95 only.")
         return self._inferred(level)[:2]
 
     def _inferred(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

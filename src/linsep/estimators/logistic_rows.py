@@ -9,9 +9,11 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_d
 from linsep.compiled.rows import as_rows
 from linsep.estimators import labels
 from linsep.regression.likelihood import Batch
-from linsep.regression.logistic import Task
+from linsep.regression.logistic import MOST_WEIGHTS, Task
 
 FLOATS = (np.float64, np.float32)
+#: below this share of values that are not zero, they are copied into a CSR matrix
+SPARSE = 0.3
 
 
 class Rows:
@@ -39,7 +41,9 @@ class Rows:
         totals = np.bincount(self.places, self.weights if self.weights.size else None)
         totals = np.pad(totals.astype(np.float64), (0, len(self.order) - len(totals)))
         refuse_weightless(totals, self.classes, self.order)
-        seen: Any = as_rows(self.X)
+        q, width = len(self.order) - 1, self.X.shape[1] + bool(model.fit_intercept)
+        many = q * width > MOST_WEIGHTS
+        seen: Any = as_rows(sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X)
         batch = Batch(seen, self.places, self.weights)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
         return Task(
@@ -62,6 +66,11 @@ class Rows:
         X = X.toarray() if sp.issparse(X) else X
         X = X.astype(np.float64)
         return np.column_stack([X, np.ones(len(X))]) if intercept else X
+
+
+def _mostly_zeros(X: Any) -> bool:
+    """Whether dense rows, such as images, are walked faster without their zeros."""
+    return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
 
 
 def refuse_weightless(totals: np.ndarray, classes: np.ndarray, order: list[int]) -> None:

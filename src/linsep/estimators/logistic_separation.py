@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.regression.firth import firth, profile
 from linsep.regression.logistic import Fit, Task, fitted
-from linsep.regression.separated import limit, proves
+from linsep.regression.separated import Contrasts, limit, proves
 from linsep.theory.deciding import separation
 from linsep.theory.verdicts import Separations, Undecided
 
@@ -43,6 +43,7 @@ class Settled:
 def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool) -> Settled:
     """Ask theory; where there is a maximum climb on, else take the limit or Firth's estimates.
 
+    Beyond the weights that a Hessian is made for, the weights where the climb was broken off stay.
     Dependent features stay left out, and are not part of the verdict.
     """
     counted = rows.counted()
@@ -59,6 +60,11 @@ def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool)
             fit = fitted(replace(task, start=fit.weights), suspicious=False)
         reason = "undecided" if isinstance(verdict, Undecided) else fit.reason
         return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
+    if not task.factored:  # the limit needs a matrix for all weights
+        lost = Contrasts(verdict, rows.order, task.width).limits()
+        return Settled(
+            fit.weights, lost, fit.log_likelihood, None, str(verdict.kind), verdict, lost
+        )
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))

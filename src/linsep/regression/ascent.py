@@ -190,6 +190,7 @@ def newton_cg(
     total: float,
     tol: float,
     max_iter: int,
+    suspicious: bool = True,
 ) -> Ascent:
     """Newton's method with its steps from conjugate gradients, for too many weights for a factor.
 
@@ -198,6 +199,7 @@ def newton_cg(
     """
     B = start
     point = likelihood.at(B, hessian=False, shares=True)
+    gains: list[float] = []
     for n_iter in range(max_iter + 1):
         slope = point.gradient - penalty.times(B)
         largest = float(np.abs(slope).max(initial=0.0)) / total
@@ -205,6 +207,9 @@ def newton_cg(
             reason = "converged" if largest <= tol else "max_iter"
             return Ascent(B, point.value, None, n_iter, reason, largest)
         step = _conjugate(likelihood, penalty, point, slope, 0.1 * tol * total)
+        gains.append(float((step * slope).sum()))
+        if suspicious and _slow(gains):
+            return Ascent(B, point.value, None, n_iter, "suspect", largest)
         before = point.value - penalty.value(B)
         slack = ROUNDING * max(1.0, abs(before))
         for halving in range(HALVINGS):

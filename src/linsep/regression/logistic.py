@@ -146,12 +146,16 @@ def _climbed(
     if task.solver == "lbfgs":
         found = ascent.lbfgs(*given)
         if not task.factored:
-            return found
+            if task.l2 or not suspicious:
+                return found
+            total, tol = given[3], task.tol / 1000  # at a maximum one step gets there, else seven
+            last_few = ascent.newton_cg(likelihood, penalty, found.B, total, tol, LAST)
+            return last_few if last_few.reason == "suspect" else found
         last = float(task.totals.sum()), task.tol, suspicious and not task.l2
         return _checked(likelihood, penalty, found, last)
     if task.factored:
         return ascent.newton(*given, suspicious and not task.l2)
-    return ascent.newton_cg(*given)
+    return ascent.newton_cg(*given, suspicious and not task.l2)
 
 
 def _sparse(batches: Batches) -> bool:
