@@ -36,6 +36,7 @@ from linsep.kernels import (
     check_gram,
     kernel_from_dict,
 )
+from linsep.kernels.naming import NAMES
 from linsep.kernels.rows import rows_of
 from linsep.textbook import kernels as twin
 from storages import STORAGES, store
@@ -323,3 +324,7 @@ def test_alignment(rows, centered):
 def test_bad_alignment(use, said):
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=re.escape(said)):
         use()
+
+
+def test_every_kernel_of_scikit_learn_has_its_name_here():
+    assert set(kernel_metrics()) <= set(NAMES)

@@ -21,6 +21,7 @@ def test_xor_is_separable_by_a_polynomial_of_degree_two_only():
         assert back == verdict
         assert "4 rows, in the space of a kernel, spanned by" in str(verdict)
         assert not verdict.verify(K + 1.0, [1, 0, 0, 1])
+        assert "it is about a Gram matrix" in verdict.verify(K[:, :2], [1, 0, 0, 1]).reason
 
 
 def test_a_kernel_says_what_its_features_written_out_say():

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel, plain
@@ -110,6 +109,8 @@ class Pairwise(Kernel):
     parameters: dict[str, Any]
 
     def __init__(self, name: str, **parameters: Any):
+        from sklearn.metrics.pairwise import kernel_metrics  # takes a while, and few need it
+
         known = kernel_metrics()
         if name not in known:
             raise ParameterError(unknown(name, known))
@@ -135,6 +136,8 @@ class Pairwise(Kernel):
         return vectors(X, self)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         same_width(A, B)
         with _told(self):
             K = pairwise_kernels(A, None if A is B else B, metric=self.name, **self.parameters)

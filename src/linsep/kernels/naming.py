@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable as Function
 from typing import Any
 
-from sklearn.metrics.pairwise import kernel_metrics
-
 from linsep import kernels
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel
@@ -23,8 +21,8 @@ NAMED: dict[str, tuple[Function[..., Kernel], tuple[str, ...]]] = {
     "all-subsets": (AllSubsets, ()),
     "precomputed": (Precomputed, ()),
 }
-#: every name there is
-NAMES = tuple(dict.fromkeys([*NAMED, *sorted(kernel_metrics())]))
+#: every name there is: ours, and those that scikit-learn's ``kernel_metrics()`` adds
+NAMES = (*NAMED, "additive_chi2", "chi2", "cosine", "sigmoid")
 #: what scikit-learn's other kernels take of gamma and coef0
 THEIRS = {"chi2": ("gamma",), "sigmoid": ("gamma", "coef0")}
 STORED = (
@@ -65,9 +63,8 @@ def as_kernel(
         if kernel in NAMED:
             make, takes = NAMED[kernel]
             return make(**{name: value for name, value in given.items() if name in takes})
-        theirs = kernel_metrics()
-        if kernel not in theirs:
-            raise ParameterError(unknown(kernel, {*NAMED, *theirs}))
+        if kernel not in NAMES:
+            raise ParameterError(unknown(kernel, NAMES))
         takes = THEIRS.get(kernel, ())
         return Pairwise(kernel, **{name: given[name] for name in takes if name in given})
     if isinstance(kernel, type) or not callable(kernel):

@@ -61,6 +61,11 @@ def check(verdict: Verdict, data: Data, exact: bool) -> Check:
     return Check(True, f"It holds: {verdict.kind}, checked over {data.n_rows:,} rows {how}.")
 
 
+def refused(why: str) -> Check:
+    """What a check says of data that the claim cannot be about."""
+    return Check(False, f"It does not hold: {why}")
+
+
 def question_of(subject: Subject, data: Data) -> Question:
     """The question that a verdict answers, for data with the same classes."""
     if subject.multinomial:

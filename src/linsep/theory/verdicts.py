@@ -109,9 +109,10 @@ class Verdict:
         Check
             True or false, with a ``reason``.
         """
-        from linsep.theory.checking import check
+        from linsep.theory.checking import check, refused
 
-        return check(self, _asked_about(self.subject, X, y), exact)
+        data = _asked_about(self.subject, X, y)
+        return refused(data) if isinstance(data, str) else check(self, data, exact)
 
     def to_json(self) -> str:
         """The verdict as JSON text; :func:`linsep.theory.from_json` reads it."""
@@ -265,9 +266,11 @@ class Separations:
 
     def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
         """Check every verdict; the first that does not hold is the answer."""
-        from linsep.theory.checking import check
+        from linsep.theory.checking import check, refused
 
         data = _asked_about(self.verdicts()[0].subject, X, y)
+        if isinstance(data, str):
+            return refused(data)
         checks = [check(verdict, data, exact) for verdict in self.verdicts()]
         good = checks[-1]._replace(
             reason=f"They hold, all {len(checks)}. The last: {checks[-1].reason}"
@@ -295,8 +298,13 @@ class Separations:
 
 
 def _asked_about(subject: Subject, X: Any, y: Any) -> Any:
-    """The data that a verdict is about; of a Gram matrix some columns."""
+    """The data that a verdict is about, of a Gram matrix some columns; or why these are none."""
     from linsep.theory.data import data_of
     from linsep.theory.grams import columns_of
 
-    return data_of(X if subject.columns is None else columns_of(X, subject.columns), y)
+    if subject.columns is None:
+        return data_of(X, y)
+    try:
+        return data_of(columns_of(X, subject.columns), y)
+    except (TypeError, ValueError) as problem:
+        return f"it is about a Gram matrix: {problem}"
