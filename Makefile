@@ -25,7 +25,7 @@ demo: $(VENV)/installed
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
 test: lint
-	$(RUN) -m pytest -n auto
+	$(RUN) -m pytest -n auto --dist loadfile
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -m "not slow" -p no:cacheprovider
 
 test-lowest:

@@ -5,11 +5,30 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from linsep.compiled.jit import COMPILING
+
 # The first example of a test may have to compile what it tests.
 settings.register_profile("linsep", deadline=None)
 settings.load_profile("linsep")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+#: Nothing that these test is compiled, so without the compiler they would be the same again.
+NOTHING_COMPILED = {
+    "test_assumptions", "test_descent", "test_exact_decisions", "test_least_squares",
+    "test_linear_regression", "test_naive_bayes", "test_proofs", "test_separation",
+    "test_streamed_verdicts", "test_summary", "test_tampering",
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(config, items):
+    """Without the compiler leave out what would only be repeated."""
+    if COMPILING:
+        return
+    same = [item for item in items if item.path.stem in NOTHING_COMPILED]
+    items[:] = [item for item in items if item.path.stem not in NOTHING_COMPILED]
+    config.hook.pytest_deselected(items=same)
 
 
 @pytest.fixture(scope="session")
