@@ -14,10 +14,11 @@ settings.load_profile("linsep")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-#: Nothing that these test is compiled, so without the compiler they would be the same again.
-NOTHING_COMPILED = {
+#: Nothing that these test is compiled, so without the compiler they would be the same again; and
+#: documents, which are long, are read by people who have the compiler.
+ONCE = {
     "test_assumptions", "test_descent", "test_exact_decisions", "test_least_squares",
-    "test_linear_regression", "test_naive_bayes", "test_proofs", "test_separation",
+    "test_linear_regression", "test_naive_bayes", "test_proofs", "test_readme", "test_separation",
     "test_streamed_verdicts", "test_summary", "test_tampering",
 }  # fmt: skip
 
@@ -26,8 +27,8 @@ def pytest_collection_modifyitems(config, items):
     """Without the compiler leave out what would only be repeated."""
     if COMPILING:
         return
-    same = [item for item in items if item.path.stem in NOTHING_COMPILED]
-    items[:] = [item for item in items if item.path.stem not in NOTHING_COMPILED]
+    same = [item for item in items if item.path.stem in ONCE]
+    items[:] = [item for item in items if item.path.stem not in ONCE]
     config.hook.pytest_deselected(items=same)
 
 
