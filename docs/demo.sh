@@ -17,5 +17,7 @@ say linsep fit "$folder/digits.csv" --target digit --test "$folder/digits-test.c
 say linsep score "$folder/digits.linsep" "$folder/digits-test.csv"
 say linsep predict "$folder/digits.linsep" "$folder/digits-test.csv" \
     --output "$folder/predicted.txt" --force
+say linsep fit "$folder/diabetes.csv" --target progression --learner linear \
+    --test "$folder/diabetes-test.csv"
 printf '\n%s holds %s predictions; the files are in %s/\n' \
     "$folder/predicted.txt" "$(wc -l < "$folder/predicted.txt" | tr -d ' ')" "$folder"

@@ -1,4 +1,4 @@
-"""Write breast cancer and handwritten digits, which scikit-learn carries, as CSV files."""
+"""Write breast cancer, digits and diabetes, which scikit-learn carries, as CSV files."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.utils import Bunch
 
 
@@ -20,6 +20,7 @@ def write(folder: Path, name: str, data: Bunch, target: str, labels: np.ndarray)
 
 
 folder = Path(sys.argv[1])
-cancer, digits = load_breast_cancer(), load_digits()
+cancer, digits, diabetes = load_breast_cancer(), load_digits(), load_diabetes(scaled=False)
 write(folder, "cancer", cancer, "diagnosis", cancer.target_names[cancer.target])
 write(folder, "digits", digits, "digit", digits.target)
+write(folder, "diabetes", diabetes, "progression", diabetes.target)

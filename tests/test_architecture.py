@@ -16,7 +16,7 @@ ROOMS = [
     "lab",
     "plots",
     "model_file",
-    "model_state",
+    "saved",
     "tracing",
     "linsep",
     "estimators",

@@ -154,7 +154,7 @@ def test_sparse_rows_and_files_are_dense_rows(diabetes, tmp_path):
     read = LinearRegression().fit(source)
     assert digits(read.coef_, model.coef_) > 15
     assert list(read.feature_names_in_) == list(X.columns)
-    assert str(read.summary_) == str(model.summary_)
+    assert str(read.summary_) == str(model.summary_).replace("regression", "regression of y", 1)
     again = open_source(tmp_path / "diabetes.csv", recipe=read.recipe_)
     assert digits(read.predict(again), model.predict(X)) > 13
     assert read.score(again) == pytest.approx(model.score(X, y), rel=1e-12)

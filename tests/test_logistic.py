@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, textbook
-from linsep.errors import ParameterError, SeparationError, SeparationWarning
+from linsep.errors import SeparationError, SeparationWarning
+from linsep.regression import firth
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -381,10 +382,48 @@ def test_separation_with_weights_and_dependent_columns(storage):
     assert np.allclose(found.standard_errors_[0, [0, 1, 4]], inside.standard_errors_[0], rtol=1e-7)
 
 
-def test_firth_is_for_two_classes():
+@pytest.mark.parametrize("reference", [0, 1, 2])
+def test_firth_of_several_classes_adds_half_a_row_to_each_cell_of_a_table(reference):
+    cells = np.array([[4, 3, 0], [5, 0, 2]])  # groups by classes
+    X = np.repeat([[0.0], [1.0]], cells.sum(axis=1), axis=0)
+    y = np.concatenate([np.repeat([0, 1, 2], row) for row in cells])
+    found, _ = unlikely(X, y, on_separation="firth", reference=reference)
+    inside, outside = np.log(cells + 0.5)
+    expected = np.column_stack([outside - inside, inside])
+    expected = np.delete(expected - expected[reference], reference, axis=0)
+    np.testing.assert_allclose(found.weights_, expected, rtol=1e-8, atol=1e-8)
+    low, high = found.confidence_intervals()
+    assert ((low < found.weights_) & (found.weights_ < high)).all()
+
+
+def test_firth_of_several_classes_does_not_depend_on_the_reference():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ParameterError, match="for two classes"):
-        LogisticRegression(on_separation="firth").fit(X, y)
+    fits = [unlikely(X, y, on_separation="firth", reference=r)[0] for r in (0, 2)]
+    one, other = (fit.predict_proba(X) for fit in fits)
+    np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12)
+    assert fits[0].likelihood_ratio_ == pytest.approx(fits[1].likelihood_ratio_, rel=1e-8)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_the_modified_score_is_the_derivative_of_the_penalised_likelihood(q):
+    rng = np.random.default_rng(q)
+    Z = np.column_stack([rng.standard_normal((40, 2)), np.ones(40)])
+    data = firth.Data(Z, rng.integers(0, q + 1, 40), rng.random(40) * 2, q)
+    b = rng.standard_normal(3 * q)
+    slope = firth._known(data, b).slope
+    for j, step in enumerate(np.eye(3 * q) * 1e-5):
+        ahead, behind = (firth._known(data, b + side * step).penalised for side in (1, -1))
+        assert slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
+
+
+def test_profiles_reach_where_all_probabilities_are_almost_certain():
+    """Steps to the ends used to jump to where the information has no inverse."""
+    X = np.random.default_rng(0).normal(size=(80, 4)) + 3
+    found, _ = unlikely(X, X[:, 0] > 3, on_separation="firth")
+    low, high = found.confidence_intervals()
+    assert (low < found.weights_).all()
+    assert (found.weights_ < high).all()
+    assert found.p_values_[0, 0] < 1e-15
 
 
 # Bad input.

@@ -59,7 +59,7 @@ def test_weights_count_rows_and_batches_are_merged(seed):
     assert np.allclose(weighted.means_, repeated.means_, rtol=1e-14)
     cut = int(rng.integers(1, 29))
     parts = [(X[:cut], y[:cut], np.zeros(0)), (X[cut:], y[cut:], np.zeros(0))]
-    merged, whole = class_moments(parts, 3, 3), GaussianNaiveBayes().fit(X, y)
+    merged, whole = class_moments(parts, 3), GaussianNaiveBayes().fit(X, y)
     assert np.allclose(merged.squares / 30, whole.variances_, rtol=1e-8)
 
 

@@ -99,16 +99,22 @@ class SeparationWarning(UserWarning):
     verdict : what :func:`linsep.separation` says, with its proof; None where it was not asked
     limits : dict
         {name of a coefficient: "finite", "+inf", "-inf" or "infinite"}, the last for either sign.
+    refusal : LinsepError that says the same, for those who spell advice otherwise
     """
 
-    def __init__(self, said: str, verdict: Any = None, limits: dict[str, str] | None = None):
-        super().__init__(said)
+    def __init__(
+        self, said: str, *ways: Way, verdict: Any = None, limits: dict[str, str] | None = None
+    ):
+        self.refusal = LinsepError(said, *ways)
+        super().__init__(str(self.refusal))
         self.verdict, self.limits = verdict, limits or {}
 
 
 class SeparationError(DataError):
     """The same, raised where ``on_separation="raise"`` asks for it."""
 
-    def __init__(self, said: str, verdict: Any = None, limits: dict[str, str] | None = None):
-        super().__init__(said)
+    def __init__(
+        self, said: str, *ways: Way, verdict: Any = None, limits: dict[str, str] | None = None
+    ):
+        super().__init__(said, *ways)
         self.verdict, self.limits = verdict, limits or {}

@@ -18,18 +18,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import linsep
-from linsep.engine.loop import PassReport
-from linsep.engine.stop import StopReason
 from linsep.errors import ModelFileError, way
 from linsep.estimators.facts import check_parameters
-from linsep.estimators.kernel import KernelPerceptron
-from linsep.estimators.learners import LEARNERS as BY_COMMAND
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
-from linsep.model_state import arrays_of, restore, restore_supports
+from linsep.saved import linear, logistic, naive_bayes, online
+from linsep.saved.labels import plain
 
 FORMAT = 1
-LEARNERS = {learner.__name__: learner for learner in BY_COMMAND.values()}
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
+#: what says the rest of each kind, if not ``online``
+OTHERS = {
+    "LinearRegression": linear,
+    "LogisticRegression": logistic,
+    "GaussianNaiveBayes": naive_bayes,
+}
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
@@ -51,16 +55,14 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     """
     path = Path(path)
     check_free(path, force)
-    if LEARNERS.get(type(model).__name__) is not type(model):
-        raise ModelFileError(
-            f"A {type(model).__name__} cannot be saved in a model file, only {', '.join(LEARNERS)}."
-        )
+    kind = type(model).__name__
+    if KINDS.get(kind) is not type(model):
+        raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
-    model._check_same("save")
-    tensors = arrays_of(model)
-    about = _describe(model)
+    tensors, rest = OTHERS.get(kind, online).contents(model)
+    about = _describe(model) | rest
     about["sha256"] = _digest(tensors, about)
-    content = to_bytes(tensors, {"linsep": json.dumps(about, default=_json)})
+    content = to_bytes(tensors, {"linsep": json.dumps(about, default=plain)})
     with written_whole(path) as file:
         file.write(content)
     return path
@@ -182,76 +184,39 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _describe(model: Any) -> dict[str, Any]:
+    """What is said of models of every kind."""
     parameters = model.get_params(deep=False)
-    if not isinstance(parameters["random_state"], Integral | None):
+    if not isinstance(parameters.get("random_state"), Integral | None):
         parameters["random_state"] = None  # a generator has no number
     if callable(parameters.get("learning_rate")):
         raise ModelFileError(
             "A learning_rate that is a function cannot be saved in a model file, only numbers: set "
             "it to a number first (predictions do not depend on it)."
         )
-    if isinstance(parameters["class_weight"], dict):
-        parameters["class_weight"] = [[_json(k), v] for k, v in parameters["class_weight"].items()]
-    names, kernel = getattr(model, "feature_names_in_", None), getattr(model, "kernel_", None)
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters["class_weight"] = [[plain(k), v] for k, v in parameters["class_weight"].items()]
     if isinstance(parameters.get("kernel"), Kernel):
         parameters["kernel"] = parameters["kernel"].to_dict()
+    names = getattr(model, "feature_names_in_", None)
     return {
         "format": FORMAT,
         "version": linsep.__version__,
         "saved": datetime.now(UTC).isoformat(timespec="seconds"),
         "learner": type(model).__name__,
         "parameters": parameters,
-        "classes": {
-            "type": model.classes_.dtype.str,
-            "values": [_json(label) for label in model.classes_],
-        },
-        "kernel": None if kernel is None else kernel.to_dict(),
         "features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "recipe": getattr(model, "recipe_", None),
-        "training": {
-            "n_updates": model.n_updates_,
-            "rounds": model._state.rounds,
-            "stop_reason": model.stop_reason_,
-            "passes": [list(report) for report in model._passes],
-            "open_mistakes": model._open_mistakes,
-            "accuracy": getattr(model, "training_accuracy_", None),
-            "began": _began(model),
-            "cycle": None if model._cycle is None else model._cycle.to_json(),
-            "rows_seen": getattr(model, "_rows_seen", None),
-        },
     }
-
-
-def _began(model: Any) -> dict[str, bool] | None:
-    """What theorems need to know of the start; None of a model that does not say."""
-    if not hasattr(model, "_fresh"):
-        return None
-    return {"fresh": model._fresh, "weighted": model._weighted}
-
-
-def _json(label: Any) -> Any:
-    plain = label.item() if isinstance(label, np.generic) else label
-    if not isinstance(plain, str | int | float | bool):
-        raise ModelFileError(
-            f"The label {label!r} is a {type(label).__name__}; a model file keeps text, numbers "
-            "and booleans, so convert the labels first."
-        )
-    return plain
 
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """The model that was described; raises whatever comes where the description makes no sense."""
-    model = LEARNERS[about["learner"]](**_parameters(about["parameters"]))
+    model = KINDS[about["learner"]](**_parameters(about["parameters"]))
     check_parameters(model, model._parameters)
-    model.classes_ = _classes(**about["classes"])
-    restore(model, tensors, about["training"].pop("rounds"))
-    width = model._state.n_features if about.get("kernel") is None else about["features"]
+    width = OTHERS.get(about["learner"], online).rebuild(model, tensors, about)
     if width is not None:
         model.n_features_in_ = width
-    if isinstance(model, KernelPerceptron):
-        restore_supports(model, tensors, about["kernel"], width)
-    _remember_training(model, **about["training"])
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
         if len(names) != width or not all(isinstance(name, str) for name in names):
@@ -265,7 +230,7 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 
 
 def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
-    weights, seed = stored["class_weight"], stored["random_state"]
+    weights, seed = stored.get("class_weight"), stored.get("random_state")
     if isinstance(stored.get("kernel"), dict):
         stored = stored | {"kernel": kernel_from_dict(stored["kernel"])}
     if isinstance(weights, list):
@@ -274,53 +239,11 @@ def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"class_weight {weights!r}")
     if not isinstance(seed, int | None):
         raise ValueError(f"random_state {seed!r}")
-    return stored | {"class_weight": weights}
-
-
-def _classes(type: str, values: list[Any]) -> np.ndarray:
-    """Sorted labels; text is as wide as its longest label, whatever the file says."""
-    kind = np.dtype(type)
-    classes = np.array(values, dtype=str if kind.kind == "U" else kind)
-    ordered = classes.ndim == 1 and classes.size > 1 and (classes[1:] > classes[:-1]).all()
-    if kind.kind not in "biufUO" or not ordered or classes.tolist() != values:
-        raise ValueError(f"classes {values!r}")
-    return classes
-
-
-def _remember_training(
-    model: Any,
-    n_updates: int,
-    stop_reason: str | None,
-    passes: list[list[Any]],
-    open_mistakes: int | None,
-    accuracy: float | None,
-    began: dict[str, bool] | None = None,
-    cycle: str | None = None,
-    rows_seen: int | None = None,
-) -> None:
-    reports = [PassReport(*fields) for fields in passes]
-    counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
-    shares = [accuracy, *(share for report in reports for share in report[5:8])]
-    if not all(isinstance(n, int) and n >= 0 for n in counts):
-        raise ValueError("a count that is none")
-    if not all(isinstance(share, float | int | None) for share in shares):
-        raise ValueError("an accuracy that is none")
-    model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
-    model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
-    model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
-    if began is not None:
-        model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
-    model._cycle = None if cycle is None else linsep.from_json(cycle)
-    if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
-        model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
-
-
-def _reason(stored: str | None) -> StopReason | None:
-    return None if stored is None else StopReason(stored)
+    return stored | ({"class_weight": weights} if "class_weight" in stored else {})
 
 
 def _digest(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> str:
-    digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=_json).encode())
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=plain).encode())
     for name in sorted(tensors):
         digest.update(name.encode() + repr(tensors[name].shape).encode())
         digest.update(np.ascontiguousarray(tensors[name]).data)

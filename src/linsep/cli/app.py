@@ -1,4 +1,4 @@
-"""The commands: fit, predict, score, inspect, trace, separate, verify."""
+"""The commands: fit, predict, score, summary, inspect, trace, separate, verify."""
 
 import sys
 from contextlib import nullcontext, redirect_stdout
@@ -9,16 +9,17 @@ import typer
 
 import linsep
 from linsep import model_file
-from linsep.cli import options, proofs, report
-from linsep.cli.failures import Commands, note
+from linsep.cli import learners, options, proofs, regressions, report
+from linsep.cli.failures import Commands, heard, note, note_warning
 from linsep.cli.inspection import model_summary, print_model
-from linsep.cli.output import never_overwrite, open_output, print_rows
+from linsep.cli.output import never_overwrite, open_output
+from linsep.cli.predicting import one_of, refuse_beside, write_classes, write_numbers
 from linsep.cli.progress import watching
-from linsep.cli.scoring import open_like, score_source
+from linsep.cli.scoring import open_like
 from linsep.cli.screen import on_terminal
 from linsep.cli.standard_input import reads_data
 from linsep.errors import LinsepError
-from linsep.estimators.predict_source import Prediction
+from linsep.estimators.learners import LEARNERS
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
@@ -56,7 +57,7 @@ def _root(
 
 @app.command()
 @reads_data
-@options.learner_options
+@learners.options_of(learners.ALL)
 def fit(
     data: options.Data,
     *,
@@ -78,6 +79,7 @@ def fit(
     curve: options.Curve = False,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
+    reference: options.Reference = None,
     **parameters: Any,
 ) -> None:
     """Learn from DATA and save a model.
@@ -95,25 +97,24 @@ def fit(
     never_overwrite(model, source.paths)
     if test:  # what shows at once that it cannot be scored should not wait for the learning
         open_source(test, recipe=source.recipe(), **files)
-    weights = options.class_weights(class_weight, source)
-    estimator = options.make_learner(
-        learner, parameters, random_state=random_state, class_weight=weights
-    )
-    if curve and not estimator.early_stopping:
+    estimator = learners.make_learner(
+        learner, parameters, random_state=random_state,
+        class_weight=learners.class_weights(class_weight, source),
+        reference=learners.reference_class(reference, source),
+    )  # fmt: skip
+    if curve and not getattr(estimator, "early_stopping", False):
         raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
     interrupted = not _fitted(estimator, source)
     if model is not None:
         model_file.save(estimator, model, force=force)
-    seconds = {"total": perf_counter() - started} | estimator.progress_.seconds
-    trouble, untested = None, "learning was interrupted" if test else None
-    summary = report.fit_summary(estimator, seconds, source, model)
-    if test and not interrupted:
-        summary["test"], trouble = _tested(estimator, model, test, files)
-        untested = "there was an error"
+    seconds = {"total": perf_counter() - started} | _phases(estimator)
+    screen: Any = regressions if regressions.is_regression(estimator) else report
+    summary = screen.fit_summary(estimator, seconds, source, model)
+    summary["test"], trouble, untested = _tested(estimator, model, test, files, interrupted)
     if as_json:
         report.print_json(summary)
     else:
-        report.print_fit(estimator, summary, untested)
+        screen.print_fit(estimator, summary, untested)
         if curve:
             report.print_curve(summary)
     if trouble is not None:
@@ -122,24 +123,39 @@ def fit(
         raise typer.Exit(130)
 
 
-def _tested(estimator: Any, model: Any, test: list[str], files: dict[str, Any]) -> Any:
-    """The score of test data, and no error; or none, and why: what was learnt is told anyhow."""
+def _phases(estimator: Any) -> dict[str, float]:
+    """How long parts of the learning took, where it was done in passes."""
+    return estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
+
+
+def _tested(
+    estimator: Any, model: Any, test: list[str] | None, files: dict[str, Any], interrupted: bool
+) -> tuple[Any, LinsepError | None, str | None]:
+    """The score of test data; or none, the error, and why: what was learnt is told anyhow."""
+    if not test:
+        return None, None, None
+    if interrupted:
+        return None, None, "learning was interrupted"
     try:
-        return score_source(estimator, open_like(estimator, model, test, **files)), None
+        source = open_like(estimator, model, test, **files)
+        return regressions.score_source(estimator, source), None, None
     except LinsepError as problem:
-        return None, problem
+        return None, problem, "there was an error"
 
 
 def _fitted(estimator: Any, source: Source) -> bool:
     """Learn; False when Ctrl-C ended it with something learnt."""
+    # --verbose prints to stdout, which is for results.
+    results = redirect_stdout(sys.stderr or sys.stdout)
     try:
-        # --verbose prints to stdout, which is for results.
-        with watching(source, estimator), redirect_stdout(sys.stderr or sys.stdout):
+        with watching(source, estimator), results, heard() as said:
             estimator.fit(source)
     except KeyboardInterrupt:
-        if not hasattr(estimator, "recipe_"):
+        if not (hasattr(estimator, "recipe_") and hasattr(estimator, "stop_reason_")):
             raise
         return False
+    for warning in said:
+        note_warning(warning.message)
     return True
 
 
@@ -153,22 +169,29 @@ def predict(
     delimiter: options.Delimiter = None,
     output: options.Output = None,
     scores: options.Scores = False,
+    probabilities: options.Probabilities = False,
+    interval: options.Interval = None,
+    level: options.Level = 0.95,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Predict the class of every row of DATA.
+    """Predict the class of every row of DATA, or its number where the model is linear regression.
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
     estimator = model_file.load(model)
+    beside = one_of(scores, probabilities)
+    refuse_beside(estimator, model, beside, interval)
     source = open_like(estimator, model, data, labelled=False, format=format, delimiter=delimiter)
     never_overwrite(output, [*source.paths, model])
     # A bar would be drawn into predictions that go to the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
-    prediction = Prediction(estimator, source)
+    prediction = estimator._prediction(source)
     with open_output(output, force) as out, seen:
-        for _, values, codes in prediction.codes():
-            print_rows(out, estimator.classes_, codes, values, with_scores=scores, as_json=as_json)
+        if not hasattr(estimator, "classes_"):
+            write_numbers(out, prediction.bands(interval, level), as_json=as_json)
+        else:
+            write_classes(out, estimator.classes_, prediction.codes(), beside, as_json=as_json)
     if prediction.unknown:
         note(f"{report.unknown_text(prediction.unknown)}.")
 
@@ -189,16 +212,18 @@ def score(
     """
     estimator = model_file.load(model)
     source = open_like(estimator, model, data, format=format, delimiter=delimiter)
-    result = score_source(estimator, source)
+    result = regressions.score_source(estimator, source)
     if as_json:
         report.print_json(result)
-    else:
+    elif "accuracy" in result:
         report.print_score(result)
+    else:
+        regressions.print_residuals(result)
 
 
 @app.command()
 @reads_data
-@options.learner_options
+@learners.options_of(LEARNERS)
 def trace(
     data: options.Data,
     *,
@@ -232,16 +257,30 @@ def trace(
         index_base=index_base, format=format, delimiter=delimiter,
     )  # fmt: skip
     never_overwrite(output, source.paths)
-    weights = options.class_weights(class_weight, source)
-    estimator = options.make_learner(
-        learner, parameters, random_state=random_state, class_weight=weights
-    )
+    estimator = learners.make_learner(
+        learner, parameters, random_state=random_state,
+        class_weight=learners.class_weights(class_weight, source),
+    )  # fmt: skip
     made = linsep.trace(
         estimator, X, y, max_rounds=max_rounds, row_names=names,
         feature_names=feature_names(source, X.shape[1]),
     )  # fmt: skip
     with open_output(output, force) as out:
         write_trace(out, made, written, to_screen=output is None)
+
+
+@app.command()
+def summary(
+    model: options.ModelIn,
+    *,
+    top: options.TopWeights = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what a regression infers: estimates, standard errors, tests, intervals.
+
+    Example: linsep summary pressure.linsep
+    """
+    regressions.show(model_file.load(model), model, top, as_json)
 
 
 @app.command()

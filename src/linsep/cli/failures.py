@@ -4,6 +4,7 @@ import errno
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -67,16 +68,21 @@ def as_options(command: Any) -> Callable[[Way], str | None]:
     flags = {option.name: option.opts[0] for option in command.params}
 
     def spell(name: str, value: Any) -> str:
-        flag = flags.get(name, flag_of(name))
-        if value is None or value is True:
-            return flag
-        values = value if isinstance(value, list) else [value]
-        return " ".join(f"{flag} {shlex.quote(TYPED.get(v, str(v)))}" for v in values)
+        return _in_options(name, value, flags.get(name))
 
     def tell(way: Way) -> str | None:
         return way.told(spell) if way.again or flags.keys() >= way.settings.keys() else None
 
     return tell
+
+
+def _in_options(name: str, value: Any, flag: str | None = None) -> str:
+    """A parameter as it is typed."""
+    flag = flag or flag_of(name)
+    if value is None or value is True:
+        return flag
+    values = value if isinstance(value, list) else [value]
+    return " ".join(f"{flag} {shlex.quote(TYPED.get(v, str(v)))}" for v in values)
 
 
 def flag_of(name: str) -> str:
@@ -98,6 +104,17 @@ def note(said: str) -> None:
     """Say something in one line beside the results."""
     if sys.stderr is not None:
         print("linsep:", " ".join(said.splitlines()), file=sys.stderr)
+
+
+def heard() -> Any:
+    """A context that lists what its body warns of, instead of Python's printing it."""
+    return warnings.catch_warnings(record=True, action="always", category=UserWarning)
+
+
+def note_warning(warning: Warning) -> None:
+    """Say what a warning says, its advice in options."""
+    refusal = getattr(warning, "refusal", None)
+    note(refusal.told(lambda way: way.told(_in_options)) if refusal else str(warning))
 
 
 def fail(said: str, code: int = 1) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.report import kernel_pairs, learnt_text, passes_text, stopped_text, training_summary
+from linsep.cli import regressions, report
+from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.engine.state import pairs as pairs_of
 
@@ -17,7 +18,8 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
 
     ``top`` is how many weights of each machine are listed: by default 10, of several machines 3.
     """
-    summary = training_summary(model)
+    statistical = regressions.is_regression(model)
+    summary = (regressions if statistical else report).training_summary(model)
     names = getattr(model, "feature_names_in_", None)
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
     coef, intercepts = _weights(model)
@@ -48,9 +50,11 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
 
 def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
     """Weights and intercepts of every machine: of features, or of support vectors."""
+    if hasattr(model, "to_logistic"):
+        model = model.to_logistic()
     if hasattr(model, "dual_coef_"):
         return model.dual_coef_, [0.0] * len(model.dual_coef_)
-    return model.coef_, model.intercept_.tolist()
+    return np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_).tolist()
 
 
 def _changed(model: Any) -> list[str]:
@@ -61,7 +65,14 @@ def _changed(model: Any) -> list[str]:
 
 def machine_names(model: Any) -> list[str]:
     """What each row of ``coef_`` decides: a class, or one class against another."""
+    if not hasattr(model, "classes_"):
+        return [model.recipe_["target"]] if "target" in getattr(model, "recipe_", {}) else ["y"]
     labels = [label_text(label) for label in model.classes_]
+    if hasattr(model, "to_logistic"):
+        model = model.to_logistic()
+    if hasattr(model, "reference_"):
+        reference = label_text(model.reference_)
+        return [f"{label} against {reference}" for label in labels if label != reference]
     if len(labels) == 2:
         return [f"{labels[1]} against {labels[0]}"]
     if model.multiclass == "ovo":
@@ -73,10 +84,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
     """The screen of ``linsep inspect``."""
     given = ", ".join(f"{name}={summary['parameters'][name]!r}" for name in summary["changed"])
     pairs = [
-        ("learnt", learnt_text(summary)),
-        *kernel_pairs(summary),
-        ("passes", passes_text(summary)),
-        ("stopped", stopped_text(model)),
+        *_training_pairs(model, summary),
         ("parameters", f"{given}; all others by default" if given else "all by default"),
     ]
     machines = summary["weights"]
@@ -84,7 +92,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
         print_pairs([*pairs, ("weights", f"{machines[0]['machine']}: {_size(machines[0])}")])
         if machines[0]["heaviest"]:
             print_table(
-                ["support vector" if summary["kernel"] else "feature", "weight"],
+                ["support vector" if summary.get("kernel") else "feature", "weight"],
                 [[name, f"{weight:+.6g}"] for name, weight in machines[0]["heaviest"]],
             )
         return
@@ -93,6 +101,21 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
     print_pairs([(m["machine"], _size(m) + _heaviest(m)) for m in machines[:MOST_MACHINES]])
     if len(machines) > MOST_MACHINES:
         print(f"... and {len(machines) - MOST_MACHINES:,} more; --json has all")
+
+
+def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """How a model was learnt."""
+    if regressions.is_regression(model):
+        return [
+            ("learnt", regressions.learnt_text(summary)),
+            ("inference", "`linsep summary` shows estimates, their errors and tests"),
+        ]
+    return [
+        ("learnt", report.learnt_text(summary)),
+        *kernel_pairs(summary),
+        ("passes", passes_text(summary)),
+        ("stopped", stopped_text(model)),
+    ]
 
 
 def _heaviest(machine: dict[str, Any]) -> str:

@@ -1,18 +1,16 @@
-"""Options shared by commands, and those of learners, made from the facts about parameters."""
+"""Options shared by commands."""
 
-import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from linsep.cli.failures import TYPED, flag_of
+from linsep.cli.failures import TYPED
 from linsep.estimators.facts import Parameter
-from linsep.estimators.learners import LEARNERS
-from linsep.sources.base import Source
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.estimators.linear_regression import INTERVALS
 from linsep.sources.formats import FORMATS
 from linsep.sources.roles import MISSING, is_delimiter
 
@@ -30,7 +28,9 @@ def reader(*parameters: Parameter) -> Callable[[Any], Any]:
                     value = parameter.kind(text)
             if parameter.accepts(value):
                 return value
-        wanted = " or ".join(dict.fromkeys(parameter.typed for parameter in parameters))
+        kinds = dict.fromkeys(parameter.typed for parameter in parameters)
+        told = [k for k in kinds if not any(k != o and o.startswith(k + " or") for o in kinds)]
+        wanted = " or ".join(told)
         raise typer.BadParameter(f"must be {wanted}, not {text!r}.")
 
     return read
@@ -41,13 +41,12 @@ def _delimiter(text: str) -> str:
     character = by_name.get(text, text)
     if not is_delimiter(character):
         raise typer.BadParameter(
-            f"must be one character that is no letter or digit, or 'tab', not {text!r}."
+            f"must be one character that is no letter or digit, 'tab' or 'whitespace', not "
+            f"{text!r}."
         )
     return character
 
 
-# A file may be large, and most data are not separable: ten passes, not a thousand.
-MAX_ITER = 10
 #: learners with weights to show; those of a kernel are as many as rows
 TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
 TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
@@ -120,7 +119,8 @@ Delimiter = Annotated[
     Any,
     typer.Option(
         "--delimiter",
-        help="What separates the fields of CSV: one character, or 'tab'.",
+        help="What separates the fields of CSV: one character, 'tab', or 'whitespace' for any run "
+        "of blanks.",
         parser=_delimiter,
         metavar="CHARACTER",
         show_default=False,
@@ -157,8 +157,8 @@ Learner = Annotated[
     typer.Option(
         "--learner",
         help="What learns.",
-        parser=reader(Parameter("learner", str, "", choices=tuple(LEARNERS))),
-        metavar="|".join(LEARNERS),
+        parser=reader(Parameter("learner", str, "", choices=(*LEARNERS, *REGRESSIONS))),
+        metavar="|".join([*LEARNERS, *REGRESSIONS]),
     ),
 ]
 TraceLearner = Annotated[
@@ -168,6 +168,51 @@ TraceLearner = Annotated[
         help="What learns.",
         parser=reader(Parameter("learner", str, "", choices=TRACEABLE)),
         metavar="|".join(TRACEABLE),
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        help="Class whose weights are zero (logistic): of two the smaller if not given, else the "
+        "last.",
+        metavar="LABEL",
+        show_default=False,
+    ),
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option("--probabilities", help="Add the probability of each class, tab separated."),
+]
+Interval = Annotated[
+    Any,
+    typer.Option(
+        "--interval",
+        help="Add the ends of the interval of the mean, or of a new row, tab separated (linear).",
+        parser=reader(Parameter("interval", str, "", choices=INTERVALS)),
+        metavar="|".join(INTERVALS),
+        show_default=False,
+    ),
+]
+Level = Annotated[
+    Any,
+    typer.Option(
+        "--level",
+        help="Share of such intervals that hold the truth.",
+        parser=reader(
+            Parameter("level", float, "", low=0.0, high=1.0, open_low=True, open_high=True)
+        ),
+        metavar="X",
+    ),
+]
+TopWeights = Annotated[
+    Any,
+    typer.Option(
+        "--top",
+        parser=reader(Parameter("top", int, "", low=1)),
+        metavar="N",
+        help="Show the N coefficients of the largest statistics; all of up to 60 if not given.",
+        show_default=False,
     ),
 ]
 Curve = Annotated[
@@ -241,122 +286,3 @@ RowNames = Annotated[
         show_default=False,
     ),
 ]
-
-
-def learner_options(command: Callable) -> Callable:
-    """Give a command that takes ``**parameters`` one option for every parameter of a learner.
-
-    Those that are not given are None.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    owners = _owners()
-    made = [_option(name, names) for name, names in owners.items()]
-    command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
-    return command
-
-
-def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
-    """The learner of this name with the options that were given and defaults for the rest."""
-    given = {option: value for option, value in given.items() if value is not None}
-    owners = _owners()
-    for option, value in given.items():
-        if name not in owners[option]:
-            raise typer.BadParameter(
-                f"{flag_of(option)} is for --learner {' or '.join(owners[option])}, not {name}."
-            )
-        own = _facts(name)[option]
-        if not own.accepts(value):
-            raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
-    return LEARNERS[name](**{"max_iter": MAX_ITER} | given, **others)
-
-
-def _owners() -> dict[str, list[str]]:
-    """Names of the learners that have each parameter, in the order of the parameters."""
-    owners: dict[str, list[str]] = {}
-    for name, learner in LEARNERS.items():
-        facts = _facts(name)
-        for parameter in inspect.signature(learner).parameters:
-            if parameter in facts and parameter != "warm_start":  # a command starts from nothing
-                owners.setdefault(parameter, []).append(name)
-    return owners
-
-
-def _facts(learner: str) -> dict[str, Parameter]:
-    return {parameter.name: parameter for parameter in LEARNERS[learner]._parameters}
-
-
-def _option(name: str, owners: list[str]) -> inspect.Parameter:
-    """The option of one parameter, which may mean other things to other learners."""
-    kinds: dict[Parameter, list[str]] = {}
-    for owner in owners:
-        kinds.setdefault(_facts(owner)[name], []).append(owner)
-    parameter = next(iter(kinds))
-    defaults = {inspect.signature(LEARNERS[owner]).parameters[name].default for owner in owners}
-    default = defaults.pop() if len(defaults) == 1 else None
-    default = {"max_iter": MAX_ITER}.get(parameter.name, default)
-    flag = flag_of(parameter.name)
-    meant: dict[str, list[str]] = {}
-    for kind, names in kinds.items():
-        meant.setdefault(kind.help, []).extend(names)
-    whose = len(owners) < len(LEARNERS)
-    help = "; ".join(
-        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
-    )
-    shown = "" if default is None or default is False else f"  [default: {default}]"
-    choices = dict.fromkeys(choice for kind in kinds for choice in kind.choices)
-    words = {int: "N", float: "X", str: "|".join(choices)}
-    either = [kind.or_word for kind in kinds if kind.or_word]
-    about = typer.Option(
-        f"{flag}/--no-{flag[2:]}" if default is True else flag,
-        help=f"{help[0].upper()}{help[1:]}.{shown}",
-        metavar="|".join(["X", *either]) if either else words.get(parameter.kind),
-        parser=None if parameter.kind is bool else reader(*kinds),
-        show_default=False,
-    )
-    return inspect.Parameter(
-        parameter.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[bool | None if parameter.kind is bool else Any, about],
-    )
-
-
-def class_weights(given: list[str] | None, source: Source) -> Any:
-    """``balanced`` or LABEL=WEIGHT pairs as class_weight, labels of the type they have there."""
-    if not given:
-        return None
-    if given == ["balanced"]:
-        return "balanced"
-    weights = {}
-    for pair in given:
-        label, equals, weight = pair.rpartition("=")
-        number = _number(weight)
-        if not equals or number is None or not 0 <= number < inf:
-            raise typer.BadParameter(
-                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
-                f"{pair!r}."
-            )
-        weights[_label(label, source.recipe().get("target_kind"))] = number
-    return weights
-
-
-def _label(text: str, kind: str | None) -> Any:
-    """A label from the command line, ``kind`` being that of a table's labels, None of svmlight."""
-    if kind == "text":
-        return text
-    if kind == "bool" and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        return int(text)  # all of its digits count
-    except ValueError:
-        number = _number(text)
-        return text if number is None else number
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

@@ -87,7 +87,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     )
     pairs, interrupted = [], model.stop_reason_ == StopReason.INTERRUPTED
     if test is not None:
-        aside = [f"{name} {text}" for name, text in _left_aside(test)]
+        aside = [f"{name} {text}" for name, text in left_aside(test)]
         pairs.append(("test", "; ".join([_right(test), *aside])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
@@ -104,7 +104,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         ("training", measured if training is None else f"{percent(training)} right, final weights"),
         ("learnt", learnt_text(summary)),
         *kernel_pairs(summary),
-        *_dropped(summary),
+        *dropped_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
@@ -188,7 +188,7 @@ def _right(result: dict[str, Any]) -> str:
     )
 
 
-def _dropped(result: dict[str, Any]) -> list[tuple[str, str]]:
+def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
     """How many rows missing values cost, if any."""
     rows = result["rows_dropped"]
     return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
@@ -203,10 +203,10 @@ def unknown_text(unknown: dict[str, int]) -> str:
     return f"{', '.join(parts)} that learning never saw, taken for nothing"
 
 
-def _left_aside(result: dict[str, Any]) -> list[tuple[str, str]]:
+def left_aside(result: dict[str, Any]) -> list[tuple[str, str]]:
     """What of the rows did not count towards a score."""
     unknown = result["unknown_values"]
-    return _dropped(result) + ([("unknown", unknown_text(unknown))] if unknown else [])
+    return dropped_pairs(result) + ([("unknown", unknown_text(unknown))] if unknown else [])
 
 
 def print_score(result: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ def print_score(result: dict[str, Any]) -> None:
     pairs = [
         ("accuracy", _right(result)),
         ("baseline", f"{percent(result['most_frequent'])} by always saying the commonest class"),
-        *_left_aside(result),
+        *left_aside(result),
     ]
     print_pairs(pairs)
     classes = result["classes"]

@@ -7,7 +7,6 @@ import numpy as np
 
 from linsep.cli.progress import watching
 from linsep.errors import DataError
-from linsep.estimators.predict_source import Prediction
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
@@ -25,7 +24,7 @@ def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Sou
     return open_source(data, recipe=model.recipe_, **how)
 
 
-def score_source(model: Any, source: Source) -> dict[str, Any]:
+def score_classes(model: Any, source: Source) -> dict[str, Any]:
     """Accuracy over all rows and, for each class, how many there are, were right, were predicted.
 
     A label that is no class of the model counts as a row of its own that is always wrong.
@@ -33,7 +32,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
     k = model.classes_.size
     rows = np.zeros(k + 1, dtype=np.int64)
     right, claimed = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
-    prediction = Prediction(model, source)
+    prediction = model._prediction(source)
     with watching(source):
         for codes, truth in prediction.compared():
             rows += np.bincount(truth, minlength=k + 1)

@@ -6,8 +6,9 @@ import sys
 import textwrap
 from typing import Any
 
-import numpy as np
 from rich.cells import cell_len
+
+from linsep.estimators.labels import label_text
 
 
 def percent(share: float) -> str:
@@ -18,12 +19,6 @@ def percent(share: float) -> str:
 def count(number: int, what: str) -> str:
     """A number of things: 1 row, 1,200 rows."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
-def label_text(label: Any) -> str:
-    """A label as people write it: 1 rather than 1.0."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
 
 
 def labels_text(labels: list[Any], most: int = 8) -> str:

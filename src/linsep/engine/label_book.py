@@ -76,7 +76,8 @@ class LabelBook:
             if isinstance(label, float) and not label.is_integer():
                 raise BadLabel(
                     f"the label {label!r} is continuous, not a whole number; a classifier learns "
-                    "classes, so choose another target or round it",
+                    "classes, so choose another target, round it or learn numbers by linear "
+                    "regression",
                     index,
                 )
             if len(self.labels) == MOST_CLASSES:

@@ -42,6 +42,15 @@ def _listed(labels: list[Any]) -> str:
     return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
 
 
+def refuse_one_class(feed: SourceFeed) -> None:
+    """Raise DataError where there is nothing to tell apart."""
+    if feed.classes.size < 2:
+        raise DataError(
+            f"Only one class ({feed.classes.tolist()[0]!r}) is in {feed.source.name}; a "
+            "classifier needs rows of at least two classes."
+        )
+
+
 def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
     """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
     run = SourceRun(estimator, source, coef_init, intercept_init)
@@ -91,11 +100,7 @@ class SourceRun:
     def start(self) -> None:
         """Fix the classes and make the first state."""
         feed, estimator = self.feed, self.estimator
-        if feed.classes.size < 2:
-            raise DataError(
-                f"Only one class ({feed.classes.tolist()[0]!r}) is in {feed.source.name}; a "
-                "classifier needs rows of at least two classes."
-            )
+        refuse_one_class(feed)
         feed.start()
         if self.before is not None:  # untouched, for each new start
             estimator._state = copy.deepcopy(self.before)

@@ -43,6 +43,23 @@ def strangers(y: np.ndarray, classes: np.ndarray) -> str:
     return ", ".join(repr(label) for label in np.setdiff1d(y, classes)[:3].tolist())
 
 
+def label_text(label: Any) -> str:
+    """A label as people write it: 1 rather than 1.0."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+
+
+def feature_names(model: Any) -> list[str]:
+    """Names of the features of a fitted model: its own, or x with their number, from 0, or from
+    where the file counts that it was learnt from.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    first = getattr(model, "recipe_", {}).get("index_base") or 0
+    return [f"x{j + first}" for j in range(model.n_features_in_)]
+
+
 def check_two_classes(classes: np.ndarray) -> None:
     """Raise ValueError unless there are at least two classes."""
     if classes.size < 2:

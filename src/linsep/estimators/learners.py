@@ -1,7 +1,12 @@
 """Every learner, by the name it has on the command line."""
 
+from typing import Any
+
 from linsep.estimators.kernel import KernelPerceptron
+from linsep.estimators.linear_regression import LinearRegression
+from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.margin import MarginPerceptron
+from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.estimators.online import OnlineClassifier
 from linsep.estimators.passive_aggressive import PassiveAggressive
 from linsep.estimators.perceptron import Perceptron
@@ -14,4 +19,10 @@ LEARNERS: dict[str, type[OnlineClassifier]] = {
     "balanced-winnow": BalancedWinnow,
     "pa": PassiveAggressive,
     "kernel": KernelPerceptron,
+}
+#: those of statistics: an estimate with what it lets one infer, not passes with mistakes
+REGRESSIONS: dict[str, type[Any]] = {
+    "linear": LinearRegression,
+    "logistic": LogisticRegression,
+    "naive-bayes": GaussianNaiveBayes,
 }

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
 
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.facts import INTERCEPT, check_parameters
-from linsep.estimators.labels import check_sample_weight
-from linsep.estimators.predict_source import FEATURES
+from linsep.estimators.labels import check_sample_weight, feature_names
+from linsep.estimators.predict_linear import LinearPrediction, numbers
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import Assumptions, check_assumptions
@@ -117,7 +116,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         else:
             self._fit_rows(X, y, sample_weight)
         if not self._fitted.kept.all():
-            said = dependence(self._fitted, self._names())
+            said = dependence(self._fitted, feature_names(self))
             more = f" (and {len(said) - 3} more such features)" if len(said) > 3 else ""
             warnings.warn(" ".join(said[:3]) + more, DependentFeaturesWarning, stacklevel=2)
         return self
@@ -190,10 +189,6 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self._fitted, self._two_values = fitted, values.both()
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.coef_.size)] if names is None else list(map(str, names))
-
     @property
     def inference_(self) -> Inference:
         """Standard errors, tests, intervals, likelihood of the last fit."""
@@ -212,7 +207,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
                 "LogisticRegression, since residuals of two values are neither normal nor of one "
                 "variance."
             )
-        return self.inference_.summary(self._names(), notes)
+        target = getattr(self, "recipe_", {}).get("target") or ""
+        return self.inference_.summary(feature_names(self), notes, target)
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
         """What y is expected to be, and between which values.
@@ -239,7 +235,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         if not 0 < level < 1:
             raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
         if isinstance(X, Source):
-            parts = [self._predict(rows, interval, level) for rows, _ in self._rows_of(X)]
+            parts = list(self._prediction(X).bands(interval, level))
         else:
             X = self._features(X, reset=False)
             parts = [
@@ -251,31 +247,16 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _predict(self, X: Any, interval: str | None, level: float) -> Any:
-        predicted = np.asarray(X @ self.coef_, dtype=np.float64) + self.intercept_
+        d = X.shape[1]  # rows of a sparse source may be narrower
+        predicted = np.asarray(X @ self.coef_[:d], dtype=np.float64) + self.intercept_
         if interval is None:
             return predicted
-        X = X.toarray() if sp.issparse(X) else X
+        X = np.pad(X.toarray(), ((0, 0), (0, self.coef_.size - d))) if sp.issparse(X) else X
         return self.inference_.bands(X, predicted, interval, level)
 
-    def _rows_of(self, source: Source) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """The features, as wide as those learnt, and y of each batch of a source."""
-        learnt, given = getattr(self, "recipe_", None), source.recipe()
-        if learnt is not None and any(learnt.get(name) != given.get(name) for name in FEATURES):
-            raise DataError(
-                f"{source.name} is read otherwise than what the model was learnt from: open it "
-                "with open_source(..., recipe=model.recipe_)."
-            )
-        for batch in source.batches():
-            X = batch.X
-            if X.shape[1] != self.coef_.size:
-                if not sp.issparse(X):
-                    raise DataError(
-                        f"{source.name} has {X.shape[1]} features, but the model learnt "
-                        f"{self.coef_.size}: give it rows of the same features."
-                    )
-                X = X[:, : self.coef_.size]
-                X.resize(X.shape[0], self.coef_.size)
-            yield X, batch.y
+    def _prediction(self, source: Source) -> LinearPrediction:
+        """The rows of a source as this model sees them."""
+        return LinearPrediction(self, source)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 of the predictions: 1 less their squared errors over those of the mean.
@@ -291,9 +272,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is not None or sample_weight is not None:
             raise ValueError(LABELS_TWICE)
-        parts = [(self._predict(rows, None, 0.5), numbers(y, X, 0)) for rows, y in self._rows_of(X)]
-        predicted, truth = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return float(r2_score(truth, predicted))
+        return self._prediction(X).residuals().r_squared
 
     def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:
         """What the rows of the fit say for and against the assumptions of the tests.
@@ -351,21 +330,3 @@ def source_blocks(source: Source, values: TwoValues) -> Blocks:
             raise DataError(f"{source.name} has no rows to learn from.")
 
     return walk
-
-
-def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
-    """The targets of a batch as finite floats; DataError says where one is not."""
-    if y is None:
-        raise DataError(f"{source.name} has no target to learn from: name the column of y.")
-    if y.dtype.kind not in "biuf":
-        raise DataError(
-            f"{source.name} has text for a target, and a regression needs numbers: name another "
-            "column, or learn classes with LogisticRegression."
-        )
-    y = y.astype(np.float64)
-    if not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(
-            f"{source.where(first + row)} has a target that is not finite: leave the row out."
-        )
-    return y

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import ParameterError, SeparationError, SeparationWarning
+from linsep.errors import SeparationError, SeparationWarning, way
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.logistic_results import LogisticResults
@@ -36,6 +36,13 @@ SENTENCES = {
 }
 
 
+#: what gives finite estimates where there is no maximum
+FINITE = (
+    way("take {}", l2=None),
+    way("{} for finite estimates", on_separation="firth"),
+)
+
+
 class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     """Maximum conditional likelihood, with a proof where there is no maximum.
 
@@ -57,8 +64,8 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         The class whose weights are zero: of two the smaller, of several the last.
     on_separation : {"warn", "raise", "firth"}, default="warn"
         Where no maximum exists: a :class:`linsep.errors.SeparationWarning` with the verdict, and
-        the limit; a :class:`linsep.errors.SeparationError`; or, for two classes, the warning and
-        the estimates of Firth's penalised likelihood, which are finite.
+        the limit; a :class:`linsep.errors.SeparationError`; or the warning and the estimates of
+        Firth's penalised likelihood, which are finite.
     class_weight : dict {label: weight}, "balanced" or None, default=None
     max_iter : int, default=1000
     tol : float, default=1e-8
@@ -210,6 +217,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
                 raise ValueError(LABELS_TWICE)
             fit_source(self, X)
             return self
+        self.__dict__.pop("recipe_", None)
         given = X
         X, y = checked(self, X, y)
         classes, codes = encoded(y)
@@ -253,10 +261,6 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
     def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
-        if self.on_separation == "firth" and task.q > 1:
-            raise ParameterError(
-                'on_separation="firth" is for two classes: give "warn" or "raise", or l2.'
-            )
         kept = rows.in_memory(task)
         if kept is None:
             return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
@@ -268,11 +272,14 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             return found
         self.coef_, self.limits_ = found.weights[:, : task.n_features], found.lost
         names = dict(zip(self.weight_names(), found.lost.ravel().tolist(), strict=True))
-        said = separation_sentence(found.reason, names)
+        said, known = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
-            raise SeparationError(said, found.verdict, names)
-        advice = " These are the estimates of Firth's penalised likelihood." * bool(found.method)
-        warnings.warn(SeparationWarning(said + advice, found.verdict, names), stacklevel=4)
+            raise SeparationError(said, *FINITE, verdict=found.verdict, **known)
+        if found.method:
+            said += ". These are the estimates of Firth's penalised likelihood, which are finite."
+        advice = () if found.method else FINITE
+        told = SeparationWarning(said, *advice, verdict=found.verdict, **known)
+        warnings.warn(told, stacklevel=4)
         return found
 
     def _take(self, task: Task, fit: Fit, found: Settled) -> None:
@@ -289,6 +296,10 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         if found.reason in ("max_iter", "stuck", "suspect", "undecided"):
             warnings.warn(self.stop_sentence_, ConvergenceWarning, stacklevel=4)
 
+    def _prediction(self, source: Source) -> "LogisticPrediction":
+        """The rows of a source as this model sees them."""
+        return LogisticPrediction(self, source)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds.
 
@@ -304,7 +315,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, Source):
-            return np.concatenate([scores for _, scores in LogisticPrediction(self, X).decisions()])
+            return np.concatenate([scores for _, scores in self._prediction(X).decisions()])
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
         return self._scores(X)
 
@@ -335,7 +346,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if y is not None or sample_weight is not None:
             raise ValueError(LABELS_TWICE)
-        right = [codes == truth for codes, truth in LogisticPrediction(self, X).compared()]
+        right = [codes == truth for codes, truth in self._prediction(X).compared()]
         return float(np.concatenate(right).mean())
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -344,10 +355,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of :meth:`predict_proba`, right far beyond where those become 0."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
-        return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+        return log_probabilities(self.decision_function(X))
 
 
 def implied(
@@ -391,6 +399,13 @@ class LogisticPrediction(Prediction):
         """Each batch with its log-odds and class codes."""
         for batch, scores in self.decisions():
             yield batch, scores, _codes(scores)
+
+
+def log_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Logarithms of the probabilities of the classes, shape (rows, classes), from log-odds."""
+    if scores.ndim == 1:
+        return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+    return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
 
 
 def _codes(scores: np.ndarray) -> np.ndarray:

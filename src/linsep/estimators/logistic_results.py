@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtr, ndtri
 
+from linsep.estimators.labels import feature_names, label_text
 from linsep.regression.summary import Coefficient, Summary
 
 
@@ -35,7 +36,7 @@ class LogisticResults:
     @property
     def deviance_(self) -> float:
         """-2 log-likelihood, the penalty left out."""
-        return -2.0 * self.log_likelihood_
+        return 0.0 - 2.0 * self.log_likelihood_
 
     @property
     def null_deviance_(self) -> float:
@@ -75,7 +76,7 @@ class LogisticResults:
         statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
         if self.method_ == "Firth":
             statistic = self._gained
-        return statistic, df, float(chi2.sf(statistic, df)) if df else np.nan
+        return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
 
     @property
     def weights_(self) -> np.ndarray:
@@ -108,7 +109,7 @@ class LogisticResults:
     @property
     def z_(self) -> np.ndarray:
         """Estimates divided by their standard errors (Wald)."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             return self.weights_ / self.standard_errors_
 
     @property
@@ -136,8 +137,8 @@ class LogisticResults:
         """Ends of the intervals, and p-values."""
         if self.method_ == "Firth" and level in self._intervals:
             return self._intervals[level]
-        reach = norm.ppf(0.5 + level / 2) * self.standard_errors_
-        return self.weights_ - reach, self.weights_ + reach, 2.0 * norm.sf(np.abs(self.z_))
+        reach = ndtri(0.5 + level / 2) * self.standard_errors_
+        return self.weights_ - reach, self.weights_ + reach, 2.0 * ndtr(-np.abs(self.z_))
 
     def odds_ratios(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """exp of the coefficients, and of the ends of their intervals, shape (.., features).
@@ -152,14 +153,14 @@ class LogisticResults:
 
     def weight_names(self) -> list[str]:
         """A name for every weight, in order; of several classes ``class: feature``."""
-        d = self.coef_.shape[1]
-        plain = [f"x{j}" for j in range(d)]
-        names = [str(name) for name in getattr(self, "feature_names_in_", plain)]
-        names += ["intercept"] * bool(self.fit_intercept)
+        names = feature_names(self) + ["intercept"] * bool(self.fit_intercept)
         if len(self.classes_) == 2:
             return names
-        others = [label for label in self.classes_.tolist() if label != self.reference_]
-        return [f"{label}: {name}" for label in others for name in names]
+        return [f"{label}: {name}" for label in self._others() for name in names]
+
+    def _others(self) -> list[str]:
+        """The classes but the reference, as people write them."""
+        return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
     @property
     def summary_(self) -> Summary:
@@ -174,8 +175,8 @@ class LogisticResults:
                 said, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
             )
         ]
-        others = [str(x) for x in self.classes_.tolist() if x != self.reference_]
-        title = f"Logistic regression of {', '.join(others)} against {self.reference_}"
+        others, reference = ", ".join(self._others()), label_text(self.reference_)
+        title = f"Logistic regression of {others} against {reference}"
         return Summary(title, self._facts(), rows, "z", 0.95, self._notes())
 
     def _facts(self) -> list[tuple[str, str | int | float]]:

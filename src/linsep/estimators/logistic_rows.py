@@ -90,7 +90,7 @@ def separation_sentence(kind: str, limits: dict[str, str]) -> str:
     rest = f"; the other {finite} are finite" if finite else ""
     return (
         f"The data are {kind}, so the likelihood has no maximum: it grows for ever as these "
-        f'coefficients run away: {listed}{rest}. Use l2 or on_separation="firth" for finite ones.'
+        f"coefficients run away: {listed}{rest}"
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.regression.firth import firth, profile
+from linsep.regression.firth import Data, firth, profile
 from linsep.regression.logistic import Fit, Task, fitted
 from linsep.regression.separated import Contrasts, limit, proves
 from linsep.theory.deciding import separation
@@ -79,11 +79,12 @@ def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool)
             wide.flat(found.weights), lost, found.log_likelihood, covariance, str(verdict.kind),
             verdict, lost,
         )  # fmt: skip
-    b, covariance, value, intervals, gained = _by_firth(Z, places, weights, task.intercept)
-    wide_intervals = {LEVEL: tuple(wide.flat(part[None], np.nan) for part in intervals)}
+    b, covariance, value, intervals, gained = _by_firth(Z, places, weights, task)
+    shape = task.q, len(columns)
+    wide_intervals = {LEVEL: tuple(wide.flat(part.reshape(shape), np.nan) for part in intervals)}
     return Settled(
-        wide.flat(b[None]), limits, value, wide.square(covariance), str(verdict.kind), verdict,
-        lost, "Firth", wide_intervals, gained,
+        wide.flat(b.reshape(shape)), limits, value, wide.square(covariance), str(verdict.kind),
+        verdict, lost, "Firth", wide_intervals, gained,
     )  # fmt: skip
 
 
@@ -108,18 +109,20 @@ class Wide:
 
 
 def _by_firth(
-    Z: np.ndarray, places: np.ndarray, weights: np.ndarray, intercept: bool
+    Z: np.ndarray, places: np.ndarray, weights: np.ndarray, task: Task
 ) -> tuple[np.ndarray, np.ndarray, float, tuple[np.ndarray, ...], float]:
     """Firth's estimates, their covariance, the log-likelihood, profile intervals, and what the
     features gain.
     """
-    scale = np.sqrt((Z**2).mean(axis=0))
-    scaled, y = Z / scale, (places == 0).astype(np.float64)
-    found = firth(scaled, y, weights)
-    ends = [profile(scaled, y, weights, found, j, LEVEL) for j in range(len(scale))]
+    column = np.sqrt((Z**2).mean(axis=0))
+    data, scale = Data(Z / column, places, weights, task.q), np.tile(column, task.q)
+    found = firth(data)
+    ends = [profile(data, found, j, LEVEL) for j in range(len(scale))]
     low, high, p = (np.array(part) for part in zip(*ends, strict=True))
     covariance = found.covariance / scale / scale[:, None]
-    none = firth(scaled, y, weights, dict.fromkeys(range(len(scale) - intercept), 0.0))
+    width = len(column)
+    features = (k * width + j for k in range(task.q) for j in range(width - task.intercept))
+    none = firth(data, dict.fromkeys(features, 0.0))
     gained = 2.0 * (found.penalised - none.penalised)
     intervals = low / scale, high / scale, p
     return found.weights / scale, covariance, found.log_likelihood, intervals, gained

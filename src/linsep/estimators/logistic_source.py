@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.engine.feed import Visit
 from linsep.engine.stream import SourceFeed, StartAgain
-from linsep.errors import DataError
-from linsep.estimators.from_source import class_importance
+from linsep.estimators.from_source import class_importance, refuse_one_class
 from linsep.estimators.logistic_rows import Rows, refuse_weightless
 from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import Task
@@ -35,11 +35,7 @@ class StreamRows:
             except StartAgain:  # a class turned up late, or a cache was damaged
                 continue
         self.classes = feed.classes
-        if self.classes.size < 2:
-            raise DataError(
-                f"Only one class ({self.classes.tolist()[0]!r}) is in {feed.source.name}; a "
-                "classifier needs rows of at least two classes."
-            )
+        refuse_one_class(feed)
         self.order = model._order(self.classes)
         self._place = np.argsort(self.order).astype(np.int32)
 
@@ -76,12 +72,7 @@ class StreamRows:
             return None
         parts, codes, weights = [], [], []
         for visit in self.feed.visits(1):
-            rows = visit.rows
-            if hasattr(rows, "starts"):
-                shape = (len(visit.codes), task.n_features)
-                parts.append(sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape))
-            else:
-                parts.append(rows.values)
+            parts.append(matrix_of(visit, task.n_features))
             codes.append(visit.codes)
             weights.append(visit.importance)
         stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
@@ -90,6 +81,15 @@ class StreamRows:
             stacked, stacked, self.classes, all_codes, self._place[all_codes],
             np.concatenate(weights), self.order,
         )  # fmt: skip
+
+
+def matrix_of(visit: Visit, n_features: int) -> Any:
+    """The rows of a visit as an array, or as a CSR matrix of this width."""
+    rows = visit.rows
+    if not hasattr(rows, "starts"):
+        return rows.values
+    shape = (len(visit.codes), n_features)
+    return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
 
 
 def fit_source(model: Any, source: Source) -> None:
@@ -106,8 +106,8 @@ def fit_source(model: Any, source: Source) -> None:
         rows = StreamRows(model, feed)
         names = feed.feature_names or []
         model.n_features_in_ = max(feed.n_features, len(names))
-        model.recipe_ = feed.recipe()
         model.__dict__.pop("feature_names_in_", None)
         if names:
             model.feature_names_in_ = np.array(names, dtype=object)
+        model.recipe_ = feed.recipe()
         model._fit(rows)

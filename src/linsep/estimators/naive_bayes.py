@@ -1,17 +1,24 @@
 """Gaussian naive Bayes with shared variances: the generative twin of logistic regression."""
 
 import warnings
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import SeparationWarning
 from linsep.estimators import labels
-from linsep.estimators.logistic import LogisticRegression, implied
+from linsep.estimators.facts import Parameter
+from linsep.estimators.from_source import refuse_one_class
+from linsep.estimators.logistic import LogisticPrediction, LogisticRegression, implied
 from linsep.estimators.logistic_rows import FLOATS, checked, encoded
-from linsep.regression.class_moments import ClassMoments, class_moments
+from linsep.estimators.logistic_source import matrix_of
+from linsep.estimators.predicting import LABELS_TWICE
+from linsep.regression.class_moments import ClassMoments, class_moments, widened
+from linsep.sources.base import Source
 
 #: within classes a column varies no more than its rounding
 ROUNDING = 1e-14
@@ -35,6 +42,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     means_ : array of shape (classes, features)
     variances_ : array of shape (features,), s_j^2
     n_rows_, n_features_in_, feature_names_in_
+    recipe_ : dict, where it was learnt from a source
 
     References
     ----------
@@ -52,6 +60,8 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     [[4.0, -16.0]]
     """
 
+    _parameters: tuple[Parameter, ...] = ()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -62,7 +72,9 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), not copied
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Not copied. A source (:func:`linsep.open_source`) is read once, in flat memory; it
+            brings its own labels, so y is left out.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
             How often each row counts.
@@ -82,13 +94,43 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
             For a feature that varies between the classes, but within none: its Gaussian has no
             width, and is given a billionth of the largest variance.
         """
+        if isinstance(X, Source):
+            if y is not None or sample_weight is not None:
+                raise ValueError(LABELS_TWICE)
+            self._fit_source(X)
+            return self
         X, y = checked(self, X, y)
         classes, codes = encoded(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
-        self._take(classes, class_moments([(X, codes, weights)], classes.size, X.shape[1]))
+        self._take(classes, class_moments([(X, codes, weights)], classes.size))
         self.n_rows_ = int((weights > 0).sum()) if weights.size else len(y)
+        self.__dict__.pop("recipe_", None)
         return self
+
+    def _fit_source(self, source: Source) -> None:
+        """Read the rows once, or once more where a class turned up late."""
+        with closing(SourceFeed(source, seed=0, shuffle=False, keep=False, lengths=True)) as feed:
+            feed.begin()
+            while True:
+                feed.start()
+                refuse_one_class(feed)
+                visits = (
+                    (matrix_of(visit, visit.n_features), visit.codes, visit.importance)
+                    for visit in feed.visits(0)
+                )
+                try:
+                    moments = class_moments(visits, feed.classes.size)
+                    break
+                except StartAgain:
+                    continue
+            names = feed.feature_names or []
+            self.n_features_in_ = max(feed.n_features, len(names))
+            self.__dict__.pop("feature_names_in_", None)
+            if names:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            self._take(feed.classes, widened(moments, self.n_features_in_))
+            self.n_rows_, self.recipe_ = feed.n_rows or 0, feed.recipe()
 
     def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
         """Set the attributes."""
@@ -150,8 +192,17 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
             model.feature_names_in_ = self.feature_names_in_
         return model
 
+    def _prediction(self, source: Source) -> LogisticPrediction:
+        """The rows of a source as this model sees them."""
+        return self._scored(source)[0]._prediction(source)
+
     def _scored(self, X: Any) -> tuple[LogisticRegression, Any]:
         check_is_fitted(self)
+        if isinstance(X, Source):
+            model = self.to_logistic()
+            if hasattr(self, "recipe_"):
+                model.recipe_ = self.recipe_
+            return model, X
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
         model = self.to_logistic()
         model.__dict__.pop("feature_names_in_", None)
@@ -166,6 +217,11 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         """The likeliest class of each row; the smaller at equal odds."""
         model, X = self._scored(X)
         return model.predict(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted rightly; a source brings its own labels."""
+        model, X = self._scored(X)
+        return model.score(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, shape (rows, classes), in the order of ``classes_``."""

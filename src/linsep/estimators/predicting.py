@@ -21,6 +21,10 @@ class Predicts(Counted):
     tie: str
     random_state: Any
 
+    def _prediction(self, source: Source) -> Prediction:
+        """The rows of a source as this model sees them."""
+        return Prediction(self, source)
+
     def _rows_to_score(self, X: Any) -> Any:
         """X, checked."""
         raise NotImplementedError
@@ -53,7 +57,7 @@ class Predicts(Counted):
         """
         check_is_fitted(self)
         if isinstance(X, Source):
-            return np.concatenate([values for _, values in Prediction(self, X).decisions()])
+            return np.concatenate([values for _, values in self._prediction(X).decisions()])
         X = self._rows_to_score(X)
         scores = self._machine_scores(X, X)
         if not np.isfinite(scores).all():
@@ -77,7 +81,7 @@ class Predicts(Counted):
         """
         if isinstance(X, Source):
             check_is_fitted(self)
-            return self.classes_[np.concatenate([c for *_, c in Prediction(self, X).codes()])]
+            return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
         scores = self.decision_function(X)
         return self.classes_[predicted(scores, self.tie, self.random_state)]
 
@@ -96,5 +100,5 @@ class Predicts(Counted):
         check_is_fitted(self)
         if y is not None or sample_weight is not None:
             raise ValueError(LABELS_TWICE)
-        right = [codes == truth for codes, truth in Prediction(self, X).compared()]
+        right = [codes == truth for codes, truth in self._prediction(X).compared()]
         return float(np.concatenate(right).mean())

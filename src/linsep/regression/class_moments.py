@@ -26,35 +26,32 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(
-    batches: Iterable[tuple[Any, np.ndarray, np.ndarray]], n_classes: int, n_features: int
+    batches: Iterable[tuple[Any, np.ndarray, np.ndarray]], n_classes: int
 ) -> ClassMoments:
     """Moments of rows (X, codes, weights), dense or CSR; empty weights are ones.
+
+    Later CSR batches may be wider: a feature was zero before it turned up.
 
     Batches are merged by their differences (Chan, Golub and LeVeque 1983), so that means far from
     zero cost no digits.
     """
-    found = ClassMoments(
-        np.zeros(n_classes), np.zeros((n_classes, n_features)), np.zeros(n_features)
-    )
+    found = ClassMoments(np.zeros(n_classes), np.zeros((n_classes, 0)), np.zeros(0))
     for X, codes, weights in batches:
         step = X.shape[0] if sp.issparse(X) else ROWS
         for start in range(0, X.shape[0], max(1, step)):
             rows = slice(start, start + step)
             w = weights[rows] if len(weights) else np.ones(len(codes[rows]))
-            found = _merged(found, _of(X[rows], codes[rows], w, n_classes, n_features))
+            found = _merged(found, _of(X[rows], codes[rows], w, n_classes))
     return found
 
 
-def _of(
-    X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, n_features: int
-) -> ClassMoments:
-    rows = np.arange(len(codes))
+def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> ClassMoments:
+    rows, n_features = np.arange(len(codes)), X.shape[1]
     member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
     totals = np.asarray(member.sum(axis=1)).ravel()
-    means = np.zeros((n_classes, n_features))
     sums = member @ X
     sums = sums.toarray() if sp.issparse(sums) else np.asarray(sums, dtype=np.float64)
-    means[:, : X.shape[1]] = sums / np.where(totals > 0, totals, 1.0)[:, None]
+    means = sums / np.where(totals > 0, totals, 1.0)[:, None]
     if not sp.issparse(X):
         return ClassMoments(totals, means, weights @ (X - means[codes]) ** 2)
     # values that are not stored lie as far from the mean as zero does
@@ -69,7 +66,16 @@ def _of(
     return ClassMoments(totals, means, squares)
 
 
+def widened(moments: ClassMoments, width: int) -> ClassMoments:
+    """The same with features, up to so many, that were zero in all rows."""
+    more = max(0, width - moments.squares.size)
+    means = np.pad(moments.means, ((0, 0), (0, more)))
+    return ClassMoments(moments.totals, means, np.pad(moments.squares, (0, more)))
+
+
 def _merged(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    width = max(a.squares.size, b.squares.size)
+    a, b = widened(a, width), widened(b, width)
     totals = a.totals + b.totals
     share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
     shift = b.means - a.means

@@ -172,13 +172,14 @@ class Inference:
         """How many standard errors an interval reaches to either side."""
         return float(stdtrit(self.df_residual, (1 + level) / 2)) if self.df_residual > 0 else np.nan
 
-    def summary(self, names: list[str], notes: list[str]) -> Summary:
+    def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:
         """The table, with a row for the intercept, if there is one, and for each feature.
 
         Parameters
         ----------
         names : list of str, those of the features
         notes : list of str, sentences that go before those about the fit itself
+        target : str, what y is called, if it has a name
         """
         rows = [*(["intercept"] if self.fit.fit_intercept else []), *names]
         numbers = np.column_stack(
@@ -191,7 +192,8 @@ class Inference:
             for name, row in zip(rows, numbers, strict=True)
         ]
         all_notes = [*dependence(self.fit, names), *notes, *self._notes()]
-        return Summary("Linear regression", self._header(), coefficients, "t", notes=all_notes)
+        title = "Linear regression" + f" of {target}" * bool(target)
+        return Summary(title, self._header(), coefficients, "t", notes=all_notes)
 
     def _header(self) -> list[tuple[str, Any]]:
         header: list[tuple[str, Any]] = [

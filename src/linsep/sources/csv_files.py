@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pyarrow.csv
 from linsep.errors import DataError, way
 from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names
+from linsep.sources.blanks import WHITESPACE, Squeezed
 from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -29,12 +31,14 @@ class CsvFile(TextFile):
     ----------
     path : Path
     delimiter : str
-        One character.
+        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
+        lines, too.
     """
 
     def __init__(self, path: Path, delimiter: str):
+        self._squeezes = delimiter == WHITESPACE
         super().__init__(path)
-        self._delimiter = delimiter
+        self._delimiter = "\t" if self._squeezes else delimiter
         records = [fields for _, fields in islice(self._records(), 2)]
         if not records:
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
@@ -57,6 +61,12 @@ class CsvFile(TextFile):
         self._header = header
         self._has_rows = len(records) == 2
         self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
+
+    @contextmanager
+    def open(self, watched: bool = False) -> Iterator[pa.NativeFile]:
+        """Open the decompressed bytes, runs of blanks as one tab where they separate fields."""
+        with super().open(watched) as stream:
+            yield pa.PythonFile(Squeezed(stream), "r") if self._squeezes else stream
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -156,11 +166,13 @@ class CsvFile(TextFile):
 def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
     """The character that seems to separate the fields of the first lines instead."""
     lines = [delimiter.join(fields) for fields in records]
-    return next((c for c in ",;\t| " if all(c in line for line in lines)), None)
+    found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
+    runs = any("  " in line or line != line.strip(" ") for line in lines)
+    return WHITESPACE if found == " " and runs else found
 
 
 def _shown(delimiter: str) -> str:
-    return {"\t": "a tab", " ": "a space"}.get(delimiter, f"'{delimiter}'")
+    return {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}.get(delimiter, f"'{delimiter}'")
 
 
 def _length(fields: list[str]) -> int:

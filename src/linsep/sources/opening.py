@@ -40,7 +40,8 @@ def open_source(
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     format : "svmlight", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do not
         say it
-    delimiter : one character that separates the fields of CSV; by default a comma, in TSV a tab
+    delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
+        blanks; by default a comma, in TSV a tab
     recipe : how a model's training data were read (its ``recipe_``); overrides all of the above but
         ``format`` and ``delimiter``
     labelled : whether a table must have its target column

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, way
 from linsep.sources.arrow_files import TableFile
+from linsep.sources.blanks import WHITESPACE
 from linsep.sources.encode import Columns, coded
 
 MISSING = ("error", "zero", "drop", "mean")
@@ -210,12 +211,15 @@ def check_delimiter(delimiter: Any) -> None:
     """Raise DataError for what cannot separate fields."""
     if delimiter is not None and not is_delimiter(delimiter):
         raise DataError(
-            f"delimiter is {delimiter!r}: give one character that is no letter or digit."
+            f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
+            "'whitespace'."
         )
 
 
 def is_delimiter(given: Any) -> bool:
     """Whether fields can be separated by that."""
+    if isinstance(given, str) and given == WHITESPACE:
+        return True
     one = isinstance(given, str) and len(given) == 1 and given.isascii()
     return one and not given.isalnum() and given not in '"\r\n\0'
 

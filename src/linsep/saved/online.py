@@ -1,4 +1,4 @@
-"""The arrays of a model: those to predict with, and those that learning goes on from."""
+"""An online learner in a file: arrays to predict with and to go on from, and how it was trained."""
 
 import json
 from typing import Any
@@ -6,15 +6,58 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import linsep
 from linsep.engine.keepings import keeping_of
+from linsep.engine.loop import PassReport
 from linsep.engine.state import State
+from linsep.engine.stop import StopReason
 from linsep.engine.votes import KeepVote
 from linsep.errors import ModelFileError
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
 from linsep.kernels.rows import listed
+from linsep.saved.labels import classes_of, described
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
+
+
+def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a fitted learner, and what else there is to say of it as plain JSON."""
+    model._check_same("save")
+    kernel = getattr(model, "kernel_", None)
+    return arrays_of(model), {
+        "classes": described(model.classes_),
+        "kernel": None if kernel is None else kernel.to_dict(),
+        "training": {
+            "n_updates": model.n_updates_,
+            "rounds": model._state.rounds,
+            "stop_reason": model.stop_reason_,
+            "passes": [list(report) for report in model._passes],
+            "open_mistakes": model._open_mistakes,
+            "accuracy": getattr(model, "training_accuracy_", None),
+            "began": _began(model),
+            "cycle": None if model._cycle is None else model._cycle.to_json(),
+            "rows_seen": getattr(model, "_rows_seen", None),
+        },
+    }
+
+
+def _began(model: Any) -> dict[str, bool] | None:
+    """What theorems need to know of the start; None of a model that does not say."""
+    if not hasattr(model, "_fresh"):
+        return None
+    return {"fresh": model._fresh, "weighted": model._weighted}
+
+
+def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> int | None:
+    """Give ``model`` what was learnt, and return its number of features, None if it has none."""
+    model.classes_ = classes_of(**about["classes"])
+    restore(model, tensors, about["training"].pop("rounds"))
+    width = model._state.n_features if about.get("kernel") is None else about["features"]
+    if isinstance(model, KernelPerceptron):
+        restore_supports(model, tensors, about["kernel"], width)
+    _remember_training(model, **about["training"])
+    return width
 
 
 def arrays_of(model: Any) -> dict[str, np.ndarray]:
@@ -122,3 +165,35 @@ def _fill(state: State, array: np.ndarray, arrays: dict[str, np.ndarray], prefix
         if not np.isfinite(stored).all():
             raise ValueError(f"{prefix}{name} that is not finite")
         own[:] = stored
+
+
+def _remember_training(
+    model: Any,
+    n_updates: int,
+    stop_reason: str | None,
+    passes: list[list[Any]],
+    open_mistakes: int | None,
+    accuracy: float | None,
+    began: dict[str, bool] | None = None,
+    cycle: str | None = None,
+    rows_seen: int | None = None,
+) -> None:
+    reports = [PassReport(*fields) for fields in passes]
+    counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
+    shares = [accuracy, *(share for report in reports for share in report[5:8])]
+    if not all(isinstance(n, int) and n >= 0 for n in counts):
+        raise ValueError("a count that is none")
+    if not all(isinstance(share, float | int | None) for share in shares):
+        raise ValueError("an accuracy that is none")
+    model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
+    model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
+    model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
+    if began is not None:
+        model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
+    model._cycle = None if cycle is None else linsep.from_json(cycle)
+    if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
+        model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
+
+
+def _reason(stored: str | None) -> StopReason | None:
+    return None if stored is None else StopReason(stored)

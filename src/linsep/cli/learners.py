@@ -1,0 +1,165 @@
+"""The learner that a command names, and the options of all, made from facts about parameters."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Annotated, Any
+
+import typer
+
+from linsep.cli.failures import flag_of
+from linsep.cli.options import reader
+from linsep.estimators.facts import Parameter
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.sources.base import Source
+
+# A file may be large, and most data are not separable: ten passes, not a thousand.
+MAX_ITER = 10
+ALL = LEARNERS | REGRESSIONS
+#: a command starts from nothing, and keeps no iterates
+NOT_HERE = ("warm_start", "trace")
+
+
+def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
+    """Give a command that takes ``**parameters`` one option for every parameter of a learner.
+
+    Those that are not given are None.
+    """
+
+    def with_options(command: Callable) -> Callable:
+        signature = inspect.signature(command, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        made = [_option(name, names, learners) for name, names in _owners(learners).items()]
+        command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
+        return command
+
+    return with_options
+
+
+def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
+    """The learner of this name with the options that were given and defaults for the rest.
+
+    ``others`` are not among its facts: labels, weights of classes, a seed. Learners that draw
+    nothing need no seed.
+    """
+    given = {option: value for option, value in given.items() if value is not None}
+    owners, takes = _owners(ALL), inspect.signature(ALL[name]).parameters
+    if "random_state" not in takes:
+        others.pop("random_state", None)
+    for option in [option for option in others if option not in takes]:
+        if others.pop(option) is not None:
+            having = [n for n, kind in ALL.items() if option in inspect.signature(kind).parameters]
+            raise typer.BadParameter(
+                f"{flag_of(option)} is for --learner {' or '.join(having)}, not {name}."
+            )
+    for option, value in given.items():
+        if name not in owners[option]:
+            raise typer.BadParameter(
+                f"{flag_of(option)} is for --learner {' or '.join(owners[option])}, not {name}."
+            )
+        own = _facts(name)[option]
+        if not own.accepts(value):
+            raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
+    passes = {"max_iter": MAX_ITER} if name in LEARNERS else {}
+    return ALL[name](**passes | given, **others)
+
+
+def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
+    """Names of the learners that have each parameter, in the order of the parameters."""
+    owners: dict[str, list[str]] = {}
+    for name, learner in learners.items():
+        facts = _facts(name)
+        for parameter in inspect.signature(learner).parameters:
+            if parameter in facts and parameter not in NOT_HERE:
+                owners.setdefault(parameter, []).append(name)
+    return owners
+
+
+def _facts(learner: str) -> dict[str, Parameter]:
+    return {parameter.name: parameter for parameter in ALL[learner]._parameters}
+
+
+def _default(owner: str, name: str) -> Any:
+    if name == "max_iter" and owner in LEARNERS:
+        return MAX_ITER
+    return inspect.signature(ALL[owner]).parameters[name].default
+
+
+def _option(name: str, owners: list[str], learners: Mapping[str, type]) -> inspect.Parameter:
+    """The option of one parameter, which may mean other things to other learners."""
+    kinds: dict[Parameter, list[str]] = {}
+    for owner in owners:
+        kinds.setdefault(_facts(owner)[name], []).append(owner)
+    parameter = next(iter(kinds))
+    defaults = {_default(owner, name) for owner in owners}
+    default = defaults.pop() if len(defaults) == 1 else None
+    flag = flag_of(parameter.name)
+    meant: dict[str, list[str]] = {}
+    for kind, names in kinds.items():
+        meant.setdefault(kind.help, []).extend(names)
+    whose = len(owners) < len(learners)
+    help = "; ".join(
+        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
+    )
+    shown = "" if default is None or default is False else f"  [default: {default}]"
+    choices = dict.fromkeys(choice for kind in kinds for choice in kind.choices)
+    words = {int: "N", float: "X", str: "|".join(choices)}
+    either = [kind.or_word for kind in kinds if kind.or_word]
+    about = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if default is True else flag,
+        help=f"{help[0].upper()}{help[1:]}.{shown}",
+        metavar="|".join(["X", *either]) if either else words.get(parameter.kind),
+        parser=None if parameter.kind is bool else reader(*kinds),
+        show_default=False,
+    )
+    return inspect.Parameter(
+        parameter.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[bool | None if parameter.kind is bool else Any, about],
+    )
+
+
+def reference_class(given: str | None, source: Source) -> Any:
+    """The label that --reference names, of the type it has in the data."""
+    return None if given is None else _label(given, source.recipe().get("target_kind"))
+
+
+def class_weights(given: list[str] | None, source: Source) -> Any:
+    """``balanced`` or LABEL=WEIGHT pairs as class_weight, labels of the type they have there."""
+    if not given:
+        return None
+    if given == ["balanced"]:
+        return "balanced"
+    weights = {}
+    for pair in given:
+        label, equals, weight = pair.rpartition("=")
+        number = _number(weight)
+        if not equals or number is None or not 0 <= number < inf:
+            raise typer.BadParameter(
+                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
+                f"{pair!r}."
+            )
+        weights[_label(label, source.recipe().get("target_kind"))] = number
+    return weights
+
+
+def _label(text: str, kind: str | None) -> Any:
+    """A label from the command line, ``kind`` being that of a table's labels, None of svmlight."""
+    if kind == "text":
+        return text
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)  # all of its digits count
+    except ValueError:
+        number = _number(text)
+        return text if number is None else number
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

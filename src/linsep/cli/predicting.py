@@ -1,0 +1,78 @@
+"""What ``predict`` writes, row by row: classes or numbers, and what there is beside them."""
+
+import json
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import typer
+
+from linsep.cli.screen import label_text
+from linsep.errors import DataError
+from linsep.estimators.logistic import log_probabilities
+
+
+def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:
+    """Raise DataError where ``model`` has no such thing as was asked for beside its predictions.
+
+    ``beside`` is "scores", "probabilities" or None.
+    """
+    kind, classes = type(model).__name__, hasattr(model, "classes_")
+    if beside is not None and not classes:
+        raise DataError(f"{path} is a {kind}, which predicts numbers and has no {beside}.")
+    if interval is not None and classes:
+        raise DataError(f"{path} is a {kind}, which predicts classes: --interval is for numbers.")
+    if beside == "probabilities" and not hasattr(model, "predict_proba"):
+        raise DataError(
+            f"{path} is a {kind}, which knows no probabilities: --scores has its scores, and "
+            "--learner logistic learns probabilities."
+        )
+
+
+def one_of(scores: bool, probabilities: bool) -> str | None:
+    """What was asked for beside classes."""
+    if scores and probabilities:
+        raise typer.BadParameter("--scores and --probabilities are one or the other.")
+    return "scores" if scores else "probabilities" if probabilities else None
+
+
+def write_numbers(out: TextIO, predictions: Any, *, as_json: bool) -> None:
+    """One line a row: the number, with the ends of its interval if there is one, tab separated;
+    or a JSON object.
+    """
+    names = ("prediction", "low", "high")
+    for predicted in predictions:
+        parts = predicted if isinstance(predicted, tuple) else (predicted,)
+        for values in zip(*(part.tolist() for part in parts), strict=True):
+            if as_json:
+                # without an end, where nothing was left to estimate the variance from
+                known = [value if np.isfinite(value) else None for value in values]
+                out.write(json.dumps(dict(zip(names, known, strict=False))) + "\n")
+            else:
+                out.write("\t".join(map(repr, values)) + "\n")
+
+
+def write_classes(
+    out: TextIO, classes: np.ndarray, predictions: Any, beside: str | None, *, as_json: bool
+) -> None:
+    """One line a row: the label, with ``beside`` if asked, or a JSON object."""
+    labels = classes.tolist()
+    texts = [_one_line(label_text(label)) for label in labels]
+    for _, scores, codes in predictions:
+        chosen = codes.tolist()
+        if beside is None and not as_json:
+            out.write("".join(f"{texts[code]}\n" for code in chosen))
+            continue
+        values = np.exp(log_probabilities(scores)) if beside == "probabilities" else scores
+        if as_json:
+            for code, value in zip(chosen, values.tolist(), strict=True):
+                line = {"prediction": labels[code], beside or "scores": value}
+                out.write(json.dumps(line) + "\n")
+            continue
+        for code, row in zip(chosen, values.reshape(len(chosen), -1).tolist(), strict=True):
+            out.write("\t".join([texts[code], *map(repr, row)]) + "\n")
+
+
+def _one_line(text: str) -> str:
+    """A label as it is, or as a JSON string where it would not keep to one field of one line."""
+    return json.dumps(text, ensure_ascii=False) if set(text) & set("\t\n\r\v\f") else text

@@ -1,0 +1,227 @@
+"""What ``fit``, ``score`` and ``summary`` print of regressions: the table statisticians read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.cli.progress import watching
+from linsep.cli.report import dropped_pairs, left_aside, print_json
+from linsep.cli.scoring import score_classes
+from linsep.cli.screen import (
+    count,
+    label_text,
+    labels_text,
+    percent,
+    print_pairs,
+    print_table,
+    safe,
+)
+from linsep.errors import DataError
+from linsep.estimators.learners import REGRESSIONS
+from linsep.regression.summary import Summary
+from linsep.sources.base import Source
+
+#: more coefficients than that are no screen
+MOST_COEFFICIENTS = 60
+
+
+def is_regression(model: Any) -> bool:
+    """Whether a model is one of statistics, rather than of passes with mistakes."""
+    return type(model) in REGRESSIONS.values()
+
+
+def training_summary(model: Any) -> dict[str, Any]:
+    """How a regression was estimated, as plain JSON, with its table."""
+    classes = getattr(model, "classes_", None)
+    table = getattr(model, "summary_", None)
+    return {
+        "learner": type(model).__name__,
+        "rows": int(model._fitted.n_rows if classes is None else model.n_rows_),
+        "features": model.n_features_in_,
+        "classes": None if classes is None else classes.tolist(),
+        "summary": _naive_bayes(model) if table is None else table.to_dict(),
+    }
+
+
+def fit_summary(
+    model: Any, seconds: dict[str, float], source: Source, path: Path | None
+) -> dict[str, Any]:
+    """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
+    return training_summary(model) | {
+        "rows_dropped": source.dropped,
+        "test": None,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "model": None if path is None else str(path),
+        "cache": None if source.kept is None else str(source.kept),
+    }
+
+
+def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
+    """The screen at the end of ``linsep fit``; ``untested`` says why test data were not scored."""
+    print_statistics(model)
+    print()
+    test = summary["test"]
+    pairs = []
+    if test is not None:
+        aside = [f"{name} {text}" for name, text in left_aside(test)]
+        pairs.append(("test", "; ".join([_how_good(test), *aside])))
+    elif untested is not None:
+        pairs.append(("test", f"not scored: {untested}"))
+    pairs += [
+        ("learnt", learnt_text(summary)),
+        *dropped_pairs(summary),
+        ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
+        ("model", summary["model"] or "not saved; --model FILE saves it"),
+    ]
+    if summary["cache"]:
+        pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
+    print_pairs(pairs)
+
+
+def learnt_text(summary: dict[str, Any]) -> str:
+    """Learner, classes if any, rows and features in one line."""
+    labels = summary["classes"]
+    classes = "" if labels is None else f"{len(labels):,} classes ({labels_text(labels)}), "
+    return (
+        f"{summary['learner']}, {classes}{count(summary['rows'], 'row')}, "
+        f"{count(summary['features'], 'feature')}"
+    )
+
+
+def print_statistics(model: Any, top: int | None = None) -> None:
+    """The table of a model, cut to ``top`` coefficients, or to a screen."""
+    table = getattr(model, "summary_", None)
+    if table is None:
+        _print_naive_bayes(_naive_bayes(model), top)
+        return
+    cut, left_out = _cut(table, top)
+    print("\n".join(safe(line) for line in str(cut).splitlines()))
+    if left_out:
+        print(f"... and {left_out:,} more, of smaller {table.statistic}; --json has all")
+
+
+def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
+    """The table with the coefficients of the largest statistics, in their order, and how many
+    it lacks.
+    """
+    rows = table.coefficients
+    most = top or MOST_COEFFICIENTS
+    if len(rows) <= most:
+        return table, 0
+    # what only a word is said of comes first, and without statistics estimates count
+    sizes = np.abs([[bool(row.said), row.statistic, row.estimate] for row in rows])
+    sizes = np.where(np.isnan(sizes), -1.0, sizes)
+    order = np.lexsort(-sizes.T[::-1])[: top or MOST_COEFFICIENTS // 2]
+    kept = [rows[k] for k in np.sort(order)]
+    left_out = len(rows) - len(kept)
+    cut = Summary(table.title, table.header, kept, table.statistic, table.level, table.notes)
+    return cut, left_out
+
+
+def _naive_bayes(model: Any) -> dict[str, Any]:
+    """What naive Bayes estimates, and the logistic weights it comes to, as plain JSON."""
+    implied = model.to_logistic()
+    names = implied.weight_names()[: model.n_features_in_]
+    if len(model.classes_) > 2:
+        names = [name.split(": ", 1)[1] for name in names]
+    others = [label for label in model.classes_.tolist() if label != implied.reference_]
+    return {
+        "title": "Gaussian naive Bayes",
+        "shares": model.priors_.tolist(),
+        "weights_of": others,
+        "reference": implied.reference_,
+        "intercepts": implied.intercept_.tolist(),
+        "features": [
+            {
+                "name": name,
+                "means": model.means_[:, j].tolist(),
+                "standard_deviation": float(np.sqrt(model.variances_[j])),
+                "weights": implied.coef_[:, j].tolist(),
+            }
+            for j, name in enumerate(names)
+        ],
+        "classes": model.classes_.tolist(),
+    }
+
+
+def _print_naive_bayes(said: dict[str, Any], top: int | None) -> None:
+    labels = [label_text(label) for label in said["classes"]]
+    print(said["title"])
+    print_pairs(
+        [("class", "share")]
+        + [(name, percent(share)) for name, share in zip(labels, said["shares"], strict=True)]
+    )
+    print()
+    against = label_text(said["reference"])
+    features, most = said["features"], top or MOST_COEFFICIENTS
+    if len(features) > most:
+        order = sorted(features, key=lambda f: -max(map(abs, f["weights"])))[:most]
+        features = [feature for feature in features if feature in order]
+    print_table(
+        ["", *(f"mean of {name}" for name in labels), "std. dev."]
+        + [f"weight, {label_text(label)} against {against}" for label in said["weights_of"]],
+        [
+            [f["name"], *(f"{v:.6g}" for v in (*f["means"], f["standard_deviation"]))]
+            + [f"{weight:+.6g}" for weight in f["weights"]]
+            for f in features
+        ]
+        + [["intercept", *("" for _ in [*labels, ""]), *(f"{b:+.6g}" for b in said["intercepts"])]],
+    )
+    if len(features) < len(said["features"]):
+        print(f"... and {len(said['features']) - len(features):,} more; --json has all")
+
+
+def score_source(model: Any, source: Source) -> dict[str, Any]:
+    """How good predictions of a source are: of classes, or of numbers."""
+    if hasattr(model, "classes_"):
+        return score_classes(model, source)
+    prediction = model._prediction(source)
+    with watching(source):
+        found = prediction.residuals()
+    return {
+        "rows": found.rows,
+        "r_squared": found.r_squared,
+        "root_mean_squared_error": float(np.sqrt(found.squared / found.rows)),
+        "mean_absolute_error": found.absolute / found.rows,
+        "largest_error": found.largest,
+        "standard_deviation": float(np.sqrt(found.spread / found.rows)),
+        "unknown_values": prediction.unknown,
+        "rows_dropped": source.dropped,
+    }
+
+
+def print_residuals(result: dict[str, Any]) -> None:
+    """The screen of ``linsep score`` for predictions of numbers."""
+    print_pairs(
+        [
+            ("R^2", f"{result['r_squared']:.6g} of {count(result['rows'], 'row')}"),
+            ("rms error", f"{result['root_mean_squared_error']:.6g}"),
+            ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
+            ("largest", f"{result['largest_error']:.6g}"),
+            ("baseline", f"{result['standard_deviation']:.6g} rms by always saying the mean"),
+            *left_aside(result),
+        ]
+    )
+
+
+def _how_good(test: dict[str, Any]) -> str:
+    if "accuracy" in test:
+        return f"{percent(test['accuracy'])} of {count(test['rows'], 'row')} right"
+    return (
+        f"R^2 {test['r_squared']:.6g}, rms error {test['root_mean_squared_error']:.6g} of "
+        f"{count(test['rows'], 'row')}"
+    )
+
+
+def show(model: Any, path: Path, top: int | None, as_json: bool) -> None:
+    """What ``linsep summary`` prints; DataError for a model that infers nothing."""
+    if not is_regression(model):
+        raise DataError(
+            f"{path} is a {type(model).__name__}, which infers nothing from its weights: "
+            "`linsep inspect` shows them."
+        )
+    if as_json:
+        print_json(training_summary(model)["summary"])
+    else:
+        print_statistics(model, top)

@@ -1,0 +1,1 @@
+"""What model files say of each kind of model, and how it comes back."""

@@ -1,0 +1,41 @@
+"""Labels, classes and arrays in a model file."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import ModelFileError
+
+
+def plain(label: Any) -> Any:
+    """A label as JSON knows it; ModelFileError where it has no such type."""
+    known = label.item() if isinstance(label, np.generic) else label
+    if not isinstance(known, str | int | float | bool):
+        raise ModelFileError(
+            f"The label {label!r} is a {type(label).__name__}; a model file keeps text, numbers "
+            "and booleans, so convert the labels first."
+        )
+    return known
+
+
+def described(classes: np.ndarray) -> dict[str, Any]:
+    """Classes as plain JSON."""
+    return {"type": classes.dtype.str, "values": [plain(label) for label in classes]}
+
+
+def classes_of(type: str, values: list[Any]) -> np.ndarray:
+    """Sorted labels; text is as wide as its longest label, whatever the file says."""
+    kind = np.dtype(type)
+    classes = np.array(values, dtype=str if kind.kind == "U" else kind)
+    ordered = classes.ndim == 1 and classes.size > 1 and (classes[1:] > classes[:-1]).all()
+    if kind.kind not in "biufUO" or not ordered or classes.tolist() != values:
+        raise ValueError(f"classes {values!r}")
+    return classes
+
+
+def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The array of this name; ValueError where it is none of finite floats in this shape."""
+    found = arrays[name]
+    if found.shape != shape or found.dtype != np.float64 or not np.isfinite(found).all():
+        raise ValueError(f"{name} of {found.dtype} {found.shape}")
+    return found
