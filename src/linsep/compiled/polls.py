@@ -29,6 +29,25 @@ def poll(moved, starts, columns, machines, survived, joint, tie, scores, votes):
 
 
 @compiled
+def poll_singles(
+    X, features, amounts, columns, starts, machines, survived, joint, tie, scores, votes
+):
+    """The same of versions that change one weight of a score at most, straight from the rows.
+
+    Parameters
+    ----------
+    X : float array of shape (rows, features)
+    features, amounts, columns : of each change, whose versions start at ``starts``
+    others : as of :func:`poll`
+    """
+    for i in range(X.shape[0]):
+        for v in range(survived.size):
+            for c in range(starts[v], starts[v + 1]):
+                scores[i, columns[c]] += X[i, features[c]] * amounts[c]
+            _vote(machines[v], survived[v], joint, tie, scores[i], votes[i])
+
+
+@compiled
 def first_votes(survived, joint, tie, scores, votes):
     """Let the weights that each machine began with vote; ``survived`` has one number a machine."""
     for i in range(scores.shape[0]):

@@ -6,14 +6,16 @@ for each column of the weights that it changed.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.polls import first_votes, poll
+from linsep.compiled.polls import first_votes, poll, poll_singles
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.engine.state import TIES, State
+from linsep.kernels.threads import spread
 
 # A block of versions, or of rows, is about so many numbers.
 BLOCK_VALUES = 1 << 22
@@ -60,6 +62,9 @@ class Poll:
     def _ask(self, X: Any, scale: Any, scores: np.ndarray, votes: np.ndarray) -> None:
         scores = scores.copy()
         first_votes(self.at_first, self.joint, self.tie, scores, votes)
+        if scale is None and self._singles and not sp.issparse(X):
+            self._ask_singles(X, scores, votes)
+            return
         X = X if sp.issparse(X) else X.astype(np.float64, copy=False)
         for versions, changes, columns, starts in self._blocks(X):
             moved, constant = changes.times(X)
@@ -70,6 +75,31 @@ class Poll:
                 moved, starts, columns, self.log["machines"][versions],
                 self.survived[versions], self.joint, self.tie, scores, votes,
             )  # fmt: skip
+
+    def _ask_singles(self, X: np.ndarray, scores: np.ndarray, votes: np.ndarray) -> None:
+        """Ask all versions at once, by as many threads as there are processors."""
+        log, starts = self.log, np.append(self.log["starts"], self.ends[-1])
+
+        def ask(first: int, last: int) -> None:
+            poll_singles(
+                X[first:last], log["features"], log["amounts"], log["columns"], starts,
+                log["machines"], self.survived, self.joint, self.tie, scores[first:last],
+                votes[first:last],
+            )  # fmt: skip
+
+        spread(ask, len(X), 2.0 * len(X) * log["amounts"].size)
+
+    @cached_property
+    def _singles(self) -> bool:
+        """Whether each version changes one weight of a score at most, as where features are the
+        examples of a kernel, and none the constant feature.
+        """
+        log, columns = self.log, self.state.n_columns
+        size, versions = log["features"].size, self.survived.size
+        if not 0 < size <= columns * versions or log["features"].min() < 0:
+            return False
+        parts = np.repeat(np.arange(versions), self.ends - log["starts"]) * columns
+        return bool(np.unique(parts + log["columns"]).size == size)
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, "Changes", np.ndarray, np.ndarray]]:
         """Versions, what their parts change, the column of each part, and where the parts of each
@@ -114,10 +144,6 @@ class Changes(NamedTuple):
             shape = self.width + 1, self.n_parts
             D: Any = sp.csr_array((self.amounts, (self.features, self.parts)), shape=shape)
             return (X @ D[: self.width]).toarray(), D[[-1]].toarray()
-        if self.features.size == self.n_parts and self.features.max(initial=0) < self.width:
-            # One feature a part, as where features are the examples of a kernel: a column each.
-            order = np.argsort(self.parts)
-            return X[:, self.features[order]] * self.amounts[order], np.zeros((1, self.n_parts))
         size = (self.width + 1) * self.n_parts
         D = np.bincount(self.features * self.n_parts + self.parts, self.amounts, size)
         D = D.reshape(self.width + 1, -1)
