@@ -7,6 +7,7 @@ from benchmarks import (
     files,
     harness,
     in_memory,
+    large_files,
     learners,
     logistic,
     mistakes,
@@ -28,6 +29,7 @@ REPORTS = {
     "newsgroups": newsgroups.main,
     "promoters": promoters.main,
     "nist": regression.nist,
+    "regression-files": large_files.main,
     "separation": separation.main,
 }
 

@@ -46,11 +46,12 @@ def mean_loss(model: Any, X: Any, y: np.ndarray, l2: float) -> float:
 
 
 def race(
-    work: str, X: Any, y: np.ndarray, l2: float, ours: Fitted, theirs: Fitted, goal: float
-) -> Race:
-    """Three turns; beside the times the objective by row that each side reached."""
+    work: str, X: Any, y: np.ndarray, l2: float, ours: Fitted, theirs: Fitted, goal: float,
+    turns: int = 3,
+) -> Race:  # fmt: skip
+    """Some turns; beside the times the objective by row that each side reached."""
     return Race(
-        work, ours.side, theirs.side, goal, 3,
+        work, ours.side, theirs.side, goal, turns,
         lambda: (mean_loss(ours.model, X, y, l2), mean_loss(theirs.model, X, y, l2)),
     )  # fmt: skip
 
@@ -79,7 +80,7 @@ def words(peer: str, tol: float, **how: Any) -> Race:
     ours = Fitted("linsep", lambda: LogisticRegression(l2=1.0, tol=1e-5).fit(X, y))
     model = Theirs(C=1.0, tol=tol, max_iter=10_000, **how)
     theirs = Fitted(peer, lambda: model.fit(X, y))
-    return race("logistic, CSR 400,000 x 47,236, l2", X, y, 1.0, ours, theirs, 2.0)
+    return race("logistic, CSR 400,000 x 47,236, l2", X, y, 1.0, ours, theirs, 2.0, 1)
 
 
 def digits(l2: float = 100.0) -> Race:
@@ -93,7 +94,7 @@ def digits(l2: float = 100.0) -> Race:
     ours = Fitted("linsep", lambda: LogisticRegression(l2=l2, tol=1e-4).fit(X, y))
     model = Theirs(C=1.0 / l2, tol=1e-4, max_iter=10_000)
     theirs = Fitted("scikit-learn lbfgs", lambda: model.fit(X, y))
-    return race("multinomial, MNIST, l2", X, y, l2, ours, theirs, 2.0)
+    return race("multinomial, MNIST, l2", X, y, l2, ours, theirs, 2.0, 1)
 
 
 def races() -> dict[str, Callable[[], Race]]:

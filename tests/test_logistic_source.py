@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LogisticRegression, open_source
-from linsep.errors import DataError, SeparationWarning
+from linsep.errors import DataError, ParameterError, SeparationError, SeparationWarning
 from linsep.sources import ArraySource
 
 
@@ -63,10 +63,50 @@ def test_separable_sources():
     with pytest.warns(SeparationWarning) as caught:
         LogisticRegression().fit(ArraySource(X, y, batch_rows=3))
     assert caught[0].message.verdict.kind == "separable"
-    source = ArraySource(X, y)
+
+
+def large(X, y):
+    """A source whose rows do not fit in the memory that it may take."""
+    source = ArraySource(X, y, batch_rows=50)
     source.memory_bytes = 1
+    return source
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_separable_sources_beyond_memory(classes):
+    X, _ = data(classes, 300)
+    y = np.digitize(X[:, 0], [0.0, 0.8][: classes - 1])
+    with pytest.warns(SeparationWarning, match="The data are separable") as caught:
+        model = LogisticRegression().fit(large(X, y))
+    assert caught[0].message.verdict.verify(large(X, y))
+    assert model.stop_sentence_.startswith("The classes are separable")
+    assert (model.limits_ != "finite").all()
+    assert model.score(X, y) == 1.0
+    with pytest.raises(SeparationError):
+        LogisticRegression(on_separation="raise").fit(large(X, y))
+    with pytest.raises(ParameterError, match="take l2 instead"):
+        LogisticRegression(on_separation="firth").fit(large(X, y))
+
+
+def test_quasi_separable_sources_beyond_memory():
+    X, y = data(2, 300)
+    X[:, 3] = (rare := np.arange(300) % 20 == 0)
+    y[rare] = 1
+    with pytest.warns(SeparationWarning, match=r"x3 \(\+inf\); the other 4 are finite"):
+        model = LogisticRegression().fit(large(X, y))
+    assert "the others are where the climb was broken off" in model.stop_sentence_
+    assert model.limits_[0].tolist() == ["finite"] * 3 + ["+inf", "finite"]
+    assert np.isnan(model.standard_errors_).all()
+    with pytest.warns(SeparationWarning):
+        limit = LogisticRegression().fit(X, y)
+    assert np.allclose(model.weights_[0, :3], limit.weights_[0, :3], atol=1e-3)
+
+
+def test_suspicious_sources_with_repeated_columns_are_only_suspected():
+    X, _ = data(2, 300)
+    X[:, 3] = X[:, 1]
     with pytest.warns(ConvergenceWarning, match="linsep.separation"):
-        LogisticRegression().fit(source)
+        LogisticRegression().fit(large(X, (X[:, 0] > 0).astype(int)))
 
 
 def test_bad_sources_are_refused():

@@ -9,7 +9,7 @@ import typer
 
 from linsep.cli.screen import label_text
 from linsep.errors import DataError
-from linsep.estimators.logistic import log_probabilities
+from linsep.estimators.predict_logistic import log_probabilities
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:

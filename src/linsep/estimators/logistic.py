@@ -1,7 +1,6 @@
 """Logistic regression as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,19 +8,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import SeparationError, SeparationWarning, way
+from linsep.errors import ParameterError, SeparationError, SeparationWarning, way
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.logistic_results import LogisticResults
 from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
 from linsep.estimators.logistic_separation import Settled, settled
 from linsep.estimators.logistic_source import StreamRows, fit_source
-from linsep.estimators.predict_source import Prediction
+from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.regression.gradient_ascent import climbed
-from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
-from linsep.sources.base import Batch, Source
+from linsep.regression.logistic import MOST_WEIGHTS, Fit, Task, fitted, null_log_likelihood
+from linsep.sources.base import Source
 
+SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
 SENTENCES = {
     "converged": "",
     "max_iter": "All iterations allowed were made before the gradient was small: raise max_iter.",
@@ -30,9 +30,12 @@ SENTENCES = {
     "suspect": "The likelihood seems to have no maximum: linsep.separation(X, y) may tell.",
     "undecided": "Whether the likelihood has a maximum is undecided, and these weights are where "
     "the climb was broken off.",
-    "separable": "The classes are separable: no coefficient has a finite estimate.",
+    "separable": SEPARABLE,
+    "separable, broken off": SEPARABLE,
     "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
     "have no finite estimate; the others are those of the limit.",
+    "quasi-separable, broken off": "The classes are quasi-separable: coefficients with a word for "
+    "a number have no finite estimate; the others are where the climb was broken off.",
 }
 
 
@@ -193,8 +196,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         X : array or sparse matrix of shape (rows, features), or a Source
             Used without a copy when it is float32 or float64 and C-contiguous, or CSR. A source
             (:func:`linsep.open_source`) is walked batch by batch, in flat memory, once an
-            iteration; it brings its own labels, so y is left out. Where it seems separable and has
-            more rows than fit in its memory, that is only said (:func:`linsep.separation` proves).
+            iteration; it brings its own labels, so y is left out. Where it is separable and has
+            more rows than fit in its memory, it is read again for the proof, and the weights stay
+            where the climb was broken off.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
             How often each row counts.
@@ -261,10 +265,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
     def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
-        kept = rows.in_memory(task)
-        if kept is None:
-            return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
-        found = settled(task, kept, fit, limits, self.on_separation == "firth")
+        found = settled(task, rows, fit, limits, self.on_separation == "firth")
         self.separation_, self._intervals = found.verdict, found.intervals
         self._gained = found.gained
         self.method_ = found.method or self.method_
@@ -275,6 +276,12 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         said, known = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
             raise SeparationError(said, *FINITE, verdict=found.verdict, **known)
+        if self.on_separation == "firth" and not found.method:
+            raise ParameterError(
+                f"Firth's penalised likelihood is for rows that fit in memory and at most "
+                f"{MOST_WEIGHTS:,} weights, and these are {task.n_rows:,} rows and "
+                f"{task.q * task.width:,} weights: take l2 instead."
+            )
         if found.method:
             said += ". These are the estimates of Firth's penalised likelihood, which are finite."
         advice = () if found.method else FINITE
@@ -292,11 +299,12 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         self.null_log_likelihood_ = null_log_likelihood(task.totals, task.intercept)
         self.n_iter_, self.n_rows_ = fit.n_iter, task.n_rows
         self.stop_reason_ = found.reason
-        self.stop_sentence_ = SENTENCES[found.reason] * (self.method_ != "Firth")
+        reason = found.reason if found.at_limit else f"{found.reason}, broken off"
+        self.stop_sentence_ = SENTENCES[reason] * (self.method_ != "Firth")
         if found.reason in ("max_iter", "stuck", "suspect", "undecided"):
             warnings.warn(self.stop_sentence_, ConvergenceWarning, stacklevel=4)
 
-    def _prediction(self, source: Source) -> "LogisticPrediction":
+    def _prediction(self, source: Source) -> LogisticPrediction:
         """The rows of a source as this model sees them."""
         return LogisticPrediction(self, source)
 
@@ -337,7 +345,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each row; the smaller at equal odds."""
         check_is_fitted(self)
-        return self.classes_[_codes(self.decision_function(X))]
+        return self.classes_[codes_of(self.decision_function(X))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows that are predicted rightly; a source brings its own labels."""
@@ -385,29 +393,3 @@ def implied(
     model.stop_reason_ = "implied"
     model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
     return model
-
-
-class LogisticPrediction(Prediction):
-    """The rows of a source as a fitted regression sees them."""
-
-    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Each batch with its log-odds."""
-        for batch in self.source.batches():
-            yield batch, self.model._scores(self._fitted_width(batch.X, self.model.n_features_in_))
-
-    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Each batch with its log-odds and class codes."""
-        for batch, scores in self.decisions():
-            yield batch, scores, _codes(scores)
-
-
-def log_probabilities(scores: np.ndarray) -> np.ndarray:
-    """Logarithms of the probabilities of the classes, shape (rows, classes), from log-odds."""
-    if scores.ndim == 1:
-        return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
-    return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
-
-
-def _codes(scores: np.ndarray) -> np.ndarray:
-    """The class of the highest score."""
-    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.estimators.logistic_rows import Rows
+from linsep.estimators.logistic_source import StreamRows
 from linsep.regression.firth import Data, firth, profile
 from linsep.regression.logistic import Fit, Task, fitted
 from linsep.regression.separated import Contrasts, limit, proves
@@ -26,6 +28,7 @@ class Settled:
     method : "Firth" or ""
     intervals : {level: (low, high, p)} by profile
     gained : float, twice what the features add to the penalised log-likelihood
+    at_limit : bool, False where finite weights are only those where the climb was broken off
     """
 
     weights: np.ndarray
@@ -38,14 +41,22 @@ class Settled:
     method: str = ""
     intervals: dict[float, Any] = field(default_factory=dict)
     gained: float = float("nan")
+    at_limit: bool = True
 
 
-def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool) -> Settled:
+def settled(
+    task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, by_firth: bool
+) -> Settled:
     """Ask theory; where there is a maximum climb on, else take the limit or Firth's estimates.
 
-    Beyond the weights that a Hessian is made for, the weights where the climb was broken off stay.
-    Dependent features stay left out, and are not part of the verdict.
+    Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
+    the weights where the climb was broken off stay. Dependent features stay left out, and are not
+    part of the verdict.
     """
+    rows = given.in_memory(task)
+    if rows is None:
+        assert isinstance(given, StreamRows)
+        return _settled_afar(task, given, fit, limits)
     counted = rows.counted()
     kept = np.flatnonzero(limits[0, : task.n_features] != "dependent")
     everything = len(counted) == len(rows.codes) and len(kept) == task.n_features
@@ -56,15 +67,9 @@ def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool)
     answer: Any = separation(X, y, fit_intercept=task.intercept, senses=("multinomial",))
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
     if not proves(verdict):
-        if not isinstance(verdict, Undecided):
-            fit = fitted(replace(task, start=fit.weights), suspicious=False)
-        reason = "undecided" if isinstance(verdict, Undecided) else fit.reason
-        return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
+        return _climbed_on(task, fit, limits, verdict)
     if not task.factored:  # the limit needs a matrix for all weights
-        lost = Contrasts(verdict, rows.order, task.width).limits()
-        return Settled(
-            fit.weights, lost, fit.log_likelihood, None, str(verdict.kind), verdict, lost
-        )
+        return _broken_off(task, rows.order, fit, verdict)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
@@ -86,6 +91,35 @@ def settled(task: Task, rows: Any, fit: Fit, limits: np.ndarray, by_firth: bool)
         wide.flat(b.reshape(shape)), limits, value, wide.square(covariance), str(verdict.kind),
         verdict, lost, "Firth", wide_intervals, gained,
     )  # fmt: skip
+
+
+def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
+    """The same of rows that are read again for the verdict."""
+    if (limits == "dependent").any():  # columns of a source cannot be left out of the question
+        return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
+    answer: Any = separation(
+        rows.feed.source, fit_intercept=task.intercept, senses=("multinomial",)
+    )
+    verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
+    if not proves(verdict):
+        return _climbed_on(task, fit, limits, verdict)
+    return _broken_off(task, rows.order, fit, verdict)
+
+
+def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:
+    """The maximum that there is; where that is undecided, the weights so far."""
+    reason = "undecided"
+    if not isinstance(verdict, Undecided):
+        fit = fitted(replace(task, start=fit.weights), suspicious=False)
+        reason = fit.reason
+    return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
+
+
+def _broken_off(task: Task, order: list[int], fit: Fit, verdict: Any) -> Settled:
+    """The weights so far of a likelihood that has no maximum."""
+    lost = Contrasts(verdict, order, task.width).limits()
+    kind = str(verdict.kind)
+    return Settled(fit.weights, lost, fit.log_likelihood, None, kind, verdict, lost, at_limit=False)
 
 
 class Wide:

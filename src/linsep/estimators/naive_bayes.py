@@ -13,9 +13,10 @@ from linsep.errors import SeparationWarning
 from linsep.estimators import labels
 from linsep.estimators.facts import Parameter
 from linsep.estimators.from_source import refuse_one_class
-from linsep.estimators.logistic import LogisticPrediction, LogisticRegression, implied
+from linsep.estimators.logistic import LogisticRegression, implied
 from linsep.estimators.logistic_rows import FLOATS, checked, encoded
 from linsep.estimators.logistic_source import matrix_of
+from linsep.estimators.predict_logistic import LogisticPrediction
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.sources.base import Source
