@@ -91,7 +91,7 @@ def digits(l2: float = 100.0) -> Race:
             raw[name] = np.frombuffer(file.read(), dtype=np.uint8)
     X = raw["train-images.idx3-ubyte"][16:].reshape(60_000, 784) / 255.0
     y = raw["train-labels.idx1-ubyte"][8:].astype(int)
-    ours = Fitted("linsep", lambda: LogisticRegression(l2=l2, tol=1e-4).fit(X, y))
+    ours = Fitted("linsep", lambda: LogisticRegression(l2=l2, tol=5e-5).fit(X, y))
     model = Theirs(C=1.0 / l2, tol=1e-4, max_iter=10_000)
     theirs = Fitted("scikit-learn lbfgs", lambda: model.fit(X, y))
     return race("multinomial, MNIST, l2", X, y, l2, ours, theirs, 2.0, 1)

@@ -9,6 +9,8 @@ import scipy.linalg as sla
 from scipy.optimize import minimize
 
 from linsep.regression.likelihood import Likelihood, Point
+from linsep.regression.penalty import Penalty
+from linsep.regression.preconditioning import Inverse, Preconditioner
 
 #: a step shorter than this, in standard errors, ends Newton's method after it is made; for few rows
 #: it must be shorter by the root of their number, as each of them tells much of the information
@@ -18,38 +20,6 @@ SLOW = 3
 HALVINGS = 40
 #: a sum of so many rows' logarithms is sure to about this share
 ROUNDING = 1e-13
-
-
-class Penalty(NamedTuple):
-    """Half the weighted square of the weights.
-
-    Several classes are penalised as if the reference had weights, too, and they all added up to
-    zero: then it does not matter which class is the reference.
-
-    Attributes
-    ----------
-    factors : array of shape (width,), what the square of each weight counts
-    share : 1 / classes for several classes, 0 for two
-    """
-
-    factors: np.ndarray
-    share: float
-
-    def times(self, B: np.ndarray) -> np.ndarray:
-        """The gradient at B."""
-        return self.factors * (B - self.share * B.sum(axis=0))
-
-    def value(self, B: np.ndarray) -> float:
-        """The penalty of B."""
-        return 0.5 * float((B * self.times(B)).sum())
-
-    def matrix(self, q: int) -> np.ndarray:
-        """Its Hessian."""
-        return np.kron(np.eye(q) - self.share, np.diag(self.factors))
-
-    def diagonal(self, q: int) -> np.ndarray:
-        """The diagonal of its Hessian, as the weights are shaped."""
-        return np.tile(self.factors * (1.0 - self.share), (q, 1))
 
 
 class Ascent(NamedTuple):
@@ -194,10 +164,9 @@ def newton_cg(
 ) -> Ascent:
     """Newton's method with its steps from conjugate gradients, for too many weights for a factor.
 
-    As exact as the gradient is small (Dembo and Steihaug 1983), preconditioned by the diagonal,
-    with halved steps.
+    As exact as the gradient is small (Dembo and Steihaug 1983), preconditioned, with halved steps.
     """
-    B = start
+    B, preconditioner = start, Preconditioner(likelihood, penalty)
     point = likelihood.at(B, hessian=False, shares=True)
     gains: list[float] = []
     for n_iter in range(max_iter + 1):
@@ -206,7 +175,11 @@ def newton_cg(
         if largest <= tol or n_iter == max_iter:
             reason = "converged" if largest <= tol else "max_iter"
             return Ascent(B, point.value, None, n_iter, reason, largest)
-        step = _conjugate(likelihood, penalty, point, slope, 0.1 * tol * total)
+        inverse, most = preconditioner.at(point)
+        # a tenth of what is left, or a share that shrinks with the gradient: then it ends fast
+        share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
+        ends = share, 0.1 * tol * total
+        step = _conjugate(likelihood, penalty, point, slope, inverse, ends)
         gains.append(float((step * slope).sum()))
         if suspicious and _slow(gains):
             return Ascent(B, point.value, None, n_iter, "suspect", largest)
@@ -224,17 +197,17 @@ def newton_cg(
 
 
 def _conjugate(
-    likelihood: Likelihood, penalty: Penalty, point: Point, slope: np.ndarray, enough: float
-) -> np.ndarray:
-    """About the Newton step, by preconditioned conjugate gradients."""
-    diagonal = likelihood.diagonal(point) + penalty.diagonal(likelihood.q)
-    inverse = 1.0 / np.maximum(diagonal, 1e-12 * diagonal.max(initial=1e-300))
+    likelihood: Likelihood, penalty: Penalty, point: Point, slope: np.ndarray, inverse: Inverse,
+    ends: tuple[float, float],
+) -> np.ndarray:  # fmt: skip
+    """About the Newton step, by preconditioned conjugate gradients, which end where what is left
+    is a share of the slope, or small.
+    """
+    share, enough = ends
     step, residual = np.zeros_like(slope), slope.copy()
-    z = inverse * residual
+    z = inverse(residual)
     direction, size = z.copy(), float((residual * z).sum())
     first = size
-    # a tenth of what is left, or a share that shrinks with the gradient: then it ends fast
-    share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, float(diagonal.max()))))
     for _ in range(200):
         product = likelihood.curved(point, direction) + penalty.times(direction)
         bend = float((direction * product).sum())
@@ -243,9 +216,9 @@ def _conjugate(
         length = size / bend
         step += length * direction
         residual -= length * product
-        z = inverse * residual
+        z = inverse(residual)
         size, before = float((residual * z).sum()), size
         if size <= share**2 * first or np.abs(residual).max() <= enough:
             break
         direction = z + size / before * direction
-    return step if step.any() else slope * inverse
+    return step if step.any() else inverse(slope)

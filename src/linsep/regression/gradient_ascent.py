@@ -6,9 +6,9 @@ import numpy as np
 
 from linsep.descent import Descent, minimize
 from linsep.regression import ascent
-from linsep.regression.ascent import Penalty
 from linsep.regression.likelihood import Likelihood, Point, working
 from linsep.regression.logistic import LAST, Fit, Task, inverted
+from linsep.regression.penalty import Penalty
 from linsep.regression.preparing import Seen
 
 

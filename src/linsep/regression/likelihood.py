@@ -20,6 +20,8 @@ from linsep.compiled.rows import Csr, Dense
 MOST_THREADS = 8
 #: lanes of a batch, and the fewest rows in one
 LANES, LANE_ROWS = 8, 4096
+#: pieces of a batch that a sample consists of, and the fewest rows in one
+SAMPLES, SAMPLE_ROWS = 16, 64
 #: numbers in a block of dense rows, which stays in the cache
 BLOCK_VALUES = 1 << 16
 
@@ -203,6 +205,20 @@ class Likelihood:
             yield from self.pool.map(
                 lambda a, b, P, it=batch: work(it, a, b, P), edges[:-1], edges[1:], parts
             )
+
+    def moments(self, n_rows: int) -> np.ndarray:
+        """Sums of the products of the features over about so many rows from all over the first
+        batch, array of shape (width, width).
+        """
+        batch, found = next(iter(self.batches())), np.zeros((self.width, self.width))
+        pieces = max(1, min(SAMPLES, batch.size // SAMPLE_ROWS))
+        each = -(-n_rows // pieces)
+        for k in range(pieces):
+            first = batch.size * k // pieces
+            last = min(first + each, batch.size * (k + 1) // pieces)
+            for _, Z in self.blocks(batch, first, last):
+                found += Z.T @ Z
+        return found
 
     def diagonal(self, point: Point) -> np.ndarray:
         """The diagonal of the negative Hessian at a point with shares."""

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.linalg as sla
 
 from linsep.regression import ascent
-from linsep.regression.ascent import Ascent, Penalty
+from linsep.regression.ascent import Ascent
 from linsep.regression.likelihood import Batches, Likelihood, SparseLikelihood, working
+from linsep.regression.penalty import Penalty
 from linsep.regression.preparing import Seen, sampled, seen
 
 #: up to so many weights a Hessian is made, which inference needs
