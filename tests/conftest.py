@@ -14,12 +14,14 @@ settings.load_profile("linsep")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-#: Nothing that these test is compiled, so without the compiler they would be the same again; and
-#: documents, which are long, are read by people who have the compiler.
+#: Nothing that these test is compiled, or only what others test beside them, so without the compiler
+#: they would be the same again; and documents, which are long, are read by people who have it.
 ONCE = {
-    "test_assumptions", "test_descent", "test_exact_decisions", "test_least_squares",
-    "test_linear_regression", "test_naive_bayes", "test_proofs", "test_readme", "test_separation",
-    "test_streamed_verdicts", "test_summary", "test_tampering",
+    "test_assumptions", "test_blanks", "test_bounds", "test_cli_proofs", "test_descent",
+    "test_exact_decisions", "test_least_squares", "test_linear_regression", "test_margins",
+    "test_naive_bayes", "test_proofs", "test_readme", "test_regression_files",
+    "test_regressions_cli", "test_separation", "test_streamed_verdicts", "test_summary",
+    "test_tampering",
 }  # fmt: skip
 
 

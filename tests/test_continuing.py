@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import linsep
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
+from linsep.compiled.jit import COMPILING
 from linsep.engine import loop
 from linsep.sources import ArraySource
 from linsep.sources.base import Batch
@@ -226,6 +227,7 @@ def test_a_pickle_of_a_vote_holds_its_changes_only():
     assert weights(back.partial_fit(X, y)) == weights(model.partial_fit(X, y))
 
 
+@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 def test_a_vote_of_rows_that_come_one_by_one_stays_small():
     X, y = blobs(3000, 1, 2, spread=9.0)
     parts, whole = Perceptron(keep="vote"), Perceptron(keep="vote")

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, textbook
+from linsep.compiled.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.regression import firth
 
@@ -163,6 +164,7 @@ def test_weights_count_rows():
     assert np.array_equal(doubled.coef_, same.coef_)
 
 
+@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 def test_many_rows_start_from_a_sample():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100_000, 3)).astype(np.float32)
