@@ -14,8 +14,8 @@ settings.load_profile("linsep")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-#: Nothing that these test is compiled, or only what others test beside them, so without the compiler
-#: they would be the same again; and documents, which are long, are read by people who have it.
+#: Nothing that these test is compiled, or only what others test, too, so without the compiler they
+#: would be the same again; and documents, which are long, are read by people who have it.
 ONCE = {
     "test_assumptions", "test_blanks", "test_bounds", "test_cli_proofs", "test_descent",
     "test_exact_decisions", "test_least_squares", "test_linear_regression", "test_margins",
