@@ -7,7 +7,7 @@ where these are half of it or more, else with them. So the scores are the same t
 import numpy as np
 
 from linsep.compiled.jit import compiled
-from linsep.compiled.rows import Csr, Dense, U, picked
+from linsep.compiled.rows import Csr, Dense, U, csr_rows, picked
 
 
 @compiled
@@ -37,4 +37,4 @@ def packed(rows: Dense) -> Csr | Dense:
     columns = np.empty(starts[-1], np.int32)
     values = np.empty(starts[-1], rows.values.dtype)
     _fill(rows, n_rows, starts, columns, values)
-    return Csr(values, columns, starts)
+    return csr_rows(values, columns, starts)

@@ -369,12 +369,26 @@ def _careful_scale(rows, i):
     return 1.0 / (largest * np.sqrt(total))
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that nothing is written to. To numba it is another type than an array that may be, and
+    loops would be compiled twice.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def csr_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Csr:
+    """The parts of a CSR matrix as rows."""
+    return Csr(read_only(values), read_only(columns), read_only(starts))
+
+
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
     """See an array or a CSR matrix as rows, without a copy; ``unit`` scales them to length 1."""
     if hasattr(X, "indptr"):
-        rows: Dense | Csr = Csr(X.data, X.indices, X.indptr)
+        rows: Dense | Csr = csr_rows(X.data, X.indices, X.indptr)
     else:
-        rows = Dense(X, np.empty(X.shape[1] + 1, np.int32))
+        rows = Dense(read_only(X), np.empty(X.shape[1] + 1, np.int32))
     return Unit(rows, scales(rows, X.shape[0])) if unit else rows
 
 

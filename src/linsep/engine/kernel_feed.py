@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linsep.compiled.dual import Block, catch_up
-from linsep.compiled.rows import Csr
+from linsep.compiled.rows import csr_rows
 from linsep.engine.budget import given_up
 from linsep.engine.feed import NO_IMPORTANCE, MemoryFeed, Visit
 from linsep.engine.keeping import KeepLast
@@ -169,7 +169,7 @@ class KernelFeed(MemoryFeed):
         for rows in slices(order, max(1, GRAM_VALUES // max(1, supports.size))):
             gram = self.grams.between(rows + self.offset, supports)
             starts = np.arange(rows.size + 1) * supports.size
-            sparse = Csr(gram.reshape(-1), np.tile(supports, rows.size), starts)
+            sparse = csr_rows(gram.reshape(-1), np.tile(supports, rows.size), starts)
             yield Visit(
                 sparse, self.codes[rows], self.importance[rows] if self.importance.size else
                 NO_IMPORTANCE, range(rows.size), self.n_features, None,

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.compiled.rows import Dense
+from linsep.compiled.rows import as_rows
 from linsep.engine.keeping import KeepLast
 from linsep.estimators.examples import checked, joined
 from linsep.estimators.predicting import Predicts
@@ -114,5 +114,5 @@ class Supported(Predicts):
             gram = X[:, self.support_].astype(np.float64, copy=False)
         else:
             gram = self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
-        rows = Dense(np.ascontiguousarray(gram), np.empty(gram.shape[1] + 1, np.int32))
+        rows = as_rows(np.ascontiguousarray(gram))
         return self._keeping.scores(self._state, rows, len(gram))

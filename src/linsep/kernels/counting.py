@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.gram import multiply_sparse
-from linsep.compiled.rows import Csr
+from linsep.compiled.rows import csr_rows
 from linsep.kernels.letters import Counts, same_kind
 from linsep.kernels.threads import spread
 
@@ -82,7 +82,7 @@ def _add_sparse(left: sp.csr_array, right: sp.csr_array, symmetric: bool, out: n
     n_right = np.bincount(right.indices, minlength=right.shape[1])
     for rows, first in _blocks(left.shape[0], symmetric):
         mine, others = left[rows], right[first:].T.tocsr()
-        parts = [Csr(M.data, M.indices, M.indptr) for M in (mine, others)]
+        parts = [csr_rows(M.data, M.indices, M.indptr) for M in (mine, others)]
         place, cost = out[rows, first:], float(n_right[mine.indices].sum())
         _spread_rows(parts, place, cost)
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.gram import all_subsets, distances, multiply_sparse, powers
-from linsep.compiled.rows import Csr, Whole
+from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
 from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
@@ -31,7 +31,7 @@ def sparse_products(A: Any, B: Any) -> np.ndarray:
     """The product of two CSR matrices as a dense float64 array."""
     out = np.zeros((A.shape[0], B.shape[1]))
     each = np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(B.indptr)
-    left, right = (Csr(M.data, M.indices, M.indptr) for M in (A, B))
+    left, right = (csr_rows(M.data, M.indices, M.indptr) for M in (A, B))
     spread(lambda i, j: multiply_sparse(left, right, i, j, out), len(out), float(each))
     return out
 
@@ -274,4 +274,4 @@ class AllSubsets(BeyondFloats):
 
 def _compiled(X: Any) -> Any:
     """Prepared rows as compiled loops take them."""
-    return Csr(X.data, X.indices, X.indptr) if sp.issparse(X) else Whole(X)
+    return csr_rows(X.data, X.indices, X.indptr) if sp.issparse(X) else Whole(read_only(X))

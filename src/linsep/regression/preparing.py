@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
 
 from linsep.compiled import logistic
-from linsep.compiled.rows import Csr, Dense
+from linsep.compiled.rows import Csr, as_rows, csr_rows
 from linsep.regression.likelihood import Batch, Batches, Likelihood
 
 #: a column this close, relatively, to the span of those before it depends on them
@@ -77,11 +77,11 @@ def _sampled(given: Iterator[Batch], most: int) -> tuple[Batches, bool]:
         more = next(given, None)
         return lambda: iter([first]), more is None
     chosen = slice(None, None, step)
-    rows: Dense | Csr
+    rows: Any
     if isinstance(first.rows, Csr):
         rows = _rows_of(first.rows, np.arange(0, first.size, step))
     else:
-        rows = Dense(np.ascontiguousarray(first.rows.values[chosen]), first.rows.room)
+        rows = as_rows(np.ascontiguousarray(first.rows.values[chosen]))
     weights = first.weights[chosen].copy() if first.weights.size else first.weights
     part = Batch(rows, first.codes[chosen].copy(), weights)
     return lambda: iter([part]), False
@@ -91,7 +91,7 @@ def _rows_of(rows: Csr, chosen: np.ndarray) -> Csr:
     lengths = rows.starts[chosen + 1] - rows.starts[chosen]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(rows.starts.dtype)
     places = np.repeat(rows.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
-    return Csr(rows.values[places], rows.columns[places], starts)
+    return csr_rows(rows.values[places], rows.columns[places], starts)
 
 
 def seen(
