@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron
+from linsep.compiled.jit import COMPILING
 from linsep.compiled.packing import packed
 from linsep.compiled.rows import Csr, Dense, as_rows
 from linsep.compiled.walk import score_matrix
@@ -51,9 +52,17 @@ def test_rows_of_many_values_stay_as_they_are():
     assert packed(rows) is rows
 
 
-@pytest.mark.parametrize("keep", KEEPS)
-@pytest.mark.parametrize("multiclass", SEVERAL)
-@pytest.mark.parametrize("learner", [Perceptron, BalancedWinnow])
+@pytest.mark.parametrize(
+    ("learner", "multiclass", "keep"),
+    [
+        (learner, multiclass, keep)
+        for learner in (Perceptron, BalancedWinnow)
+        for multiclass in SEVERAL
+        for keep in KEEPS
+        # not worth a minute of compiling
+        if learner is Perceptron or keep == "last" or not COMPILING
+    ],
+)
 def test_packed_streamed_and_in_parts_are_the_same_to_the_bit(learner, multiclass, keep):
     X, y = mostly_zeros()
     options = {"multiclass": multiclass, "keep": keep}

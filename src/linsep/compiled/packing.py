@@ -34,6 +34,8 @@ def packed(rows: Dense) -> Csr | Dense:
     _count(rows, n_rows, starts)
     if 2 * starts[-1] > rows.values.size:
         return rows
+    if starts[-1] < 2**31:  # so that loops are compiled once for these and for CSR matrices
+        starts = starts.astype(np.int32)
     columns = np.empty(starts[-1], np.int32)
     values = np.empty(starts[-1], rows.values.dtype)
     _fill(rows, n_rows, starts, columns, values)
