@@ -40,7 +40,14 @@ LEARNERS = {
     "winnow": (Winnow, {"promotion": 1.5}, textbook.Winnow(1.5)),
     "balanced": (BalancedWinnow, {"promotion": 1.2}, textbook.BalancedWinnow(1.2)),
 }
-COMPILED_ALIKE = {"pa2", "halving", "root", "callable"}  # or not worth another minute of compiling
+COMPILED_ALIKE = {
+    "pa2",
+    "halving",
+    "root",
+    "callable",
+    "inverse",
+    "batch",
+}  # or not worth another minute of compiling
 
 
 def covered():
