@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep import KernelPerceptron, kernels, textbook
+from linsep.compiled.jit import COMPILING
 from linsep.engine import grams, kernel_feed
 from linsep.errors import DataError, ParameterError
 from linsep.textbook import kernels as plain
@@ -96,9 +97,9 @@ def whole_duals(model, n):
     return found
 
 
-@pytest.fixture(params=[5, 512])
+@pytest.fixture(params=[512 if COMPILING else 5])
 def block(request, monkeypatch):
-    """Blocks of so many rows."""
+    """Blocks of so many rows: one with the compiler, many without."""
     monkeypatch.setattr(kernels.Kernel, "rows_at_once", request.param)
     return request.param
 
