@@ -9,6 +9,7 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linsep import LinearRegression
 from linsep.errors import DataError
 from linsep.regression import least_squares as room
 from linsep.regression.blocks import Block
@@ -200,3 +201,11 @@ def test_pairs_keep_a_hundred_bits(numbers):
     if abs(truth[0]) > 1e-50 and abs(truth[1]) > 1e-50:
         close((a * a[1])[0], truth[0] * truth[1], abs(truth[0] * truth[1]))
         close((a / a[1])[0], truth[0] / truth[1], abs(truth[0] / truth[1]))
+
+
+def test_what_is_proved_to_be_nothing_is_zero():
+    """The middle of a ball around zero was taken for a weight: 3e-192."""
+    model = LinearRegression().fit([[1.0], [2.0], [4.0]], [7.0, 7.0, 7.0])
+    assert (model.coef_[0], model.intercept_) == (0.0, 7.0)
+    slope = LinearRegression().fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0])
+    assert "intercept         0  " in str(slope.summary_)

@@ -118,7 +118,8 @@ def pairs(shape: tuple[int, ...]) -> Pair:
 
 
 _ball = np.frompyfunc(lambda value: arb(float(value)), 1, 1)
-_float = np.frompyfunc(float, 1, 1)
+# The middle of a ball around zero is nothing that is known.
+_float = np.frompyfunc(lambda ball: 0.0 if ball.contains(0) else float(ball), 1, 1)
 
 
 def balls(shape: tuple[int, ...]) -> np.ndarray:

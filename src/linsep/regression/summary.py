@@ -143,8 +143,8 @@ def p_text(p: float) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number in six digits; a dash for NaN."""
-    return "-" if isnan(value) else f"{value:.6g}"
+    """A number in six digits, zero without a sign; a dash for NaN."""
+    return "-" if isnan(value) else f"{value + 0.0:.6g}"
 
 
 def _cells(row: Coefficient) -> list[str]:
