@@ -16,7 +16,7 @@ from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, sepa
 from linsep.estimators.logistic_separation import Settled, settled
 from linsep.estimators.logistic_source import StreamRows, fit_source
 from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
-from linsep.estimators.predicting import LABELS_TWICE
+from linsep.estimators.predicting import LABELS_TWICE, share_right
 from linsep.regression.gradient_ascent import climbed
 from linsep.regression.logistic import MOST_WEIGHTS, Fit, Task, fitted, null_log_likelihood
 from linsep.sources.base import Source
@@ -349,13 +349,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows that are predicted rightly; a source brings its own labels."""
-        if not isinstance(X, Source):
-            return ClassifierMixin.score(self, X, y, sample_weight)
-        check_is_fitted(self)
-        if y is not None or sample_weight is not None:
-            raise ValueError(LABELS_TWICE)
-        right = [codes == truth for codes, truth in self._prediction(X).compared()]
-        return float(np.concatenate(right).mean())
+        return share_right(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, shape (rows, classes), in the order of ``classes_``."""

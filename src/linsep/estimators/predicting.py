@@ -14,6 +14,17 @@ from linsep.sources.base import Source
 LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
 
 
+def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of the rows that a classifier predicts rightly; a source brings its own labels."""
+    if not isinstance(X, Source):
+        return ClassifierMixin.score(model, X, y, sample_weight)
+    check_is_fitted(model)
+    if y is not None or sample_weight is not None:
+        raise ValueError(LABELS_TWICE)
+    right = [codes == truth for codes, truth in model._prediction(X).compared()]
+    return float(np.concatenate(right).mean())
+
+
 class Predicts(Counted):
     """What a fitted classifier says of rows: scores, classes, the share that is right."""
 
@@ -95,10 +106,4 @@ class Predicts(Counted):
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """
-        if not isinstance(X, Source):
-            return ClassifierMixin.score(self, X, y, sample_weight)
-        check_is_fitted(self)
-        if y is not None or sample_weight is not None:
-            raise ValueError(LABELS_TWICE)
-        right = [codes == truth for codes, truth in self._prediction(X).compared()]
-        return float(np.concatenate(right).mean())
+        return share_right(self, X, y, sample_weight)
