@@ -27,6 +27,7 @@ ROOMS = [
     "compiled",
     "theory",
     "descent",
+    "objectives",
     "textbook",
     "lazy",
     "paths",

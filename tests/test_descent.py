@@ -83,6 +83,96 @@ def test_a_rate_that_is_too_large_is_said_long_before_infinity():
     assert np.isfinite(steep.path).all()
 
 
+def square(x):
+    return float(x**2)
+
+
+def square_slope(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["descent", "ascent"])
+def test_points_that_bounce_for_ever_are_a_cycle(sign):
+    found = minimize(
+        lambda x: sign * square(x),
+        1.0,
+        lambda x: sign * square_slope(x),
+        learning_rate=1.0,
+        maximize=sign < 0,
+    )
+    assert (found.reason, found.path.tolist()) == ("cycle", [1.0, -1.0, 1.0])
+    assert not found.converged
+    assert "the learning rate (1) is too large: lower it" in found.sentence
+    assert "raise" not in found.sentence
+
+
+def test_longer_cycles_are_found_without_a_trace():
+    # Of x^4 - x^2 at 0.6, points end in a cycle of four (the logistic map's doubling of periods).
+    found = minimize(
+        lambda x: x**4 - x**2, 0.3, lambda x: 4 * x**3 - 2 * x, learning_rate=0.6, trace=False
+    )
+    assert found.reason == "cycle"
+    assert "so the last 4 steps repeat for ever" in found.sentence
+    x = found.x
+    for _ in range(4):
+        x = x - 0.6 * (4 * x**3 - 2 * x)
+    assert x == found.x
+
+
+@pytest.mark.parametrize("rate", [0.99999, lambda k: 0.99999], ids=["number", "function"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_steps_that_overshoot_are_not_told_to_grow(rate, maximize):
+    sign = -1 if maximize else 1
+    found = minimize(
+        lambda x: sign * square(x), 1.0, learning_rate=rate, max_iter=50, maximize=maximize
+    )
+    assert found.reason == "max_iter"
+    assert "most of the last ones overshot" in found.sentence
+    assert "lower it" in found.sentence
+    assert ("schedule='inverse_sqrt'" in found.sentence) == (rate == 0.99999)
+
+
+def test_a_narrow_valley_is_overshot_across():
+    def J(x):
+        return float(x[0] ** 2 + 100 * x[1] ** 2)
+
+    def grad(x):
+        return np.array([2 * x[0], 200 * x[1]])
+
+    wide = minimize(J, [1.0, 1.0], grad, learning_rate=0.01, max_iter=100)
+    assert wide.reason == "max_iter"
+    assert "lower it" in wide.sentence
+    narrow = minimize(J, [1.0, 1.0], grad, learning_rate=0.001, max_iter=100)
+    assert "raise the learning rate" in narrow.sentence
+
+
+def test_overshooting_beyond_the_floats_is_not_blamed_on_j():
+    found = minimize(lambda x: x**4, 3.0, lambda x: 4 * x**3, learning_rate=1.0)
+    assert found.reason == "diverged"
+    assert "lower it" in found.sentence
+    assert "no minimum" not in found.sentence
+
+
+def test_a_falling_rate_may_pass_a_point_twice():
+    # 1 -> -1 -> 0 at rates 1 and 1/2: no cycle, for the rate is not the same.
+    found = minimize(square, 1.0, square_slope, learning_rate=1.0, schedule="inverse")
+    assert (found.reason, found.path.tolist()) == ("converged", [1.0, -1.0, 0.0])
+
+
+def test_steps_lost_in_rounding_have_arrived():
+    # Between two neighbours of 1/3 the points go to and fro, and no rate would help.
+    third = np.float64(1) / 3
+    found = minimize(
+        lambda x: (x - third) ** 2,
+        np.nextafter(third, 1),
+        lambda x: np.where(x > third, 1e-16, -1e-16),
+        learning_rate=1.0,
+        tol=0,
+    )
+    assert found.reason == "converged"
+    assert "lost in the rounding of x" in found.sentence
+
+
 def test_worse_steps_alone_are_no_divergence():
     criterion = descent.perceptron_criterion(STUDENTS, GRADES)
     found = minimize(criterion.J, np.full(5, 0.25), criterion.grad, learning_rate=1.0)

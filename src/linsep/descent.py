@@ -1,36 +1,41 @@
-"""Gradient descent on any differentiable function, and three functions to try it on."""
+"""Gradient descent on any differentiable function."""
 
-from collections.abc import Callable
+from collections import deque
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.objectives import (
+    Function,
+    Objective,
+    log_likelihood,
+    perceptron_criterion,
+    squared_error,
+)
 from linsep.textbook.rates import rate_of
+
+__all__ = [
+    "Descent",
+    "Objective",
+    "check_gradient",
+    "log_likelihood",
+    "minimize",
+    "numerical_gradient",
+    "perceptron_criterion",
+    "squared_error",
+]
 
 SCHEDULES = ("constant", "inverse", "inverse_sqrt")
 #: so many steps in a row that are longer than the one before and make J worse are a divergence
 WORSE = 10
+#: relative length of a step that is lost in the rounding of x
+LOST = 8 * float(np.finfo(float).eps)
 #: relative step of central differences: what balances their two errors in float64
 NUDGE = float(np.finfo(float).eps) ** (1 / 3)
 #: how far, relatively, a given gradient may be from the numerical one
 AGREEMENT = 1e-5
-
-Function = Callable[[np.ndarray], Any]
-
-
-class Objective(NamedTuple):
-    """A function of weights and its gradient: ``minimize(objective.J, x0, objective.grad)``.
-
-    Attributes
-    ----------
-    J : function from an array of shape (weights,) to a number
-    grad : function from the same to an array of the same shape
-    """
-
-    J: Function
-    grad: Function
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Descent:
     value : float, J(x)
     gradient : array of the shape of x0, of J at x
     n_iter : int, how many steps were made
-    reason : "converged", "max_iter" or "diverged"
+    reason : "converged", "max_iter", "cycle" or "diverged"
     sentence : str, the reason for people
     path : array of shape (n_iter + 1, *shape of x0), all points from x0 to x; None without trace
     values : array of shape (n_iter + 1,), J at each of them; None without trace
@@ -85,7 +90,8 @@ def minimize(
     """Walk downhill: x <- x - eta(k) grad J(x) while eta(k) |grad J(x)| > tol.
 
     It finds local minima only, and of a convex J the minimum. Too small a rate crawls; too large
-    a rate overshoots, further each time: that is noticed, and said.
+    a rate overshoots: the points bounce to and fro for ever, or go further off with each step.
+    The result says which of them happened, and whether to raise or to lower the rate.
 
     Parameters
     ----------
@@ -110,8 +116,9 @@ def minimize(
     Returns
     -------
     Descent
-        Its ``reason`` is "converged"; "max_iter"; or "diverged": J or its gradient left the floats,
-        or ten steps in a row made J worse and were each longer than the one before.
+        Its ``reason`` is "converged"; "max_iter"; "cycle": at a constant rate, a step came back to
+        an earlier point, so the same steps repeat for ever; or "diverged": J or its gradient left
+        the floats, or ten steps in a row made J worse and were each longer than the one before.
 
     Raises
     ------
@@ -133,6 +140,8 @@ def minimize(
     [0.0, 1.5, 2.25, 2.625]
     >>> print(minimize(lambda x: (x - 3) ** 2, 0.0, learning_rate=1.1).reason)
     diverged
+    >>> minimize(lambda x: x**2, 1.0, lambda x: 2 * x, learning_rate=1.0).path.tolist()
+    [1.0, -1.0, 1.0]
     """
     _check(learning_rate, schedule, tol, max_iter)
     x = np.array(x0, dtype=np.float64)
@@ -145,8 +154,8 @@ def minimize(
             raise ValueError(f"J(x0) is {value} with gradient {gradient}: start elsewhere.")
         if check_grad:
             check_gradient(J, slope.gradient, x)
-        walk = _Walk(1.0 if maximize else -1.0, x, value, gradient, [x], [value], [])
-        return walk.run(slope, learning_rate, schedule, float(tol), int(max_iter), trace)
+        walk = _Walk(1.0 if maximize else -1.0, x, value, gradient, trace)
+        return walk.run(slope, learning_rate, schedule, float(tol), int(max_iter))
 
 
 class _Slope(NamedTuple):
@@ -173,66 +182,104 @@ class _Slope(NamedTuple):
         return gradient
 
 
-@dataclass
 class _Walk:
     """A descent on its way; ``sign`` is -1 downhill."""
 
-    sign: float
-    x: np.ndarray
-    value: float
-    gradient: np.ndarray
-    path: list[np.ndarray]
-    values: list[float]
-    rates: list[float]
+    def __init__(self, sign: float, x: np.ndarray, value: float, gradient: np.ndarray, trace: bool):
+        self.sign, self.trace = sign, trace
+        self.x, self.value, self.gradient = x, value, gradient
+        self.path, self.values, self.rates = [x], [value], list[float]()
+        self.k = 0
+        #: of the last steps, whether each overshot: turned back on the one before or made J worse
+        self.overshot: deque[bool] = deque(maxlen=WORSE)
+        self.longer_and_worse = 0
+        #: a point that a cycle comes back to: after 0, 2, 4, 8, 16, ... steps
+        self.mark = (0, x, gradient)
 
-    def run(
-        self, slope: _Slope, rate: Any, schedule: str, tol: float, max_iter: int, trace: bool
-    ) -> Descent:
+    def run(self, slope: _Slope, rate: Any, schedule: str, tol: float, max_iter: int) -> Descent:
         """Step until there is a reason to stop."""
-        worse = k = 0
+        constant = schedule == "constant" and not callable(rate)
         length = 0.0
         while True:
-            eta = float(rate_of(rate, schedule, k + 1))
+            eta = float(rate_of(rate, schedule, self.k + 1))
             before, length = length, eta * float(np.linalg.norm(self.gradient))
-            longer = length > before
             if length <= tol:
                 said = f"the next step would be no longer than tol={tol:g}"
-                return self._ended(k, "converged", said, trace)
-            if k == max_iter:
-                said = (
-                    f"all {max_iter:,} steps allowed were made and the next would still be "
-                    f"{length:.3g} long: allow more, or raise the learning rate"
-                )
-                return self._ended(k, "max_iter", said, trace)
+                return self._ended("converged", said)
+            if self.k == max_iter:
+                return self._ended("max_iter", self._unfinished(max_iter, length, eta, constant))
             point = self.x + self.sign * eta * self.gradient
             value = slope.value(point)
             gradient = slope.gradient(point) if np.isfinite(value) else point * np.nan
             if not np.isfinite(gradient).all():
-                return self._ended(k, "diverged", self._beyond(value, k), trace)
-            got_worse = self.sign * (value - self.value) < 0
-            worse = worse + 1 if got_worse and longer else 0
-            self.x, self.value, self.gradient, k = point, value, gradient, k + 1
-            if trace:
-                self.path.append(point)
-                self.values.append(value)
-                self.rates.append(eta)
-            if worse == WORSE:
-                said = (
-                    f"each of the last {WORSE} steps was longer than the one before and made J "
-                    f"worse, so the learning rate ({eta:.3g}) is too large: take a smaller one"
-                )
-                return self._ended(k, "diverged", said, trace)
+                return self._ended("diverged", self._beyond(value, eta))
+            self._step(point, value, gradient, eta, length > before)
+            if self.longer_and_worse == WORSE:
+                said = f"each of the last {WORSE} steps was longer than the one before and made J "
+                return self._ended("diverged", f"{said}worse: {_lower(eta, constant)}")
+            if constant and self._came_back():
+                return self._ended(*self._cycle(length, eta))
 
-    def _beyond(self, value: float, k: int) -> str:
-        what = "J" if not np.isfinite(value) else "the gradient"
-        return (
-            f"{what} is not a finite number after step {k + 1}: the learning rate is too large, or "
-            f"J has no {'maximum' if self.sign > 0 else 'minimum'}"
+    def _step(
+        self, point: np.ndarray, value: float, gradient: np.ndarray, eta: float, longer: bool
+    ) -> None:
+        worse = self.sign * (value - self.value) < 0
+        self.overshot.append(worse or float(np.vdot(gradient, self.gradient)) < 0)
+        self.longer_and_worse = self.longer_and_worse + 1 if worse and longer else 0
+        if self.k & (self.k - 1) == 0 and self.k != 1:
+            self.mark = (self.k, self.x, self.gradient)
+        self.x, self.value, self.gradient, self.k = point, value, gradient, self.k + 1
+        if self.trace:
+            self.path.append(point)
+            self.values.append(value)
+            self.rates.append(eta)
+
+    def _came_back(self) -> bool:
+        """Whether this is the marked point again (Brent's way to find a cycle)."""
+        _, x, gradient = self.mark
+        return np.array_equal(x, self.x) and np.array_equal(gradient, self.gradient)
+
+    def _cycle(self, length: float, eta: float) -> tuple[str, str]:
+        """Reason and sentence of a walk in a circle."""
+        if length <= LOST * float(np.linalg.norm(self.x)):
+            return "converged", f"steps of {length:.3g} are lost in the rounding of x"
+        first = self.mark[0]
+        said = (
+            f"step {self.k:,} came back to where step {first:,} had ended"
+            if first
+            else f"step {self.k:,} came back to x0"
         )
+        said += f", so the last {self.k - first:,} steps repeat for ever"
+        return "cycle", f"{said}: {_lower(eta, True)}"
 
-    def _ended(self, k: int, reason: str, sentence: str, trace: bool) -> Descent:
-        kept = [np.array(part) for part in (self.path, self.values, self.rates)] if trace else []
-        return Descent(self.x, self.value, self.gradient, k, reason, sentence, *kept)
+    def _unfinished(self, max_iter: int, length: float, eta: float, constant: bool) -> str:
+        """What to do where steps ran out: raise the rate, unless most of the last overshot."""
+        said = (
+            f"all {max_iter:,} steps allowed were made and the next would still be "
+            f"{length:.3g} long"
+        )
+        if 2 * sum(self.overshot) > len(self.overshot):
+            return f"{said}, and most of the last ones overshot: {_lower(eta, constant)}"
+        return f"{said}: allow more, or raise the learning rate"
+
+    def _beyond(self, value: float, eta: float) -> str:
+        what = "J" if not np.isfinite(value) else "the gradient"
+        said = f"{what} is not a finite number after step {self.k + 1}"
+        if 2 * sum(self.overshot) > len(self.overshot):
+            return f"{said}: {_lower(eta, True)}"
+        extremum = "maximum" if self.sign > 0 else "minimum"
+        return f"{said}: J has no {extremum}, or the learning rate ({eta:g}) is too large: lower it"
+
+    def _ended(self, reason: str, sentence: str) -> Descent:
+        kept = [np.array(part) for part in (self.path, self.values, self.rates)]
+        if not self.trace:
+            kept = []
+        return Descent(self.x, self.value, self.gradient, self.k, reason, sentence, *kept)
+
+
+def _lower(eta: float, constant: bool) -> str:
+    said = f"the learning rate ({eta:g}) is too large: lower it"
+    return said + (", or let it fall with schedule='inverse_sqrt'" if constant else "")
 
 
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
@@ -278,98 +325,6 @@ def check_gradient(J: Function, grad: Function, x: Any) -> None:
             f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g} "
             "there: mend grad, or leave it out."
         )
-
-
-def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
-    """J_p(a) = sum of -<a, y z> over the rows with <a, y z> <= 0, to be minimised.
-
-    Parameters
-    ----------
-    X : array of shape (rows, features)
-    y : array of shape (rows,), two labels, the larger is +1 and the other -1
-    fit_intercept : bool, default=True
-        Whether a has one more weight, the last, for a constant 1.
-
-    Returns
-    -------
-    Objective
-        A row with <a, y z> = 0 is a mistake as everywhere in the library: it adds -y z to the
-        gradient, where J_p has a corner.
-    """
-    Z, codes = _rows(X, fit_intercept, y), _two(y)
-    reflected = Z * (2.0 * codes - 1.0)[:, None]
-
-    def value(a: np.ndarray) -> float:
-        return float(np.maximum(-(reflected @ a), 0.0).sum())
-
-    def gradient(a: np.ndarray) -> np.ndarray:
-        return -reflected[reflected @ a <= 0].sum(axis=0)
-
-    return Objective(value, gradient)
-
-
-def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
-    """J(w) = sum of (y - <w, z>)^2, the residual sum of squares, to be minimised.
-
-    Parameters
-    ----------
-    X : array of shape (rows, features)
-    y : array of shape (rows,), numbers
-    fit_intercept : bool, default=True
-        Whether w has one more weight, the last, for a constant 1.
-    """
-    Z, target = _rows(X, fit_intercept, y), np.asarray(y, dtype=np.float64)
-
-    def value(w: np.ndarray) -> float:
-        return float(((target - Z @ w) ** 2).sum())
-
-    def gradient(w: np.ndarray) -> np.ndarray:
-        return -2.0 * (target - Z @ w) @ Z
-
-    return Objective(value, gradient)
-
-
-def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
-    """l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), to be maximised.
-
-    The conditional log-likelihood of a logistic regression, with P(y=1 | x) = 1 / (1 +
-    exp(-<w, z>)).
-
-    Parameters
-    ----------
-    X : array of shape (rows, features)
-    y : array of shape (rows,), two labels, the larger is 1 and the other 0
-    fit_intercept : bool, default=True
-        Whether w has one more weight, the last, for a constant 1.
-    """
-    Z, codes = _rows(X, fit_intercept, y), _two(y)
-
-    def value(w: np.ndarray) -> float:
-        scores = Z @ w
-        return float((codes * scores - np.logaddexp(0.0, scores)).sum())
-
-    def gradient(w: np.ndarray) -> np.ndarray:
-        return (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z
-
-    return Objective(value, gradient)
-
-
-def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
-    """The rows, each with a 1 at its end where there is an intercept."""
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[0] != np.size(y):
-        raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give a label for every row.")
-    if not np.isfinite(X).all():
-        raise ValueError("X contains NaN or infinity: every value must be a number.")
-    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
-
-
-def _two(y: Any) -> np.ndarray:
-    """1.0 for the larger of two labels, else 0.0."""
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if classes.size != 2:
-        raise ValueError(f"y has {classes.size} different labels: two are needed.")
-    return codes.astype(np.float64)
 
 
 def _check(learning_rate: Any, schedule: str, tol: Any, max_iter: Any) -> None:

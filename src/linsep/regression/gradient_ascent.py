@@ -18,7 +18,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
     Raises
     ------
     ValueError
-        Where the learning rate is so large that the climb diverges.
+        Where the learning rate is so large that the climb diverges or goes in a circle.
     """
     plain = Seen(np.zeros(task.n_features), np.ones(task.n_features), ())
     with working() as pool:
@@ -38,7 +38,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
             learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
             trace=trace, max_iter=task.max_iter,
         )  # fmt: skip
-        if found.reason == "diverged":
+        if found.reason in {"cycle", "diverged"}:
             raise ValueError(f"Gradient ascent diverged: {found.sentence}.")
         return _told(task, likelihood, penalty, found, plain), found
 

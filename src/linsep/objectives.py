@@ -1,0 +1,113 @@
+"""Functions with their gradients to try gradient descent on."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Function = Callable[[np.ndarray], Any]
+
+
+class Objective(NamedTuple):
+    """A function of weights and its gradient: ``minimize(objective.J, x0, objective.grad)``.
+
+    Attributes
+    ----------
+    J : function from an array of shape (weights,) to a number
+    grad : function from the same to an array of the same shape
+    """
+
+    J: Function
+    grad: Function
+
+
+def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """J_p(a) = sum of -<a, y z> over the rows with <a, y z> <= 0, to be minimised.
+
+    Parameters
+    ----------
+    X : array of shape (rows, features)
+    y : array of shape (rows,), two labels, the larger is +1 and the other -1
+    fit_intercept : bool, default=True
+        Whether a has one more weight, the last, for a constant 1.
+
+    Returns
+    -------
+    Objective
+        A row with <a, y z> = 0 is a mistake as everywhere in the library: it adds -y z to the
+        gradient, where J_p has a corner.
+    """
+    Z, codes = _rows(X, fit_intercept, y), _two(y)
+    reflected = Z * (2.0 * codes - 1.0)[:, None]
+
+    def value(a: np.ndarray) -> float:
+        return float(np.maximum(-(reflected @ a), 0.0).sum())
+
+    def gradient(a: np.ndarray) -> np.ndarray:
+        return -reflected[reflected @ a <= 0].sum(axis=0)
+
+    return Objective(value, gradient)
+
+
+def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """J(w) = sum of (y - <w, z>)^2, the residual sum of squares, to be minimised.
+
+    Parameters
+    ----------
+    X : array of shape (rows, features)
+    y : array of shape (rows,), numbers
+    fit_intercept : bool, default=True
+        Whether w has one more weight, the last, for a constant 1.
+    """
+    Z, target = _rows(X, fit_intercept, y), np.asarray(y, dtype=np.float64)
+
+    def value(w: np.ndarray) -> float:
+        return float(((target - Z @ w) ** 2).sum())
+
+    def gradient(w: np.ndarray) -> np.ndarray:
+        return -2.0 * (target - Z @ w) @ Z
+
+    return Objective(value, gradient)
+
+
+def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), to be maximised.
+
+    The conditional log-likelihood of a logistic regression, with P(y=1 | x) = 1 / (1 +
+    exp(-<w, z>)).
+
+    Parameters
+    ----------
+    X : array of shape (rows, features)
+    y : array of shape (rows,), two labels, the larger is 1 and the other 0
+    fit_intercept : bool, default=True
+        Whether w has one more weight, the last, for a constant 1.
+    """
+    Z, codes = _rows(X, fit_intercept, y), _two(y)
+
+    def value(w: np.ndarray) -> float:
+        scores = Z @ w
+        return float((codes * scores - np.logaddexp(0.0, scores)).sum())
+
+    def gradient(w: np.ndarray) -> np.ndarray:
+        return (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z
+
+    return Objective(value, gradient)
+
+
+def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
+    """The rows, each with a 1 at its end where there is an intercept."""
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[0] != np.size(y):
+        raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give a label for every row.")
+    if not np.isfinite(X).all():
+        raise ValueError("X contains NaN or infinity: every value must be a number.")
+    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+
+
+def _two(y: Any) -> np.ndarray:
+    """1.0 for the larger of two labels, else 0.0."""
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if classes.size != 2:
+        raise ValueError(f"y has {classes.size} different labels: two are needed.")
+    return codes.astype(np.float64)
