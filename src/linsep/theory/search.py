@@ -5,6 +5,7 @@ Nothing here is believed: what is returned is checked again from the evidence al
 
 from collections.abc import Iterator
 from fractions import Fraction
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from linsep.theory.working_set import Member, WorkingSet
 #: values of a float combination below so much of the lengths are zero for a linear program
 NOISE = 1e-9
 MOST_ROUNDS = 1_000
+#: at least and at most so many constraints come into the working set in a round
+LEAST_ADDED, MOST_ADDED = 64, 1_024
 #: so many constraints come into the working set together where floats do not decide
 MOST_FILLED = 5_000
 #: with more weights than these any separator will do, unless the widest margin is asked for
@@ -64,7 +67,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         Where floats cannot decide and exact arithmetic would take too long.
     """
     working = WorkingSet(data, question)
-    working.sample(int(np.clip(4 * question.size, 64, 1024)))
+    working.sample(int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED)))
     find: Widest | Quick
     few = question.blocks == 1 and question.size <= MOST_WEIGHTS
     find = Widest(tolerance) if tolerance or few else Quick()
@@ -206,8 +209,8 @@ class Worst:
 
     def __init__(self, working: WorkingSet) -> None:
         self.working = working
-        self.most = int(np.clip(4 * working.question.size, 64, 1024))
-        self.found: list[tuple[float, int, Member]] = []
+        self.most = int(np.clip(4 * working.question.size, LEAST_ADDED, MOST_ADDED))
+        self.found: list[tuple[float, Member]] = []
         self.limit = np.inf
 
     def offer(self, piece: Piece, values: Values, chosen: np.ndarray) -> None:
@@ -220,18 +223,18 @@ class Worst:
         for k in order[relative[order] < self.limit].tolist():
             row, which = int(values.row[places[k]]), int(values.which[places[k]])
             member = Member(self.working.question, piece, row, which)
-            self.found.append((float(relative[k]), len(self.found), member))
+            self.found.append((float(relative[k]), member))
         if len(self.found) > 2 * self.most:
             self._trim()
 
     def _trim(self) -> None:
-        self.found = sorted(self.found)[: self.most]
+        self.found = sorted(self.found, key=itemgetter(0))[: self.most]  # repeated rows are equal
         self.limit = self.found[-1][0] if len(self.found) == self.most else np.inf
 
     def add(self) -> bool:
         """Put them into the working set; says whether any is new."""
         self._trim()
-        return any([self.working.include(member) for _, _, member in self.found])
+        return any([self.working.include(member) for _, member in self.found])
 
 
 def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
