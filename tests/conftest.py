@@ -28,7 +28,12 @@ ONCE = {
 
 
 #: These would have much compiled for them, and nothing that others do not compile and test, too.
-UNCOMPILED = {"test_repeated_rows", "test_stream_faults", "test_trace"}
+UNCOMPILED = {
+    "test_repeated_rows",
+    "test_stream_faults",
+    "test_trace",
+    "test_weights",
+}
 
 
 def pytest_collection_modifyitems(config, items):

@@ -108,9 +108,10 @@ def test_class_weight_is_a_row_weight(scheme):
         a = Perceptron(class_weight=given, **options).fit(X, y)
         b = Perceptron(**options).fit(X, y, sample_weight=per_row)
         assert weights(a) == weights(b)
-        c = Perceptron(class_weight=given, **options).fit(X, y, sample_weight=y + 1.0)
-        d = Perceptron(**options).fit(X, y, sample_weight=per_row * (y + 1.0))
-        assert weights(c) == weights(d)
+    c = Perceptron(class_weight=cost, **options).fit(X, y, sample_weight=y + 1.0)
+    per_row = np.array([cost[c] for c in y])
+    d = Perceptron(**options).fit(X, y, sample_weight=per_row * (y + 1.0))
+    assert weights(c) == weights(d)
     assert weights(a) != weights(Perceptron(**options).fit(X, y))
 
 

@@ -23,8 +23,6 @@ def class_importance(
     """What a row of each class of the source ``name`` counts, by classes and their row counts."""
 
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
-        if counts is not None:
-            return counts.sum() / (classes.size * counts)
         if isinstance(class_weight, dict):
             known = classes.tolist()
             strangers = [label for label in class_weight if label not in known]
@@ -33,7 +31,7 @@ def class_importance(
                     f"A class weight is given for {_listed(strangers)}, which is no class of "
                     f"{name}: its classes are {_listed(known)}."
                 )
-        return weigh_classes(class_weight, classes, classes)
+        return weigh_classes(class_weight, classes, counts)
 
     return weights
 

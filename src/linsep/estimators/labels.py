@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.engine.feed import NO_IMPORTANCE
@@ -98,14 +97,24 @@ def importance(
     """What each row counts: class weight times sample weight, empty where all count 1."""
     if class_weight is None:
         return weights
-    per_row = weigh_classes(class_weight, classes, classes[codes])[codes]
+    totals = np.bincount(codes, weights if weights.size else None, minlength=classes.size)
+    per_row = weigh_classes(class_weight, classes, totals)[codes]
     return per_row * weights if weights.size else per_row
 
 
-def weigh_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """What a row of each class counts, float64; ValueError if unusable."""
+def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | None) -> np.ndarray:
+    """Return the weight of each class as float64; raise ValueError if unusable.
+
+    ``totals`` are the summed row weights of each class, which only "balanced" needs: the weights it
+    gives let all classes weigh the same, but those of total 0, and the whole as much as before (G.
+    King and L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
+    """
     known = classes.tolist()
-    if isinstance(class_weight, dict):  # scikit-learn would take the text "1" for the number
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        assert totals is not None
+        share = totals.sum() / np.count_nonzero(totals)
+        weights = np.divide(share, totals, out=np.zeros(len(known)), where=totals > 0)
+    elif isinstance(class_weight, dict):  # scikit-learn would take the text "1" for the number
         missing = [label for label in known if label not in class_weight]
         if missing and len(known) - len(missing) < len(class_weight):
             raise ValueError(
@@ -114,7 +123,10 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray) -> np.n
             )
         weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     else:
-        weights = compute_class_weight(class_weight, classes=classes, y=y).astype(np.float64)
+        raise ValueError(
+            "class_weight must be a dict of weights by label, 'balanced' or None, got "
+            f"{class_weight!r}."
+        )
     for label, weight in zip(known, weights.tolist(), strict=True):
         if not (np.isfinite(weight) and weight >= 0):
             raise ValueError(

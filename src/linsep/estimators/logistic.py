@@ -70,6 +70,8 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         the limit; a :class:`linsep.errors.SeparationError`; or the warning and the estimates of
         Firth's penalised likelihood, which are finite.
     class_weight : dict {label: weight}, "balanced" or None, default=None
+        What the weight of each row is multiplied by. "balanced": total weight of the rows /
+        (classes * weight of the rows of the class); rows of weight 0 do not count.
     max_iter : int, default=1000
     tol : float, default=1e-8
         "newton", "lbfgs": largest component of the gradient, divided by the weight of all rows, in

@@ -57,7 +57,8 @@ class Perceptron(LinearClassifier):
     n_iter_no_change : int, default=5
         Passes without improvement before stopping early.
     class_weight : dict, "balanced" or None, default=None
-        Updates for a class are multiplied by its weight.
+        Updates for a class are multiplied by its weight. "balanced": total weight of the rows /
+        (classes * weight of the rows of the class); rows of weight 0 do not count.
     warm_start : bool, default=False
         ``fit`` goes on from the weights of the last fit.
     verbose : int, default=0
