@@ -7,7 +7,7 @@ from sklearn.linear_model import SGDClassifier
 
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
 from linsep.sources import ArraySource
-from storages import blobs
+from storages import blobs, weights
 
 
 def with_margin(gamma, n=300, d=10, seed=0):
@@ -189,16 +189,15 @@ def test_winnow_saturates_and_comes_back():
     [(0.3, "hinge", "pa1"), (0.3, "squared_hinge", "pa2"), (np.inf, "hinge", "pa1")],
 )
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_passive_aggressive_is_that_of_scikit_learn(C, loss, rate, k, weighted):
+def test_passive_aggressive_is_that_of_scikit_learn(C, loss, rate, k):
     X, y = blobs(200, 5, k, spread=2.0)
-    weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 200) if weighted else None
+    X[::9] = 0.0  # where PA-II moves the intercept, as it does
     theirs = SGDClassifier(
         loss="hinge", penalty=None, learning_rate=rate, eta0=min(C, 1e300), shuffle=False, tol=None,
         max_iter=4,
-    ).fit(X, y, sample_weight=weight)  # fmt: skip
+    ).fit(X, y)  # fmt: skip
     ours = PassiveAggressive(C=C, loss=loss, multiclass="ovr", shuffle=False, max_iter=4)
-    ours.fit(X, y, sample_weight=weight)
+    ours.fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8)
     assert np.array_equal(ours.predict(X), theirs.predict(X))
@@ -212,6 +211,34 @@ def test_plain_passive_aggressive_makes_each_row_right_by_one():
         assert (2 * label - 1) * model.decision_function([x])[0] >= 1 - 1e-9
     zero = PassiveAggressive(fit_intercept=False, max_iter=3).fit([[0.0], [1.0], [-1.0]], [1, 1, 0])
     assert (zero.n_updates_, zero.mistakes_.tolist()) == (1, [2, 1, 1])
+
+
+def test_rows_of_zeros_move_the_intercept_of_the_softened_rule():
+    model = PassiveAggressive(loss="squared_hinge", max_iter=1).fit([[0.0], [0.0]], [1, 0])
+    pa2 = {"loss": "hinge", "penalty": None, "learning_rate": "pa2", "eta0": 1.0}
+    theirs = SGDClassifier(shuffle=False, tol=None, max_iter=1, **pa2).fit([[0.0], [0.0]], [1, 0])
+    assert model.intercept_.tolist() == theirs.intercept_.tolist() == [-4.0]
+
+
+@pytest.mark.parametrize(("C", "loss"), [(1.0, "hinge"), (np.inf, "hinge"), (1.0, "squared_hinge")])
+def test_weights_multiply_c_and_never_overshoot(C, loss):
+    X, y = blobs(100, 5, 2, spread=5.0)
+    X[::9] = 0.0
+    options = {"C": C, "loss": loss, "max_iter": 50, "shuffle": False}
+    alone = PassiveAggressive(fit_intercept=False, **options | {"C": 3 * C}).fit(X, y)
+    heavy = PassiveAggressive(fit_intercept=False, **options).fit(X, y, sample_weight=3.0)
+    np.testing.assert_allclose(heavy.coef_, alone.coef_, rtol=1e-9)
+    by_class = PassiveAggressive(fit_intercept=False, class_weight={0: 3, 1: 3}, **options)
+    assert weights(by_class.fit(X, y)) == weights(heavy)
+    one = PassiveAggressive(**options).fit(X, y)
+    for weight in (1.5, 3.0, 1e6):
+        model = PassiveAggressive(**options).fit(X, y, sample_weight=weight)
+        assert np.abs(model.intercept_) < 100 * (1 + np.abs(one.intercept_))
+        x, first = X[[1]], PassiveAggressive(**options | {"max_iter": 1})
+        first.partial_fit(x, y[[1]], classes=[0, 1], sample_weight=[weight])
+        lone = PassiveAggressive(**options).partial_fit(x, y[[1]], classes=[0, 1])
+        reached, without = (abs(m.decision_function(x)[0]) for m in (first, lone))
+        assert without - 1e-12 <= reached <= max(1.0, without) + 1e-12
 
 
 # Schedules and the batch rule.

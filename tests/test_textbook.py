@@ -5,6 +5,8 @@ from math import exp, inf, log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
 from linsep import textbook
@@ -189,13 +191,13 @@ def test_balanced_winnow_has_no_threshold_for_classes():
 @pytest.mark.parametrize("k", [2, 3])
 def test_passive_aggressive_as_scikit_learn_does_it(loss, rate, C, k):
     X, y = blobs(60, 4, k, spread=3.0, seed=3)
-    weights = np.random.default_rng(0).integers(1, 4, 60).astype(float)
+    X[::7] = 0.0
     peer = SGDClassifier(
         loss="hinge", penalty=None, learning_rate=rate, eta0=C, shuffle=False, max_iter=4, tol=None
-    ).fit(X, y, sample_weight=weights)
+    ).fit(X, y)
     *_, step = run(
         PassiveAggressive(C, loss), "ovr" if k > 2 else "binary", X.tolist(), y.tolist(), k,
-        max_iter=4, row_weights=weights.tolist(),
+        max_iter=4,
     )  # fmt: skip
     np.testing.assert_allclose(np.reshape(step.weights, peer.coef_.shape), peer.coef_, rtol=1e-9)
     np.testing.assert_allclose(np.atleast_1d(step.intercept), peer.intercept_, rtol=1e-9)
@@ -212,6 +214,52 @@ def test_plain_passive_aggressive_makes_the_example_right_by_one():
     assert (b - a, native.weights[0]) == (1, [-w for w in native.weights[1]])
     zero = next(run(PassiveAggressive(), "binary", [[0], [1]], [1, 0]))
     assert (zero.mistakes, zero.updates, zero.intercept) == (1, 0, 0)
+    soft = list(
+        run(PassiveAggressive(1, "squared_hinge"), "binary", [[0], [0]], [1, 0], max_iter=1)
+    )
+    assert [(s.updates, s.intercept) for s in soft] == [(1, 2), (1, -4)]
+    rule = PassiveAggressive(1, "squared_hinge")
+    still = next(run(rule, "binary", [[0], [1]], [1, 0], fit_intercept=False))
+    assert (still.mistakes, still.updates, still.weights) == (1, 0, [0])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@given(
+    x=st.lists(st.fractions(-3, 3, max_denominator=8), min_size=1, max_size=3),
+    C=st.fractions(Fraction(1, 50), 20),
+    weight=st.fractions(Fraction(1, 50), 1000),
+    fit_intercept=st.booleans(),
+    scheme=st.sampled_from(["binary", "native"]),
+)
+def test_the_weight_of_a_row_multiplies_c_and_overshoots_nothing(
+    loss, x, C, weight, fit_intercept, scheme
+):
+    def margin(C, weight):
+        """y s after the row was seen once."""
+        step = next(run(
+            PassiveAggressive(C, loss), scheme, [x, x], [1, 0], 2, fit_intercept=fit_intercept,
+            row_weights=[weight, 1], max_iter=1,
+        ))  # fmt: skip
+        if scheme == "binary":
+            return textbook.score(x, step.weights, step.intercept)
+        down, up = textbook.scores(x, step.weights, step.intercept)
+        return up - down
+
+    weighted, alone = margin(C, weight), margin(C, 1)
+    assert weighted <= max(alone, 1)
+    assert (weighted >= alone) == (weight >= 1 or weighted == alone)
+    if not fit_intercept:  # then C alone keeps every step short enough
+        assert weighted == margin(C * weight, 1) <= 1
+
+
+def test_weights_keep_passive_aggressive_from_diverging():
+    X, y = [[2], [-1], [1], [0], [0]], [1, 0, 0, 1, 0]
+    for C, loss in ((1, "hinge"), (inf, "hinge"), (1, "squared_hinge")):
+        for weight in (1, 3, 1000):
+            steps = run(
+                PassiveAggressive(C, loss), "binary", X, y, row_weights=[weight] * 5, max_iter=200
+            )
+            assert all(abs(step.intercept) < 1000 for step in steps)
 
 
 @pytest.mark.parametrize("how", ["last", "average", "vote", "longest", "best"])

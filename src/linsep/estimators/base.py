@@ -50,8 +50,9 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight (Winnow's exponent is), and so is what a
-            mistake on it counts for ``keep="best"``; the rounds of an average or a vote count rows.
+            A row's update is multiplied by its weight (Winnow's exponent is, and the C of
+            :class:`linsep.PassiveAggressive`), and so is what a mistake on it counts for
+            ``keep="best"``; the rounds of an average or a vote count rows.
             A row of weight 0 is never visited, but must be finite as all others.
 
         Returns

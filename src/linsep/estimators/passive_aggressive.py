@@ -10,9 +10,14 @@ from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, Paramete
 class PassiveAggressive(LinearClassifier):
     """The least change of the weights that makes each row right with a score of at least 1.
 
-    The same results as scikit-learn's ``PassiveAggressiveClassifier`` on dense rows in the same
-    order (which on sparse rows slows its intercept down by 100; this one does not), with three
-    ways to several classes and a choice of weights to keep.
+    The same results as scikit-learn's ``PassiveAggressiveClassifier`` on dense rows of equal weight
+    in the same order (which on sparse rows slows its intercept down by 100; this one does not),
+    with three ways to several classes and a choice of weights to keep.
+
+    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C, as in an SVM:
+    the largest step of PA-I, the C of PA-II's softness. A weight above 1 never takes a score beyond
+    1, or beyond where a weight of 1 takes it. (scikit-learn multiplies the step, which overshoots:
+    with weights above 2 it diverges.)
 
     Parameters
     ----------
@@ -30,7 +35,9 @@ class PassiveAggressive(LinearClassifier):
     References
     ----------
     K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, Online passive-aggressive
-    algorithms, JMLR 7 (2006), figure 1; for the native rule section 9, against the best rival.
+    algorithms, JMLR 7 (2006), figure 1; for the native rule section 9, against the best rival. For
+    weights of rows N. Karampatziakis and J. Langford, Online importance weight aware updates, UAI
+    (2011).
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """The passive-aggressive learners in plain Python: the least change that makes an example right.
 
-Reference: K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, Online
-passive-aggressive algorithms, JMLR 7 (2006).
+References: K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, Online
+passive-aggressive algorithms, JMLR 7 (2006); for rows of unequal weight N. Karampatziakis and
+J. Langford, Online importance weight aware updates, UAI (2011).
 """
 
 from dataclasses import dataclass
@@ -30,13 +31,22 @@ class PassiveAggressive(Rule):
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """W += importance * tau * y * z; ||x||^2 leaves the constant feature out."""
-        loss, q = 1 - y * s, square(example.x)
-        if q == 0:
+        """W += tau * y * z, where the importance multiplies C.
+
+        An importance above 1 takes the score to 1 at most, or as far as an importance of 1 does:
+        the lengths below leave the constant feature out, which moves the score as well.
+        """
+        loss, q, whole = 1 - y * s, square(example.x), square(example.z)
+        if whole == 0 or (q == 0 and self.loss == "hinge"):
             return False
-        if self.loss == "squared_hinge":
-            tau = loss / (q + 1 / (2 * self.C))
-        else:
-            tau = loss / q if inf == self.C else min(self.C, loss / q)
-        machine.add(example, importance * tau * y)
+        tau = self.step(loss, q, self.C * importance)
+        if importance > 1:
+            tau = min(tau, max(self.step(loss, q, self.C), loss / whole))
+        machine.add(example, tau * y)
         return True
+
+    def step(self, loss: Number, q: Number, C: Number) -> Number:
+        """How much of an example with ||x||^2 = q is added, its constant feature left out of q."""
+        if self.loss == "squared_hinge":
+            return loss / (q + 1 / (2 * C))
+        return loss / q if inf == C else min(C, loss / q)
