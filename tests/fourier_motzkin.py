@@ -35,3 +35,51 @@ def kind_of(rows):
     bound = [i for i, row in enumerate(rows) if not has_solution(rows, [row])]
     kinds = {0: "separable", len(rows): "overlapping"}
     return kinds.get(len(bound), "quasi-separable"), bound
+
+
+def first_kept(rows, width, intercept):
+    """The columns that are no combination of those before them, each block's last coming first."""
+    order = [
+        j
+        for start in range(0, len(rows[0]), width)
+        for j in ([start + width - 1] if intercept else [])
+        + list(range(start, start + width - intercept))
+    ]
+    kept = []
+    for j in order:
+        if rank([[row[k] for k in [*kept, j]] for row in rows]) > len(kept):
+            kept.append(j)
+    return sorted(kept)
+
+
+def rank(rows):
+    """The rank of a matrix, by Gauss."""
+    left, found = [[Fraction(x) for x in row] for row in rows], 0
+    for column in range(len(left[0])):
+        pivot = next((i for i in range(found, len(left)) if left[i][column]), None)
+        if pivot is None:
+            continue
+        left[found], left[pivot] = left[pivot], left[found]
+        for i in range(found + 1, len(left)):
+            times = left[i][column] / left[found][column]
+            left[i] = [x - times * y for x, y in zip(left[i], left[found], strict=True)]
+        found += 1
+    return found
+
+
+def limits_of(rows, width, intercept):
+    """What becomes of every coefficient: which signs it has where no reflected row is negative.
+
+    Dependent columns have coefficients of zero.
+    """
+    size, kept = len(rows[0]), first_kept(rows, width, intercept)
+    unit = [tuple(int(i == j) for i in range(size)) for j in range(size)]
+    less = [tuple(-x for x in e) for e in unit]
+    weak = [tuple(row) for row in rows]
+    weak += [e[j] for j in range(size) if j not in kept for e in (unit, less)]
+    words = {(True, True): "infinite", (True, False): "+inf", (False, True): "-inf"}
+    found = []
+    for j in range(size):
+        signs = j in kept and has_solution(weak, [unit[j]]), has_solution(weak, [less[j]])
+        found.append(words.get(signs, "finite") if j in kept else "dependent")
+    return found

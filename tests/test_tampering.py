@@ -143,8 +143,11 @@ def same_claim(verdict, known, X, y):
     if verdict.kind != known.kind:
         return False
     if verdict.kind == "quasi-separable":
-        ours, theirs = (verdict.boundary, verdict.limits()), (known.boundary, known.limits())
-        return ours == theirs
+        limits, ours = verdict.limits(), known.limits()
+        # without the evidence of a sign none is claimed
+        weaker = {"+inf": "infinite", "-inf": "infinite"}
+        same = all(word in (ours[j], weaker.get(ours[j])) for j, word in limits.items())
+        return verdict.boundary == known.boundary and limits.keys() == ours.keys() and same
     if verdict.kind == "separable" and not verdict.subject.multinomial:
         return is_true(verdict, X, y) and verdict.margin[1] >= known.margin[0] * (1 - 1e-9)
     return True

@@ -272,6 +272,7 @@ def _quasi(verdict: QuasiSeparable, data: Data, question: Question, exact: bool)
         if everything.outside(piece, values, np.arange(len(values.row))).any():
             raise Fails("some rows are outside of the space that is said to hold all")
     _spans(verdict, data, question)
+    _signs(verdict, data, question)
     if not free or sorted(set(boundary)) != list(verdict.boundary):
         raise Fails("the boundary rows are others")
 
@@ -283,6 +284,25 @@ def _spans(verdict: QuasiSeparable, data: Data, question: Question) -> None:
     found = _rows(Combination(rows, which, (1,) * len(rows)), data, question)
     if not rank_at_least([row for (row, _), _ in found], columns, len(columns)):
         raise Fails("some rows are said to span more than they do")
+
+
+def _signs(verdict: QuasiSeparable, data: Data, question: Question) -> None:
+    """Each coefficient that is said to have one sign is what its rows add up to."""
+    kept = verdict.everything.coefficients(question.width, question.intercept)
+    for j, given in verdict.signs.items():
+        if j not in kept:
+            raise Fails("a dependent column is said to have a sign")
+        rows = _rows(given, data, question)
+        lowest = min(power for (_, power), _ in rows)
+        total = combination(
+            (m << (power - lowest), row)
+            for m, ((row, power), _) in zip(given.multipliers, rows, strict=True)
+        )
+        wanted, left = verdict.space.remainder(kept[j]), verdict.space.remainder(total)
+        side = sum(x * verdict.direction.get(i, 0) for i, x in kept[j].items())
+        times = {left.get(i, 0) / x for i, x in wanted.items()}
+        if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
+            raise Fails("rows do not add up to the coefficient that is said to have one sign")
 
 
 KINDS: dict[type, Callable[..., None]] = {

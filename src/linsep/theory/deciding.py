@@ -15,6 +15,7 @@ from linsep.theory.elimination import reduced
 from linsep.theory.fingerprint import fingerprint
 from linsep.theory.grams import checked, spanning
 from linsep.theory.questions import Question, multinomial, scans, two_sides
+from linsep.theory.recession import Cone, Sign
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import Blocked as Found
 from linsep.theory.search import Separated, exact_rows, search
@@ -34,7 +35,7 @@ from linsep.theory.verdicts import (
 )
 from linsep.theory.whole import root_above
 from linsep.theory.widening import lowest_margin, widened
-from linsep.theory.working_set import table_of
+from linsep.theory.working_set import WorkingSet, table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
 WIDTH = 1e-6
@@ -225,7 +226,21 @@ def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> 
         return Overlapping(subject, *evidence)
     everything, basis = _everything(data, question, found)
     boundary = found.boundary or ()
-    return QuasiSeparable(subject, *evidence, proof.direction, boundary, everything, basis)
+    signs = _signs(data, question, found, everything)
+    return QuasiSeparable(subject, *evidence, proof.direction, boundary, everything, basis, signs)
+
+
+def _signs(
+    data: Data, question: Question, found: Found, everything: Reduced
+) -> dict[int, Combination]:
+    """The coefficients that have one sign under all weights with no row on the wrong side."""
+    working = WorkingSet(data, question)
+    for member in found.members:
+        working.include(member)
+    cone = Cone(working, found.proof.span, found.proof.direction)
+    kept = everything.coefficients(question.width, question.intercept)
+    signs = {j: cone.sign(function) for j, function in sorted(kept.items())}
+    return {j: _combination(sign) for j, sign in signs.items() if sign is not None}
 
 
 def _witness(found: Found, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
@@ -261,7 +276,7 @@ def _everything(data: Data, question: Question, found: Found) -> tuple[Reduced, 
     return space, tuple(keys)
 
 
-def _combination(proof: Proof) -> Combination:
+def _combination(proof: Proof | Sign) -> Combination:
     """Its rows in order, with the smallest whole multipliers."""
     order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
     whole = to_whole({i: proof.multipliers[i] for i in order})

@@ -110,6 +110,31 @@ def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Any:
     return result if result.status == 0 else None
 
 
+def opposite(A: sp.csr_matrix, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights with ``A w >= 0`` and a positive product with the goal, zeros where there seem none.
+
+    And multipliers, not negative, of few rows that add up to the goal times -1, zeros else.
+    """
+    scaled, rows, columns = equilibrated(A)
+    wanted = np.ldexp(goal, columns.astype(int))
+    result = linprog(
+        -wanted / (np.abs(wanted).max() or 1.0),
+        A_ub=-scaled,
+        b_ub=np.zeros(scaled.shape[0]),
+        bounds=(-1, 1),
+        method="highs-ds",
+        options=OPTIONS,
+    )
+    none = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+    if result.status != 0:
+        return none
+    with np.errstate(over="ignore"):
+        if result.fun < -1e-7:
+            return np.ldexp(result.x, columns.astype(int)), none[1]
+        found = -result.ineqlin.marginals
+        return none[0], np.where(found > 1e-11, np.ldexp(found, rows.astype(int)), 0.0)
+
+
 def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
     """Multipliers, at least ``floor``, of few rows that add up to zero: a corner of the cone.
 

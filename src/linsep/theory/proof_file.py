@@ -39,6 +39,7 @@ FIELDS = {
     Overlapping: ("witness", "spanning", "space"),
     QuasiSeparable: (
         "witness", "spanning", "space", "direction", "boundary", "everything", "basis",
+        "signs",
     ),
 }  # fmt: skip
 KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
@@ -126,6 +127,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         plain["boundary"] = verdict.boundary
         plain["everything"] = _plain_space(verdict.everything)
         plain["basis"] = verdict.basis
+        plain["signs"] = {str(j): _plain_combination(c) for j, c in verdict.signs.items()}
     return plain
 
 
@@ -174,4 +176,5 @@ def _verdict(plain: Any) -> Verdict:
         tuple(count(row) for row in listed(given["boundary"])),
         space(given["everything"]),
         tuple((count(row), count(which)) for row, which in map(listed, listed(given["basis"]))),
+        row_of(given["signs"], combination),
     )

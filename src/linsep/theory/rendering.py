@@ -9,6 +9,7 @@ import numpy as np
 from linsep.theory.verdicts import (
     Blocked,
     Combination,
+    Overlapping,
     QuasiSeparable,
     Separable,
     Separations,
@@ -31,7 +32,7 @@ def lines(verdict: Verdict) -> list[tuple[str, str]]:
     found.append(("data", f"{subject.n_rows:,} rows, {features}"))
     if isinstance(verdict, Separable):
         found += _of_separable(verdict)
-    elif isinstance(verdict, Blocked):
+    elif isinstance(verdict, Overlapping | QuasiSeparable):
         found += _of_blocked(verdict)
     if not isinstance(verdict, Undecided):
         found.append(("likelihood", _likelihood(verdict)))
@@ -88,7 +89,7 @@ def _of_separable(verdict: Separable) -> list[tuple[str, str]]:
     return found
 
 
-def _of_blocked(verdict: Blocked) -> list[tuple[str, str]]:
+def _of_blocked(verdict: Overlapping | QuasiSeparable) -> list[tuple[str, str]]:
     rows = verdict.witness.rows
     found = [
         (
@@ -97,18 +98,16 @@ def _of_blocked(verdict: Blocked) -> list[tuple[str, str]]:
             "positive numbers, they add up to exactly zero)",
         )
     ]
+    limits: tuple[str, ...] = ("dependent",)
     if isinstance(verdict, QuasiSeparable):
         found.append(("boundary", f"{_count(verdict.boundary)}: {_some(verdict.boundary)}"))
-        limits = verdict.limits()
-        for limit in ("+inf", "-inf", "infinite", "finite", "dependent"):
-            names = [name for name, found_limit in limits.items() if found_limit == limit]
-            if names:
-                found.append((limit, _some(names)))
-        return found
-    names = verdict.subject.coefficient_names()
-    dependent = [name for j, name in enumerate(names) if j not in verdict.space.rows]
-    if dependent:
-        found.append(("dependent", f"{_some(dependent)}: columns that others add up to"))
+        limits = ("+inf", "-inf", "infinite", "finite", "dependent")
+    told = verdict.limits().items()
+    for limit in limits:
+        names = [name for name, found_limit in told if found_limit == limit]
+        if names:
+            why = ": columns that those before them, or the intercept, add up to"
+            found.append((limit, _some(names) + why * (limit == "dependent")))
     return found
 
 

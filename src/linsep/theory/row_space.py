@@ -1,5 +1,6 @@
 """A space of rows in reduced echelon form: plain fractions."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
@@ -25,7 +26,7 @@ class Reduced(NamedTuple):
         """The rows, in whole numbers."""
         return [to_whole({p: Fraction(1), **line}) for p, line in self.rows.items()]
 
-    def remainder(self, a: Row) -> dict[int, Fraction]:
+    def remainder(self, a: Mapping[int, int | Fraction]) -> dict[int, Fraction]:
         """What is left of a row: empty where it lies in the row space."""
         left = {j: Fraction(m) for j, m in a.items() if j not in self.rows}
         for pivot in a.keys() & self.rows.keys():
@@ -42,6 +43,29 @@ class Reduced(NamedTuple):
         for pivot, row in self.rows.items():
             exact[pivot] = -sum((x * w[j] for j, x in row.items() if j in w), Fraction(0))
         return to_whole(exact)
+
+    def coefficients(self, width: int, intercept: bool) -> dict[int, dict[int, Fraction]]:
+        """The weights that rows of this space determine, where columns depend on others.
+
+        Of columns that depend on each other the first is kept and the others' weights are zero; the
+        constant one, the last of each ``width``, goes before all others. Given are the numbers of
+        those kept, each as a function on all weights: what the product with a row of the space is.
+        """
+        found = {p: {p: Fraction(1), **line} for p, line in self.rows.items()}
+        top = max((j for line in found.values() for j in line), default=-1)
+        for one in range(width - 1, top + 1, width) if intercept else ():
+            holders = [p for p, line in found.items() if one in line and p != one]
+            if not holders:
+                continue
+            last = max(holders)
+            out = found.pop(last)
+            kept = {j: x / out[one] for j, x in out.items()}
+            for p in (p for p in holders if p != last):
+                share = found[p][one]
+                less = {j: found[p].get(j, 0) - share * x for j, x in kept.items()}
+                found[p] = {j: x for j, x in (found[p] | less).items() if x}
+            found[one] = kept
+        return found
 
 
 def to_whole(numbers: dict[int, Fraction]) -> Row:

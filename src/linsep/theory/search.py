@@ -254,7 +254,7 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
         proof = proved(working, guess)
         if len(proof.span.rows) == question.size:
             return Blocked(proof, working.members, None)
-        boundary = _boundary(working, proof)
+        boundary = boundary_of(working, proof)
         if boundary is not None and not proof.members:
             w = np.array([proof.direction.get(j, 0) for j in range(question.size)], dtype=object)
             return Separated(w, working.members[: len(last)], last)
@@ -275,7 +275,7 @@ def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     return worst.add()
 
 
-def _boundary(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
+def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
     """The rows that the bound rows span, where the direction is positive on all others, exactly.
 
     Else None, after the working set has grown by constraints that the direction gets wrong.

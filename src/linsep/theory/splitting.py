@@ -5,6 +5,7 @@ on the *free* rows and zero on the others; a combination with positive multiplie
 rows vanishes. All free: separable. All bound: overlapping. Both: quasi-separable.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -67,7 +68,7 @@ def proved(working: WorkingSet, guess: Split | None) -> Proof:
         [member.whole[0] for member in members], working.work
     )
     used = [members[i] for i in multipliers]
-    return Proof(direction, used, _true_scale(used, list(multipliers.values())), span)
+    return Proof(direction, used, true_scale(used, list(multipliers.values())), span)
 
 
 def _near(working: WorkingSet, guess: Split) -> Proof | None:
@@ -84,7 +85,7 @@ def _near(working: WorkingSet, guess: Split) -> Proof | None:
     if direction is None:
         return None
     chosen = [members[k] for k in multipliers]
-    return Proof(direction, chosen, _true_scale(chosen, list(multipliers.values())), span)
+    return Proof(direction, chosen, true_scale(chosen, list(multipliers.values())), span)
 
 
 def spanned(
@@ -132,18 +133,23 @@ def _direction(
     """Whole numbers near the weights, as few digits as will do; None where none will."""
     if not members:
         return {}
+    for direction in roundings(weights, span):
+        if all_positive(members, A, direction):
+            return direction
+    return None
+
+
+def roundings(weights: dict[int, float], span: Reduced) -> Iterator[Row]:
+    """Whole numbers nearer and nearer to the weights, orthogonal to a space."""
     columns, floats = list(weights), np.array(list(weights.values()))
     mantissas, exponents = np.frexp(floats)
     for bits in (4, 10, 24, 53):
         rounded = np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits)
         whole, _ = whole_numbers(rounded)
-        direction = span.orthogonal({j: m for j, m in zip(columns, whole, strict=True) if m})
-        if _all_positive(members, A, direction):
-            return direction
-    return None
+        yield span.orthogonal({j: m for j, m in zip(columns, whole, strict=True) if m})
 
 
-def _all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
+def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
     """Whether all rows have positive products: told by floats where they are sure."""
     w = dense_floats(direction, A.shape[1])
     value, reach = A @ w, abs(A) @ np.abs(w)
@@ -151,7 +157,7 @@ def _all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bo
     return all(dot(members[i].whole[0], direction) > 0 for i in np.flatnonzero(~sure))
 
 
-def _true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
+def true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
     """Multipliers of the rows as they are, from those of their whole numbers."""
     scaled = zip(members, multipliers, strict=True)
     return [x / Fraction(2) ** member.whole[1] for member, x in scaled]
@@ -165,9 +171,9 @@ def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
     floats = few_rows(A, np.zeros(len(members)))
     if floats is not None:
         used = [members[i] for i in np.flatnonzero(floats)]
-        found = _signed(null_combination([member.whole[0] for member in used]))
+        found = signed(null_combination([member.whole[0] for member in used]))
         if found is not None:
-            return proof._replace(members=used, multipliers=_true_scale(used, found))
+            return proof._replace(members=used, multipliers=true_scale(used, found))
     try:
         return _corner(proof, members)
     except TooLarge:
@@ -181,10 +187,10 @@ def _corner(proof: Proof, members: list[Member]) -> Proof:
         return proof._replace(members=empty[:1], multipliers=[Fraction(1)])
     _, found = alternative([member.whole[0] for member in members], Work())
     used = [members[i] for i in found]
-    return proof._replace(members=used, multipliers=_true_scale(used, list(found.values())))
+    return proof._replace(members=used, multipliers=true_scale(used, list(found.values())))
 
 
-def _signed(multipliers: list[Fraction] | None) -> list[Fraction] | None:
+def signed(multipliers: list[Fraction] | None) -> list[Fraction] | None:
     """All positive, after a change of sign if need be; else None."""
     if multipliers is None or not all(multipliers):
         return None
@@ -201,7 +207,7 @@ def _reduced_support(proof: Proof) -> Proof:
         first = _first_dependent(rows)
         null = null_combination(rows[: first + 1])
         assert null is not None
-        change = _true_scale(members[: first + 1], null)
+        change = true_scale(members[: first + 1], null)
         if len(members) == first + 1:
             return proof._replace(members=members, multipliers=x)
         if max(change) <= 0:

@@ -50,6 +50,11 @@ class Subject:
         """Whether every class is asked to win over every other."""
         return not self.positive
 
+    @property
+    def width(self) -> int:
+        """Weights of one class: the features, and the intercept."""
+        return self.n_features + self.fit_intercept
+
     def spanning_rows(self) -> list[str]:
         """Names of the examples that have weights in the space of a kernel."""
         return [f"row {j}" for j in self.columns or ()]
@@ -184,6 +189,15 @@ class Overlapping(Blocked):
 
     kind: ClassVar[str] = "overlapping"
 
+    def limits(self) -> dict[str, str]:
+        """What becomes of every coefficient of a logistic regression, by name.
+
+        ``finite``, or ``dependent``: see :meth:`QuasiSeparable.limits`.
+        """
+        kept = self.space.coefficients(self.subject.width, self.subject.fit_intercept)
+        names = enumerate(self.subject.coefficient_names())
+        return {name: "finite" if j in kept else "dependent" for j, name in names}
+
 
 @dataclass(frozen=True)
 class QuasiSeparable(Blocked):
@@ -200,31 +214,41 @@ class QuasiSeparable(Blocked):
         The space that all rows span: where it is not the whole space, columns depend on others.
     basis : tuple of pairs of int
         Rows that span it, each with the number of one of its constraints.
+    signs : dict
+        {number of a coefficient: Combination}: rows that add up, with positive multipliers and but
+        for a row of ``space``, to the coefficient times a number of the sign that it has along the
+        direction. So it has that sign, or is zero, under all weights with no row on the wrong side.
     """
 
     direction: dict[int, int]
     boundary: tuple[int, ...]
     everything: Reduced
     basis: tuple[tuple[int, int], ...]
+    signs: dict[int, Combination]
     kind: ClassVar[str] = "quasi-separable"
 
     def limits(self) -> dict[str, str]:
         """What becomes of every coefficient of a logistic regression, by name.
 
         ``finite``: the likelihood has its maximum at a finite value, or at several. ``+inf`` and
-        ``-inf``: it grows as the coefficient runs away, as it does along :attr:`direction`.
-        ``infinite``: it grows along weights in which this one may have either sign or be zero.
-        ``dependent``: the column depends on others, so no data tell its coefficient from theirs.
+        ``-inf``: it grows as the coefficient runs away, and under all weights that have no row on
+        the wrong side the coefficient has this sign, or is zero. ``infinite``: it runs away, and
+        no sign is claimed, as such weights have both (or exact arithmetic took too long to tell).
+        ``dependent``: the column depends on the intercept and the columns before it, so that no
+        data tell its coefficient from theirs; the others' limits are those with it at zero.
         """
         found = {}
+        kept = self.everything.coefficients(self.subject.width, self.subject.fit_intercept)
         for j, name in enumerate(self.subject.coefficient_names()):
-            if j not in self.everything.rows or self.everything.rows[j]:
+            if j not in kept:
                 found[name] = "dependent"
-            elif j in self.space.rows and not self.space.rows[j]:
+            elif not self.space.remainder(kept[j]):
                 found[name] = "finite"
+            elif j not in self.signs:
+                found[name] = "infinite"
             else:
-                number = self.direction.get(j, 0)
-                found[name] = "infinite" if not number else "+inf" if number > 0 else "-inf"
+                value = sum(x * self.direction.get(i, 0) for i, x in kept[j].items())
+                found[name] = "+inf" if value > 0 else "-inf"
         return found
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.theory.data import Piece
 from linsep.theory.questions import Question
@@ -86,8 +87,20 @@ def root_above(square: Fraction) -> float:
 def dense_floats(row: Row, size: int) -> np.ndarray:
     """The whole numbers of a row, over a power of two near the largest, rounded."""
     dense = np.zeros(size)
-    top = max((abs(m).bit_length() for m in row.values()), default=0)
-    for j, m in row.items():
-        spare = max(0, abs(m).bit_length() - 128)
-        dense[j] = math.ldexp(m >> spare, spare - top)
+    dense[list(row)] = _floats(row)
     return dense
+
+
+def sparse_floats(rows: list[Row], size: int) -> sp.csr_matrix:
+    """The whole numbers of some rows, each over a power of two near its largest, rounded."""
+    starts = np.cumsum([0, *map(len, rows)])
+    columns = [j for row in rows for j in row]
+    return sp.csr_matrix(
+        ([x for row in rows for x in _floats(row)], columns, starts), shape=(len(rows), size)
+    )
+
+
+def _floats(row: Row) -> list[float]:
+    top = max((abs(m).bit_length() for m in row.values()), default=0)
+    spare = [max(0, abs(m).bit_length() - 128) for m in row.values()]
+    return [math.ldexp(m >> k, k - top) for m, k in zip(row.values(), spare, strict=True)]
