@@ -13,11 +13,13 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from linsep import Perceptron
+from linsep import KernelPerceptron, MarginPerceptron, Perceptron
 from linsep.engine.decide import decision, predicted
 from linsep.engine.state import State, pairs
+from linsep.kernels import RBF, Normalized, Pairwise, Polynomial, Spectrum
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
 
@@ -43,6 +45,7 @@ def test_a_pickle_predicts_and_goes_on_learning(scheme):
     X, y = blobs(40, k=k, spread=5.0)
     labels = np.array(["one", "two", "three"][:k])[y]
     model = Perceptron(multiclass=multiclass, max_iter=3, early_stopping=True).fit(X, labels)
+    model.set_params(early_stopping=False)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.decision_function(X).tobytes() == model.decision_function(X).tobytes()
     assert copy.predict(X).tolist() == model.predict(X).tolist()
@@ -87,6 +90,45 @@ def test_sample_weight_is_routed():
         by_hand = Perceptron(max_iter=3).fit(X[rows], y[rows], sample_weight=weight[rows])
         assert weights(routed) == weights(by_hand)
         assert weights(routed) != weights(Perceptron(max_iter=3).fit(X[rows], y[rows]))
+
+
+@pytest.mark.parametrize("learner", [Perceptron, MarginPerceptron, KernelPerceptron])
+def test_early_stopping_has_no_place_in_partial_fit(learner):
+    X, y = blobs(40, k=2)
+    with pytest.raises(ValueError, match="early_stopping must be False with partial_fit"):
+        learner(early_stopping=True).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
+        TheirPerceptron(early_stopping=True).partial_fit(X, y, classes=[0, 1])
+    fitted = learner(early_stopping=True, max_iter=3).fit(X, y)
+    before = fitted.decision_function(X)
+    with pytest.raises(ValueError, match="or call fit"):
+        fitted.partial_fit(X, y)
+    assert np.array_equal(fitted.decision_function(X), before)
+
+
+@pytest.mark.parametrize(("kernel", "sparse", "positive"), [
+    ("rbf", True, False), ("laplacian", True, False), ("cosine", True, False),
+    ("chi2", False, True), ("additive_chi2", False, True), ("precomputed", False, False),
+    (Pairwise("chi2") + 1, False, True), (2 * Pairwise("chi2"), False, True),
+    (RBF() * Pairwise("chi2"), False, True), (Normalized(Polynomial(2)), True, False),
+    (Spectrum(2), False, False), (lambda x, y: 1.0, True, False), ("none such", True, False),
+    (RBF, True, False),
+])  # fmt: skip
+def test_the_tags_of_a_kernel_machine_are_those_of_its_kernel(kernel, sparse, positive):
+    tags = get_tags(KernelPerceptron(kernel=kernel)).input_tags
+    assert (tags.sparse, tags.positive_only) == (sparse, positive)
+    assert tags.pairwise == (kernel == "precomputed")
+    assert tags.string == isinstance(kernel, Spectrum)
+
+
+def test_rows_that_a_kernel_does_not_take():
+    X, y = np.abs(blobs(12, k=2)[0]), np.arange(12) % 2
+    model = KernelPerceptron(kernel="chi2", max_iter=3).fit(X, y)
+    with pytest.raises(ValueError, match=r"dense rows only, not sparse ones: give X\.toarray"):
+        model.fit(store(X, "csr32"), y)
+    X[3, 1] = -2.0
+    with pytest.raises(ValueError, match="Negative values in data: row 3 has -2 in column 1"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("k", [2, 4])

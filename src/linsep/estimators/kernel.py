@@ -22,8 +22,7 @@ from linsep.estimators.predicting import LABELS_TWICE
 from linsep.estimators.supports import Supported
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
-from linsep.kernels.foreign import Precomputed
-from linsep.kernels.naming import NAMES, as_kernel
+from linsep.kernels.naming import NAMES, as_kernel, described
 from linsep.sources.base import Source
 
 
@@ -185,10 +184,11 @@ class KernelPerceptron(Supported, OnlineClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernel = self.kernel if isinstance(self.kernel, Kernel) else None
-        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(kernel, Precomputed)
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        tags.input_tags.string = kernel is not None and kernel.takes == "strings"
+        kernel = described(self.kernel)
+        tags.input_tags.pairwise = kernel.takes == "gram"
+        tags.input_tags.sparse = kernel.sparse
+        tags.input_tags.positive_only = kernel.positive_only
+        tags.input_tags.string = kernel.takes == "strings"
         return tags
 
     @with_callbacks

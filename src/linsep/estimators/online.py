@@ -81,6 +81,11 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         """The learner, if there can be a partial_fit with these classes."""
         check_parameters(self, self._parameters)
         learner = self._learner()
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping must be False with partial_fit, which never has all rows to hold "
+                "some out; set it to False, or call fit."
+            )
         if classes is None and not hasattr(self, "_state"):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if self.class_weight == "balanced":

@@ -23,6 +23,10 @@ class Kernel:
 
     #: "vectors" (dense or CSR), "strings", "gram" (rows of a Gram matrix) or "anything"
     takes: ClassVar[str] = "vectors"
+    #: whether rows of numbers may be sparse
+    sparse: ClassVar[bool] = True
+    #: whether no number may be below 0
+    positive_only: ClassVar[bool] = False
     #: rows that a learner scores at once: enough for fast products, few enough that a Gram matrix
     #: among them costs little beside that with the support vectors
     rows_at_once: ClassVar[int] = 512

@@ -57,6 +57,16 @@ class Pair(Kernel):
         return self.right.takes if self.left.takes == "anything" else self.left.takes
 
     @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """Whether both kernels take sparse rows."""
+        return self.left.sparse and self.right.sparse
+
+    @property
+    def positive_only(self) -> bool:  # type: ignore[override]
+        """Whether one of the kernels takes no number below 0."""
+        return self.left.positive_only or self.right.positive_only
+
+    @property
     def rows_at_once(self) -> int:  # type: ignore[override]
         """As few as suit both kernels: a function must not be asked for what is not needed."""
         return min(self.left.rows_at_once, self.right.rows_at_once)
@@ -118,6 +128,16 @@ class Around(Kernel):
     def takes(self) -> str:  # type: ignore[override]
         """The kind of rows that the inner kernel takes."""
         return self.kernel.takes
+
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """Whether the inner kernel takes sparse rows."""
+        return self.kernel.sparse
+
+    @property
+    def positive_only(self) -> bool:  # type: ignore[override]
+        """Whether the inner kernel takes no number below 0."""
+        return self.kernel.positive_only
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]

@@ -18,6 +18,8 @@ from linsep.kernels.rows import Parts, listed, rows_of, same_width, vectors
 
 #: rows whose products with one another are computed for the sake of the diagonal
 BLOCK = 64
+#: scikit-learn's kernels on histograms: dense rows of numbers of at least 0
+OF_HISTOGRAMS = ("additive_chi2", "chi2")
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,8 +134,29 @@ class Pairwise(Kernel):
         given = {key: plain(value) for key, value in self.parameters.items()}
         return {"kernel": "Pairwise", "parameters": {"name": self.name} | given}
 
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """Whether this one takes sparse rows."""
+        return self.name not in OF_HISTOGRAMS
+
+    @property
+    def positive_only(self) -> bool:  # type: ignore[override]
+        """Whether this one takes no number below 0."""
+        return self.name in OF_HISTOGRAMS
+
     def _prepare(self, X: Any) -> Any:
-        return vectors(X, self)
+        if sp.issparse(X) and not self.sparse:
+            raise DataError(f"{self!r} takes dense rows only, not sparse ones: give X.toarray().")
+        X = vectors(X, self)
+        if self.positive_only and (X < 0).any():
+            row, column = np.argwhere(X < 0)[0].tolist()
+            raise DataError(
+                f"Negative values in data: row {row} has {X[row, column]:g} in column {column}, "
+                f"but {self!r} takes numbers of at least 0; shift the feature, or choose another "
+                "kernel."
+            )
+        # Those on histograms refuse memory that is read-only, as that of a mapped file is.
+        return X if self.sparse or X.flags.writeable else X.copy()
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         from sklearn.metrics.pairwise import pairwise_kernels
@@ -167,6 +190,7 @@ class Precomputed(Kernel):
     """
 
     takes: ClassVar[str] = "gram"
+    sparse: ClassVar[bool] = False
     advice: ClassVar[str] = "compute the Gram matrix without NaN and infinity"
 
     def _prepare(self, X: Any) -> Any:

@@ -75,6 +75,17 @@ def as_kernel(
     return Callable(kernel)
 
 
+def described(kernel: Any) -> Kernel | type[Kernel]:
+    """The kernel that a name, a function or a kernel stands for, whatever its numbers; the base
+    class for what is none. It says what rows are taken.
+    """
+    if isinstance(kernel, str):
+        kernel = kernel if kernel in NAMES else None
+        return Kernel if kernel is None else as_kernel(kernel)
+    is_one = isinstance(kernel, Kernel) or (callable(kernel) and not isinstance(kernel, type))
+    return as_kernel(kernel) if is_one else Kernel
+
+
 def kernel_from_dict(stored: dict[str, Any]) -> Kernel:
     """The kernel that :meth:`Kernel.to_dict` stored.
 

@@ -34,6 +34,7 @@ class OnStrings(Kernel):
     """A kernel that looks for parts of p letters."""
 
     takes: ClassVar[str] = "strings"
+    sparse: ClassVar[bool] = False
     advice: ClassVar[str] = "take shorter strings or a smaller p"
     p: int
 
