@@ -30,6 +30,9 @@ ROOMS = [
     "objectives",
     "textbook",
     "lazy",
+    "interrupts",
+    "scratch",
+    "private",
     "paths",
     "errors",
 ]

@@ -18,7 +18,7 @@ LEARN = """
 import json
 import numpy as np
 import linsep
-from linsep.compiled.jit import CACHE
+from linsep.compiled.code_cache import code_folder
 from linsep.compiled.keep import Last
 from linsep.compiled.rates import Constant
 from linsep.compiled.rows import as_rows
@@ -32,7 +32,7 @@ walk(
     np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), 0, np.zeros(3, np.int64),
 )
 print(json.dumps({
-    "package": linsep.__file__, "folder": str(CACHE), "weights": state.W.tolist(),
+    "package": linsep.__file__, "folder": str(code_folder()), "weights": state.W.tolist(),
     "loaded": sum(walk.stats.cache_hits.values()), "made": sum(walk.stats.cache_misses.values()),
 }))
 """
@@ -96,15 +96,6 @@ def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
     copy.edit("steps.py", TWICE, ONCE)
     again = copy.learn()
     assert (again["weights"], again["loaded"]) == ([12.0, 4.0], 1)
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
-    copy = Copy(tmp_path)
-    (tmp_path / "file").write_text("no folder can be made below a file")
-    found = copy.learn(cache=tmp_path / "file" / "cache")
-    assert found["weights"] == [12.0, 4.0]
-    assert found["folder"] == "None"
-    assert (tmp_path / "file").is_file()
 
 
 PRESSED = """

@@ -3,7 +3,6 @@
 import errno
 import os
 import threading
-import time
 import tracemalloc
 from contextlib import suppress
 
@@ -196,17 +195,6 @@ def test_replaced_between_commit_and_open(tmp_path, monkeypatch):
     monkeypatch.setattr(writing.os, "replace", overtaken)
     with pytest.raises(SpoolError, match="replaced by another process"):
         write(tmp_path / "a", *some_rows())
-
-
-def test_remains_of_killed_writers_are_swept(tmp_path):
-    young, foreign = tmp_path / "a.spool.2.tmp", tmp_path / "letter.1.tmp"
-    remains = tmp_path / "a.spool.1.tmp", tmp_path / "other.spool.1.tmp"
-    for path in (young, foreign, *remains):
-        path.write_text("")
-    for path in (foreign, *remains):
-        os.utime(path, (0, time.time() - 2 * writing.ABANDONED_SECONDS))
-    write(tmp_path / "a.spool", *some_rows()).close()
-    assert sorted(os.listdir(tmp_path)) == ["a.spool", young.name, foreign.name]
 
 
 @pytest.mark.parametrize("pread", [True, False])

@@ -169,7 +169,7 @@ def test_several_files_are_one_stream(tmp_path):
 def test_a_damaged_cache_is_rebuilt(text, tmp_path):
     path, cache = text(2), tmp_path / "cache"
     expected = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
-    (spool,) = cache.iterdir()
+    (spool,) = cache.rglob("*.spool")
     content = bytearray(spool.read_bytes())
     content[len(content) // 3] ^= 1
     spool.write_bytes(content)
@@ -184,7 +184,7 @@ def test_a_changed_file_is_read_again(text, tmp_path):
         file.write("1 1:5 12:-4\n")
     learnt = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
     assert same(learnt, Perceptron(max_iter=3).fit(*load_svmlight(path)))
-    assert len(list(cache.iterdir())) == 1
+    assert len(list(cache.rglob("*.spool"))) == 1
 
 
 def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, monkeypatch):
@@ -194,7 +194,7 @@ def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, mon
     kept, temporary = source_of(path, 0, tmp_path / "cache"), source_of(path, 0)
     Perceptron(max_iter=2).fit(kept)
     Perceptron(max_iter=2).fit(temporary)
-    assert kept.kept.parent == tmp_path / "cache"
+    assert kept.kept.parent == tmp_path / "cache" / "linsep-rows"
     assert kept.kept.is_file()
     assert temporary.kept is None
     assert list((tmp_path / "scratch").iterdir()) == []

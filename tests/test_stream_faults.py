@@ -149,7 +149,7 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
     path, cache = file(Y), tmp_path / "cache"
     learnt, expected = (Perceptron(**{"max_iter": 3} | options) for _ in "ab")
     from_file(path, cache)
-    (spool,) = cache.iterdir()
+    (spool,) = cache.rglob("*.spool")
     for _ in range(2):  # warm_start goes on from here
         flip(spool, where)
         damaged = spool.read_bytes()
@@ -167,7 +167,7 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
 def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopping):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
-    (spool,) = cache.iterdir()
+    (spool,) = cache.rglob("*.spool")
     visits, damaged = SourceFeed.visits, []
 
     def damaging(feed, pass_number):
@@ -194,7 +194,7 @@ def test_a_cache_damaged_after_learning_costs_the_training_accuracy_only(
 ):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
-    (spool,) = cache.iterdir()
+    (spool,) = cache.rglob("*.spool")
     learnt = SourceFeed.learnt
 
     def damaging(feed):
@@ -210,7 +210,7 @@ def test_a_cache_damaged_after_learning_costs_the_training_accuracy_only(
 def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, monkeypatch):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
-    (spool,) = cache.iterdir()
+    (spool,) = cache.rglob("*.spool")
     flip(spool, 0.5)
 
     def refused(*arguments, **options):
@@ -241,7 +241,7 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
     for options in ({}, {"shuffle": False, "early_stopping": True}):
         with pytest.raises(SpoolError, match="no space left"):
             from_file(path, cache, **options)
-    assert list(cache.iterdir()) == []
+    assert list((cache / "linsep-rows").iterdir()) == []
 
 
 def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
@@ -255,7 +255,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
     def nowhere(*arguments, **options):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr("linsep.engine.stream.tempfile.TemporaryDirectory", nowhere)
+    monkeypatch.setattr("linsep.engine.stream.scratch_folder", nowhere)
     with pytest.raises(SpoolError, match="No usable temporary directory found"):
         from_file(path)
 
@@ -290,7 +290,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     assert caught.tb is not None
     assert threading.active_count() == before
     assert list(scratch.iterdir()) == []
-    assert [p.suffix for p in tmp_path.glob("cache/*")] == ([".spool"] if cached else [])
+    assert [p.suffix for p in tmp_path.glob("cache/*/*")] == ([".spool"] if cached else [])
     assert model.stop_reason_ == "interrupted"
     assert model.n_iter_ == at_pass + 1
     assert model.n_features_in_ == FEATURES

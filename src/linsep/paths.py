@@ -1,11 +1,13 @@
 """Where linsep keeps what it can always make again: compiled code and parsed files."""
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterable
+import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from linsep.errors import LinsepError
 
@@ -13,16 +15,25 @@ MOST_BYTES, DISK_PARTS = 20e9, 5
 
 
 def cache_folder() -> Path:
-    """``$LINSEP_CACHE_DIR``, else the platform's cache folder of the user; it may not exist yet."""
-    if chosen := os.environ.get("LINSEP_CACHE_DIR"):
-        return Path(chosen).expanduser()
+    """``$LINSEP_CACHE_DIR``, else the platform's cache folder of the user; it may not exist yet.
+
+    A user without a home folder has one among the temporary files.
+    """
+    try:
+        if chosen := os.environ.get("LINSEP_CACHE_DIR"):
+            return Path(chosen).expanduser()
+        return _platform_folder() / "linsep"
+    except RuntimeError:  # there is no entry of this user, and no HOME
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        return Path(tempfile.gettempdir()) / f"linsep-{user}"
+
+
+def _platform_folder() -> Path:
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "linsep"
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def cache_limit(folder: Path) -> float:
@@ -43,26 +54,45 @@ def cache_limit(folder: Path) -> float:
     )
 
 
-def trim(entries: Iterable[Path], limit: float, keep: Path) -> None:
-    """Remove files and folders until all take at most ``limit`` bytes, oldest modified first.
+class Kind(NamedTuple):
+    """Files of a cache: how their names look, and the bytes that each begins with."""
 
-    ``keep`` stays in any case, and so does what cannot be removed; what another process removes
-    at the same moment is no error.
+    name: re.Pattern[str]
+    mark: bytes
+
+    def files(self, folder: Path) -> list[Path]:
+        """Those in a folder; nothing else may ever be removed from there."""
+        with suppress(OSError), os.scandir(folder) as entries:
+            named = (entry for entry in entries if self.name.fullmatch(entry.name))
+            return [Path(entry.path) for entry in named if self._is_marked(entry)]
+        return []
+
+    def _is_marked(self, entry: os.DirEntry) -> bool:
+        with suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                with open(entry.path, "rb") as file:
+                    return file.read(len(self.mark)) == self.mark
+        return False
+
+
+def trim(entries: list[list[Path]], limit: float, keep: list[Path]) -> None:
+    """Remove entries of a cache, each some files, until all take at most ``limit`` bytes.
+
+    The one goes first whose newest file was modified longest ago. ``keep`` stays in any case, and
+    so does what cannot be removed; what another process removes at the same moment is no error.
     """
     found = []
-    for path in entries:
+    for files in entries:
         with suppress(OSError):
-            found.append((path.stat().st_mtime_ns, _bytes_in(path), path))
+            about = [path.stat() for path in files]
+            times, sizes = [a.st_mtime_ns for a in about], [a.st_size for a in about]
+            found.append((max(times, default=0), sum(sizes), files))
     total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
+    for _, size, files in sorted(found):
         if total <= limit:
             return
-        if path != keep:
+        if files != keep:
             with suppress(OSError):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                for path in files:
+                    path.unlink()
                 total -= size
-
-
-def _bytes_in(path: Path) -> int:
-    inside = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in inside if file.is_file())

@@ -92,7 +92,7 @@ def fit(
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude, scale=scale,
         index_base=index_base, **files,
-        cache=None if no_cache else cache or cache_folder() / "rows",
+        cache=None if no_cache else cache or cache_folder(),
     )  # fmt: skip
     never_overwrite(model, source.paths)
     if test:  # what shows at once that it cannot be scored should not wait for the learning

@@ -5,7 +5,8 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -39,7 +40,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write out what it printed while failures can still be told."""
         try:
-            result = super().invoke(ctx)
+            with _noting_warnings():
+                result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except KeyboardInterrupt:
@@ -109,6 +111,22 @@ def note(said: str) -> None:
 def heard() -> Any:
     """A context that lists what its body warns of, instead of Python's printing it."""
     return warnings.catch_warnings(record=True, action="always", category=UserWarning)
+
+
+@contextmanager
+def _noting_warnings() -> Iterator[None]:
+    """Say in one line what a command warns of and does not list itself."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Any, *about: Any, **more: Any) -> None:
+            if isinstance(message, UserWarning):
+                note_warning(message)
+            else:
+                shown(message, *about, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def note_warning(warning: Warning) -> None:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import ctrl_c_waits
 from linsep.compiled.keep import Last
 from linsep.compiled.schemes import MISTAKES, UPDATES
 from linsep.compiled.walk import walk
@@ -18,6 +17,7 @@ from linsep.engine.repeats import watched
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import DataError, way
+from linsep.interrupts import held
 
 
 class Plan(NamedTuple):
@@ -123,7 +123,7 @@ def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
-        with ctrl_c_waits():  # what was learnt and what is counted of it belong together
+        with held():  # what was learnt and what is counted of it belong together
             done = walk(
                 scheme, rule, keep, state.W, state.bias, visit.rows,
                 visit.codes, visit.importance, piece, state.rounds, progress.tally,
@@ -260,7 +260,7 @@ def close_pass(run: Run, scheme: Any) -> int:
     if not learner.by_pass:
         return 0
     keep = keeping.compiled(state, state.W.size)
-    with ctrl_c_waits():
+    with held():
         made = learner.close_pass(state, scheme, keep)
         keeping.take(state)
         state.rounds += 1

@@ -20,8 +20,17 @@ from linsep.engine.label_book import BadLabel, LabelBook
 from linsep.engine.order import Mixing
 from linsep.engine.store import Keeper
 from linsep.errors import DataError, LinsepError
+from linsep.interrupts import held
+from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
-from linsep.sources.spool import Spool, SpoolDamaged, SpoolError, source_key, spool_path
+from linsep.sources.spool import (
+    Spool,
+    SpoolDamaged,
+    SpoolError,
+    row_folder,
+    source_key,
+    spool_path,
+)  # fmt: skip
 from linsep.sources.spool_writer import SpoolWriter
 
 BATCH_BYTES = 32 << 20
@@ -152,9 +161,12 @@ class SourceFeed:
         # Another version of linsep may parse differently.
         options = self.source.options() | {"version": linsep.__version__}
         self._key = source_key(self.source.paths, options)
-        if self.source.cache is None or not self.source.paths:
+        self._folder = None
+        if self.source.cache is not None and self.source.paths:
+            self._folder = row_folder(self.source.cache)
+        if self._folder is None:
             return
-        spool = Spool.open(spool_path(self.source.cache, self._key), self._key)
+        spool = Spool.open(spool_path(self._folder, self._key), self._key)
         if spool is not None:
             self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
             self.n_rows, self.n_features = spool.n_rows, spool.n_features
@@ -170,16 +182,17 @@ class SourceFeed:
         self._rows_of = np.zeros(0, dtype=np.int64)
 
     def _writer(self) -> SpoolWriter:
-        if self.source.cache is None or not self.source.paths:
+        if self._folder is None:
             try:
-                self._temporary = tempfile.TemporaryDirectory(prefix="linsep-")
+                with held():
+                    self._temporary = scratch_folder()
             except OSError as problem:
                 raise SpoolError(
                     f"Rows cannot be kept in a temporary folder ({problem.strerror}): make room "
                     "there, or choose a cache folder."
                 ) from None
             return SpoolWriter(Path(self._temporary.name) / "rows.spool", self._key)
-        return SpoolWriter(spool_path(self.source.cache, self._key), self._key)
+        return SpoolWriter(spool_path(self._folder, self._key), self._key)
 
     def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
         """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""

@@ -16,6 +16,7 @@ import copy
 import hashlib
 import json
 import os
+import re
 import struct
 import threading
 import weakref
@@ -29,7 +30,10 @@ import scipy.sparse as sp
 
 from linsep.compiled.checksum import checksum
 from linsep.compiled.records import BLOCK, plan_reads, unpack_csr, unpack_dense
-from linsep.errors import LinsepError
+from linsep.errors import LinsepError, way
+from linsep.paths import Kind
+from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
+from linsep.scratch import sweep
 
 FORMAT = 1
 MAGIC, END = b"linsep\0S", b"S\0pesnil"
@@ -39,6 +43,9 @@ TRAILER = struct.Struct("=QQQ8s")
 # What goes through one buffer at a time: it should stay in the processor's second cache.
 GULP = 1 << 19
 INT32_MAX = np.iinfo(np.int32).max
+#: the folder of our own within a cache folder, and the files in it that may be removed
+ROWS = "linsep-rows"
+SPOOLS = Kind(re.compile(r"[0-9a-f]{32}\.spool"), MAGIC)
 
 
 class SpoolError(LinsepError):
@@ -65,6 +72,24 @@ def source_key(paths: Iterable[str | Path], options: dict[str, Any]) -> dict[str
         about = path.stat()
         files.append([str(path.resolve()), about.st_size, about.st_mtime_ns])
     return {"files": files, "options": options}
+
+
+def row_folder(cache: Path) -> Path | None:
+    """The folder of our own within ``cache``, made for this user alone.
+
+    None, and a warning, where others could write in it: what they put there would be learnt.
+    """
+    folder = Path(cache).expanduser() / ROWS
+    try:
+        folder = private_folder(folder)
+    except UnsafeFolder as why:
+        said = f"Parsed rows are not kept in {folder}, because {why}"
+        warn_without(said, way("choose another folder with {}", cache=None))
+        return None
+    except OSError:  # it will be said when there is something to write
+        return folder
+    sweep(folder)
+    return folder
 
 
 def spool_path(folder: Path, key: dict[str, Any]) -> Path:
@@ -130,14 +155,15 @@ class Spool:
 
     @classmethod
     def open(cls, path: str | Path, key: dict[str, Any]) -> "Spool | None":
-        """The cache at ``path``, or None: when there is none, it is stale or not readable.
+        """The cache at ``path``, or None: when there is none, it is stale, not readable, or others
+        could have written it.
 
         It is stale when it was written for another ``key``, by another format or kind of machine,
         or is cut short or damaged in its footer. Rows are checked as they are read.
         """
         path = Path(path)
         try:
-            file = open(path, "rb", buffering=0)  # noqa: SIM115 - it stays open with the object
+            file = os.fdopen(open_own(path), "rb", buffering=0)
         except OSError:
             return None
         try:

@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.records import BLOCK, HEADER, pack_csr, pack_dense
+from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
+from linsep.scratch import scratch_file
 from linsep.sources.base import Batch
 from linsep.sources.spool import (
     FORMAT,
@@ -19,14 +19,12 @@ from linsep.sources.spool import (
     HEAD,
     INT32_MAX,
     MAGIC,
+    SPOOLS,
     Spool,
     SpoolError,
     plain,
     tail,
 )
-
-# No live writer is silent for so long; what a killed process left behind is this old at last.
-ABANDONED_SECONDS = 3600
 
 
 class SpoolWriter:
@@ -57,9 +55,8 @@ class SpoolWriter:
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(folder)
-            _sweep(folder)
-            # mkstemp makes it readable by this user only: it is a copy of the user's data.
-            self._fd, self._temporary = tempfile.mkstemp(".tmp", self.path.name + ".", folder)
+            with held():
+                self._fd, self._temporary = scratch_file(folder, self.path.name)
         except OSError as error:
             raise self._unwritable(error) from error
         self._send(HEAD.pack(MAGIC, FORMAT, int(self._nonce)))
@@ -138,7 +135,7 @@ class SpoolWriter:
             raise SpoolError(
                 f"The cache {self.path} was replaced by another process: go on without a cache."
             )
-        trim(self.path.parent.glob("*.spool"), self._limit, self.path)
+        trim([[path] for path in SPOOLS.files(self.path.parent)], self._limit, [self.path])
         return spool
 
     def abort(self) -> None:
@@ -283,11 +280,3 @@ class SpoolWriter:
             f"The cache of parsed rows cannot be written in {self.path.parent} "
             f"({error.strerror}): make room there, or set LINSEP_CACHE_DIR to another folder."
         )
-
-
-def _sweep(folder: Path) -> None:
-    """Remove temporary files that killed writers left behind."""
-    for path in folder.glob("*.spool.*.tmp"):
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-                path.unlink()
