@@ -10,35 +10,36 @@ from linsep.compiled.rows import Csr, Dense, U
 
 
 @generic(0)
-def copied(rows, first, Z, scales):
-    """Rows from ``first`` on, as many as Z has, into Z, each feature times its scale."""
+def standardise(rows, first, Z, centres, scales):
+    """Rows from ``first`` on, as many as Z has, into Z: (x - centre) * scale.
+
+    The difference comes first: a spread far below the centre keeps its digits.
+    """
 
 
-@copied.when(Dense)
-def _copied_dense(rows, first, Z, scales):
+@standardise.when(Dense)
+def _standardise_dense(rows, first, Z, centres, scales):
     for i in range(U(Z.shape[0])):
         for j in range(U(rows.values.shape[1])):
-            Z[i, j] = rows.values[U(first) + i, j] * scales[j]
+            Z[i, j] = (rows.values[U(first) + i, j] - centres[j]) * scales[j]
 
 
-@copied.when(Csr)
-def _copied_sparse(rows, first, Z, scales):
+@standardise.when(Csr)
+def _standardise_sparse(rows, first, Z, centres, scales):
     Z[:] = 0.0
     for i in range(Z.shape[0]):
         for at in range(U(rows.starts[first + i]), U(rows.starts[first + i + 1])):
-            j = U(rows.columns[at])
-            Z[U(i), j] += rows.values[at] * scales[j]
+            Z[U(i), U(rows.columns[at])] += rows.values[at]
+        for j in range(U(centres.size)):
+            Z[U(i), j] = (Z[U(i), j] - centres[j]) * scales[j]
 
 
 @compiled
 def standardised(rows, first, Z, centres, scales):
     """Fill Z with (x - centre) * scale for every feature, and 1 in a column beyond the last."""
-    copied(rows, first, Z, scales)
-    d = centres.size
+    standardise(rows, first, Z, centres, scales)
     for i in range(U(Z.shape[0])):
-        for j in range(U(d)):
-            Z[i, j] -= centres[j] * scales[j]
-        for j in range(U(d), U(Z.shape[1])):
+        for j in range(U(centres.size), U(Z.shape[1])):
             Z[i, j] = 1.0
 
 

@@ -13,7 +13,7 @@ from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.logistic_results import LogisticResults
 from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
-from linsep.estimators.logistic_separation import Settled, settled
+from linsep.estimators.logistic_separation import Settled, refuse_unclimbed, settled
 from linsep.estimators.logistic_source import StreamRows, fit_source
 from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
 from linsep.estimators.predicting import LABELS_TWICE, share_right
@@ -261,7 +261,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         limits = np.full((task.q, task.width), "finite", dtype="U9")
         limits[:, list(fit.seen.dependent)] = "dependent"
         found = Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason)
-        if fit.reason == "suspect":
+        if fit.reason == "suspect" or fit.seen.nearly:
             found = self._settle(task, rows, fit, limits)
         self._take(task, fit, found)
 
@@ -293,12 +293,14 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
     def _take(self, task: Task, fit: Fit, found: Settled) -> None:
         """Set the attributes."""
+        null = null_log_likelihood(task.totals, task.intercept)
+        refuse_unclimbed(found.reason, found.log_likelihood, null)
         d = task.n_features
         self.coef_ = found.weights[:, :d].copy()
         self.intercept_ = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
         self.covariance_ = None if self.l2 else found.covariance
-        self.null_log_likelihood_ = null_log_likelihood(task.totals, task.intercept)
+        self.null_log_likelihood_ = null
         self.n_iter_, self.n_rows_ = fit.n_iter, task.n_rows
         self.stop_reason_ = found.reason
         reason = found.reason if found.at_limit else f"{found.reason}, broken off"

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.errors import DataError
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_source import StreamRows
 from linsep.regression.firth import Data, firth, profile
@@ -51,14 +52,14 @@ def settled(
 
     Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
     the weights where the climb was broken off stay. Dependent features stay left out, and are not
-    part of the verdict.
+    part of the verdict; those that are nearly dependent are, as they may separate the classes.
     """
     rows = given.in_memory(task)
     if rows is None:
         assert isinstance(given, StreamRows)
         return _settled_afar(task, given, fit, limits)
     counted = rows.counted()
-    kept = np.flatnonzero(limits[0, : task.n_features] != "dependent")
+    kept = np.setdiff1d(np.arange(task.n_features), exactly(fit))
     everything = len(counted) == len(rows.codes) and len(kept) == task.n_features
     # a data frame brings its names
     named = everything and hasattr(rows.given, "columns")
@@ -93,9 +94,14 @@ def settled(
     )  # fmt: skip
 
 
+def exactly(fit: Fit) -> list[int]:
+    """The features that others add up to exactly."""
+    return sorted(set(fit.seen.dependent) - set(fit.seen.nearly))
+
+
 def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
     """The same of rows that are read again for the verdict."""
-    if (limits == "dependent").any():  # columns of a source cannot be left out of the question
+    if exactly(fit):  # columns of a source cannot be left out of the question
         return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
     answer: Any = separation(
         rows.feed.source, fit_intercept=task.intercept, senses=("multinomial",)
@@ -109,7 +115,9 @@ def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) ->
 def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:
     """The maximum that there is; where that is undecided, the weights so far."""
     reason = "undecided"
-    if not isinstance(verdict, Undecided):
+    if fit.reason == "converged":  # all but nearly dependent features
+        reason = fit.reason
+    elif not isinstance(verdict, Undecided):
         fit = fitted(replace(task, start=fit.weights), suspicious=False)
         reason = fit.reason
     return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
@@ -160,3 +168,12 @@ def _by_firth(
     gained = 2.0 * (found.penalised - none.penalised)
     intervals = low / scale, high / scale, p
     return found.weights / scale, covariance, found.log_likelihood, intervals, gained
+
+
+def refuse_unclimbed(reason: str, log_likelihood: float, null: float) -> None:
+    """Raise DataError where a fit ended where it began, but not at a maximum."""
+    if reason in ("stuck", "suspect", "undecided") and log_likelihood <= null * (1.0 - 1e-12):
+        raise DataError(
+            "No step from zero makes the likelihood larger in floating point, so nothing was "
+            "learnt: scale the features, or leave out those that nearly depend on others."
+        )

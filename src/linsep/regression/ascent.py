@@ -18,6 +18,10 @@ SHORT, SHORT_OF_ROWS = 1e-7, 1e-10
 #: so many steps in a row that shrink by less than a healthy Newton step does are suspicious
 SLOW = 3
 HALVINGS = 40
+#: a factor with a smaller number on its diagonal has lost most digits; what is then added to the
+#: diagonal, one after the other
+LEAST_PIVOT = 1e-7
+DAMPINGS = (1e-13, 1e-10, 1e-7, 1e-4, 1.0)
 #: a sum of so many rows' logarithms is sure to about this share
 ROUNDING = 1e-13
 
@@ -67,11 +71,11 @@ def newton(
         slope = point.gradient - penalty.times(B)
         H = point.hessian + penalty.matrix(likelihood.q)
         largest = float(np.abs(slope).max(initial=0.0)) / total
-        step = solved(H, slope)
-        if step is None:
-            return Ascent(B, point.value, H, n_iter, "suspect", largest)
+        step, sure = solved(H, slope)
         gains.append(float((step * slope).sum()))
         if (gains[-1] <= short and largest <= tol) or _only_rounding(gains, point.value):
+            if suspicious and not sure:
+                return Ascent(B, point.value, H, n_iter, "suspect", largest)
             gain = 0.5 * gains[-1] + penalty.value(B + step) - penalty.value(B)
             return Ascent(B + step, point.value + gain, H, n_iter, "converged", largest)
         if suspicious and _slow(gains):
@@ -84,19 +88,20 @@ def newton(
     return Ascent(B, point.value, point.hessian, max_iter, "max_iter", largest)
 
 
-def solved(H: np.ndarray, slope: np.ndarray) -> np.ndarray | None:
-    """The Newton step, None where H is not positive definite in floats."""
+def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The Newton step, and whether H is positive definite in floats.
+
+    Where it is not, as much is added to its diagonal as makes it so (Levenberg 1944).
+    """
     diagonal = np.diag(H)
-    if not (diagonal > 0).all():
-        return None
-    roots = 1.0 / np.sqrt(diagonal)
-    try:
-        factor = sla.cho_factor(H * roots * roots[:, None], check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-    if np.diag(factor[0]).min() < 1e-7:
-        return None
-    return (roots * sla.cho_solve(factor, roots * slope.ravel())).reshape(slope.shape)
+    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = H * roots * roots[:, None]
+    for more in (0.0, *DAMPINGS):
+        factor, failed = sla.lapack.dpotrf(scaled + more * np.eye(len(H)), lower=1)
+        if not failed and np.diag(factor).min(initial=1.0) > LEAST_PIVOT:
+            break
+    step = sla.cho_solve((factor, True), roots * slope.ravel())
+    return (roots * step).reshape(slope.shape), not more
 
 
 def _slow(gains: list[float]) -> bool:

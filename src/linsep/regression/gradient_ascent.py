@@ -20,7 +20,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
     ValueError
         Where the learning rate is so large that the climb diverges or goes in a circle.
     """
-    plain = Seen(np.zeros(task.n_features), np.ones(task.n_features), ())
+    plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
     with working() as pool:
         likelihood = Likelihood(
             task.batches, task.q, plain.centres, plain.scales, task.intercept, pool

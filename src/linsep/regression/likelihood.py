@@ -27,11 +27,16 @@ BLOCK_VALUES = 1 << 16
 
 
 class Batch(NamedTuple):
-    """Rows as compiled code sees them, their class codes and weights (empty where all are 1)."""
+    """Rows as compiled code sees them, their class codes and weights (empty where all are 1).
+
+    The values of some ``columns`` are replaced by those in ``extra``, shape (rows, columns).
+    """
 
     rows: Dense | Csr
     codes: np.ndarray
     weights: np.ndarray
+    columns: tuple[int, ...] = ()
+    extra: np.ndarray = np.empty((0, 0))
 
     @property
     def size(self) -> int:
@@ -134,6 +139,9 @@ class Likelihood:
         for start in range(first, last, most):
             Z = room[: min(most, last - start)]
             logistic.standardised(batch.rows, start, Z, self.centres, self.scales)
+            if batch.columns:
+                j, more = list(batch.columns), batch.extra[start : start + len(Z)]
+                Z[:, j] = (more - self.centres[j]) * self.scales[j]
             yield start, Z
 
     def _lane(

@@ -100,7 +100,7 @@ def fitted(task: Task, suspicious: bool = True) -> Fit:
         else:
             how = _only_scaled(task)
         start = _start(task, how, sample, whole, pool)
-        found = _climbed(task, task.batches, how, start, pool, suspicious)
+        found = _climbed(task, how.batches(task.batches), how, start, pool, suspicious)
         return _told(task, how, found)
 
 
@@ -110,7 +110,7 @@ def _form(task: Task) -> tuple[int, bool]:
 
 def _only_scaled(task: Task) -> Seen:
     """Of many features nothing is known."""
-    return Seen(np.zeros(task.n_features), np.ones(task.n_features), ())
+    return Seen(np.zeros(task.n_features), np.ones(task.n_features))
 
 
 def _start(
@@ -127,7 +127,7 @@ def _start(
     part = next(iter(sample()))
     share = (part.weights.sum() if part.weights.size else part.size) / task.totals.sum()
     few = replace(task, l2=task.l2 * share, tol=1e-3, max_iter=20, totals=task.totals * share)
-    found = _climbed(few, sample, how, B, pool, True)
+    found = _climbed(few, how.batches(sample), how, B, pool, True)
     return found.B if found.reason == "converged" else B
 
 

@@ -10,39 +10,53 @@ import scipy.linalg as sla
 
 from linsep.compiled import logistic
 from linsep.compiled.rows import Csr, as_rows, csr_rows
+from linsep.errors import DataError
 from linsep.regression.likelihood import Batch, Batches, Likelihood
+from linsep.regression.straightening import Columns, Straight
 
-#: a column this close, relatively, to the span of those before it depends on them
-DEPENDENT = 1e-11
-#: a Cholesky pivot above this share proves that none does
-SURE = 1e-10
+#: a Cholesky pivot above this share proves that no column depends on others, nor so nearly that
+#: floats would lose half of their digits
+SURE = 1e-7
+#: values may spread as much, and no less than 1 / this: variances are squares
+MOST_SPREAD = 1e150
+#: values of a block of rows
+BLOCK_VALUES = 1 << 16
 
 
 class Seen(NamedTuple):
-    """How features are seen: (x - centre) * scale.
+    """How features are seen: (x - centre) * scale, some replaced by what is left of them.
 
     Attributes
     ----------
     centres, scales : arrays of shape (features,); scale 0 leaves a feature out
     dependent : numbers of the features that are left out, as others add up to them
+    nearly : numbers of those among them that others add up to only nearly
+    straight : Straight or None, the columns that stand for nearly dependent features
     """
 
     centres: np.ndarray
     scales: np.ndarray
-    dependent: tuple[int, ...]
+    dependent: tuple[int, ...] = ()
+    nearly: tuple[int, ...] = ()
+    straight: Straight | None = None
 
     def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
         """Weights of the features as they are, the intercept last."""
         d = len(self.scales)
-        W = B.copy()
-        W[:, :d] *= self.scales
+        W = np.zeros((len(B), d + 1))
+        W[:, :d] = B[:, :d] * self.scales
         if intercept:
-            W[:, d] -= W[:, :d] @ self.centres
-        return W
+            W[:, d] = B[:, d] - W[:, :d] @ self.centres
+        if self.straight is not None:
+            W = self.straight.raw(W)
+        return W[:, : d + intercept]
 
     def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
         """The inverse of :meth:`raw`; weights of features left out become 0."""
         d = len(self.scales)
+        if self.straight is not None:
+            W = np.column_stack([W[:, :d], W[:, d] if intercept else np.zeros(len(W))])
+            W = self.straight.straight(W)[:, : d + intercept]
         B = W.copy()
         B[:, :d] = W[:, :d] / np.where(self.scales > 0, self.scales, np.inf)
         if intercept:
@@ -51,13 +65,26 @@ class Seen(NamedTuple):
 
     def matrix(self, intercept: bool) -> np.ndarray:
         """What turns standardised weights into those of the features as they are."""
-        d = len(self.scales)
-        T = np.zeros((d + intercept, d + intercept))
-        T[np.arange(d), np.arange(d)] = self.scales
-        if intercept:
-            T[d, :d] = -self.centres * self.scales
-            T[d, d] = 1.0
-        return T
+        return self.raw(np.eye(len(self.scales) + intercept), intercept).T
+
+    def batches(self, batches: Batches) -> Batches:
+        """The same batches, with the columns that replace features; kept where rows are in memory,
+        which a list of batches says.
+        """
+        straight = self.straight
+        if straight is None:
+            return batches
+        given = batches()
+        if isinstance(given, list):
+            done = [_with(batch, straight) for batch in given]
+            return lambda: done
+        return lambda: (_with(batch, straight) for batch in batches())
+
+
+def _with(batch: Batch, straight: Straight) -> Batch:
+    d = len(straight.centres)
+    parts = [straight.of(X) for X, _ in raw_blocks([batch], d)]
+    return batch._replace(columns=straight.columns, extra=np.concatenate(parts))
 
 
 def sampled(batches: Batches, most: int) -> tuple[Batches, bool]:
@@ -101,51 +128,78 @@ def seen(
     """How to see the features, from a sample where that is enough.
 
     ``find`` says whether to look for features that depend on others; without, none is left out.
+
+    Raises
+    ------
+    DataError
+        Where the square of the spread of a feature is beyond floating point.
     """
     centres, scales = _moments(sample, d, intercept)
     if not find:
-        return Seen(centres, np.where(scales > 0, scales, 1.0), ())
+        return Seen(centres, np.where(scales > 0, scales, 1.0))
     if _independent(sample, centres, scales, intercept, pool):
-        return Seen(centres, scales, ())
+        return Seen(centres, scales)
     if not whole:
         centres, scales = _moments(everything, d, intercept)
         if _independent(everything, centres, scales, intercept, pool):
-            return Seen(centres, scales, ())
-    dependent = _dependent(everything, centres, scales, intercept, pool)
-    scales[list(dependent)] = 0.0
-    return Seen(centres, scales, dependent)
+            return Seen(centres, scales)
+    return _straightened(everything, centres, scales, intercept)
 
 
 def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Means (0 without an intercept) and 1 / root mean square around them, 0 where that is 0."""
-    centres, squares, total = np.zeros(d), np.zeros(d), 0.0
-    for Z, weights in _blocks(batches, d):
+    """Means (0 without an intercept) and 1 / root mean square around them, 0 where that is 0.
+
+    Differences from the first row are summed, so that a small spread far from zero keeps its
+    digits, and divided by powers of two, so that squares neither vanish nor grow too large.
+    """
+    first, top = np.zeros(d), np.zeros(d)
+    for n_block, Z in enumerate(_counted(batches, d)):
+        if not n_block and intercept:
+            first = Z[0].copy()
+        with np.errstate(over="ignore"):
+            top = np.maximum(top, np.abs(Z - first).max(axis=0))
+    bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
+    if bad.any():
+        j = int(np.argmax(bad))
+        raise DataError(
+            f"Feature {j} has a spread of about {top[j]:.2g}, whose square is beyond floating "
+            "point: scale the features."
+        )
+    exponents = np.where(top > 0, np.frexp(top)[1], 0)
+    means, squares, total = np.zeros(d), np.zeros(d), 0.0
+    for X, weights in raw_blocks(batches(), d):
         more = float(weights.sum())
         if not more:
             continue
+        Z = np.ldexp(X - first, -exponents)
         total += more
-        means = weights @ Z / more if intercept else centres
-        shift = means - centres
-        squares += (total - more) * more / total * shift**2 + weights @ (Z - means) ** 2
-        centres = centres + shift * more / total
-    spread = np.sqrt(squares / max(total, 1e-300))
-    # what is left of a constant column is rounding
-    constant = spread <= 1e-13 * np.abs(centres)
-    return centres, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
+        own = weights @ Z / more if intercept else means
+        shift = own - means
+        squares += (total - more) * more / total * shift**2 + weights @ (Z - own) ** 2
+        means = means + shift * more / total
+    spread = np.ldexp(np.sqrt(squares / max(total, 1e-300)), exponents)
+    scales = np.where(top > 0, 1.0 / np.where(top > 0, spread, 1.0), 0.0)
+    return first + np.ldexp(means, exponents), scales
 
 
-def _blocks(batches: Batches, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Blocks of rows as float64, and their weights."""
-    most = max(64, min(2048, (1 << 16) // max(1, d)))
+def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Blocks of rows as they are, as float64 in memory that is used again, and their weights."""
+    most = max(64, min(2048, BLOCK_VALUES // max(1, d)))
     room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
-    for batch in batches():
+    for batch in batches:
         for start in range(0, batch.size, most):
-            Z = room[: min(most, batch.size - start)]
-            logistic.standardised(batch.rows, start, Z, none, one)
-            yield (
-                Z,
-                batch.weights[start : start + len(Z)] if batch.weights.size else np.ones(len(Z)),
-            )
+            X = room[: min(most, batch.size - start)]
+            logistic.standardised(batch.rows, start, X, none, one)
+            known = batch.weights[start : start + len(X)]
+            yield X, known if known.size else np.ones(len(X))
+
+
+def _counted(batches: Batches, d: int) -> Iterator[np.ndarray]:
+    """Blocks of the rows whose weight is not 0."""
+    for X, weights in raw_blocks(batches(), d):
+        counted = X if weights.all() else X[weights > 0]
+        if len(counted):
+            yield counted
 
 
 def _independent(
@@ -166,30 +220,20 @@ def _independent(
     return bool(np.diag(factor).min(initial=1.0) ** 2 > SURE)
 
 
-def _dependent(
-    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool,
-    pool: ThreadPoolExecutor,
-) -> tuple[int, ...]:  # fmt: skip
-    """Which features others before them add up to, by orthogonal factors of blocks of rows.
-
-    Rows of weight 0 do not count.
+def _straightened(
+    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool
+) -> Seen:
+    """Features without those that others before them add up to, and with new columns in place of
+    those that others nearly add up to.
     """
-    likelihood = Likelihood(batches, 1, centres, scales, intercept, pool)
-    R = np.zeros((0, likelihood.width))
-    for batch in batches():
-        for start, Z in likelihood.blocks(batch, 0, batch.size):
-            weights = batch.weights[start : start + len(Z)]
-            more = Z[weights > 0] if weights.size else Z
-            R = np.asarray(np.linalg.qr(np.vstack([R, more]), mode="r"))
-    found, basis = [], np.zeros((len(R), 0))
-    order = ([likelihood.width - 1] if intercept else []) + list(range(len(scales)))
-    for j in order:
-        left = R[:, j].copy()
-        length = np.linalg.norm(left)
-        for _ in range(2):
-            left -= basis @ (basis.T @ left)
-        if np.linalg.norm(left) <= DEPENDENT * length:
-            found.append(j)
-        else:
-            basis = np.column_stack([basis, left / np.linalg.norm(left)])
-    return tuple(found)
+    columns = Columns(lambda: _counted(batches, len(centres)), len(centres), intercept)
+    G = columns.straighten()
+    straight, dependent = columns.straight(), tuple(sorted(columns.left_out))
+    centres, scales = centres.copy(), scales.copy()
+    for j in straight.columns if straight else ():
+        # their means are nearly zero, their spread is moderate: see Columns
+        centres[j] = G[j, -1] / G[-1, -1] if intercept else 0.0
+        scales[j] = 1.0 / np.sqrt(G[j, j] / G[-1, -1] - centres[j] ** 2)
+    scales[list(dependent)] = 0.0
+    nearly = tuple(j for j in dependent if not columns.left_out[j])
+    return Seen(centres, scales, dependent, nearly, straight)
