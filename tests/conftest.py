@@ -18,7 +18,8 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: would be the same again; and commands and documents are for people who have it.
 ONCE = {
     "test_architecture", "test_assumptions", "test_blanks", "test_bounds", "test_cli",
-    "test_cli_faults", "test_cli_proofs", "test_descent", "test_exact_decisions", "test_formats",
+    "test_cli_faults", "test_cli_proofs", "test_descent", "test_exact_decisions",
+    "test_exact_squares", "test_formats",
     "test_later", "test_learners_cli", "test_least_squares", "test_linear_regression",
     "test_logistic_checks", "test_margins", "test_model_file", "test_naive_bayes", "test_proofs",
     "test_readme", "test_regression_files", "test_regressions_cli", "test_separation",

@@ -21,9 +21,9 @@ from linsep.regression.least_squares import (
     EXACT_VALUES,
     EXACT_WIDTH,
     DependentFeaturesWarning,
-    LeastSquares,
     least_squares,
 )
+from linsep.regression.linear_fit import LeastSquares
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 
@@ -247,11 +247,12 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _predict(self, X: Any, interval: str | None, level: float) -> Any:
-        d = X.shape[1]  # rows of a sparse source may be narrower
-        predicted = np.asarray(X @ self.coef_[:d], dtype=np.float64) + self.intercept_
+        more = self.coef_.size - X.shape[1]  # rows of a sparse source may be narrower
+        if more:
+            X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.coef_.size))
+        predicted = self._fitted.predicted(X)
         if interval is None:
             return predicted
-        X = np.pad(X.toarray(), ((0, 0), (0, self.coef_.size - d))) if sp.issparse(X) else X
         return self.inference_.bands(X, predicted, interval, level)
 
     def _prediction(self, source: Source) -> LinearPrediction:

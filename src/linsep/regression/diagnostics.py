@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import betainc, gammaincc
+from scipy.special import gammaincc
 
 from linsep.regression.blocks import Block
+from linsep.regression.deletion import Deletion, deletion
 from linsep.regression.inference import Inference
-from linsep.regression.least_squares import LeastSquares, least_squares
+from linsep.regression.least_squares import least_squares
+from linsep.regression.linear_fit import LeastSquares
 from linsep.regression.summary import number_text, p_text
+from linsep.regression.tails import f_tail, t_tail
 
 #: White's test has a column for every product of two features: it is asked up to so many values
 WHITE_VALUES = 1 << 23
@@ -26,6 +29,10 @@ WHITE_VALUES = 1 << 23
 SHAPIRO_ROWS = 5000
 #: p-values below this speak against an assumption
 DOUBT = 0.05
+#: a share of the variance of y that is not explained but rounding
+NOTHING = 1e-12
+#: relative rounding error of what a few operations in floats give
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Finding(NamedTuple):
@@ -35,7 +42,7 @@ class Finding(NamedTuple):
     ----------
     assumption : "linearity", "equal variance", "normality", "independence" or "influence"
     test : str, its name
-    statistic : float, NaN where it cannot be asked of these rows
+    statistic : float, NaN where it is not defined
     p_value : float, NaN where there is none
     said : str, a sentence of what the numbers mean
     source : str, the paper
@@ -61,10 +68,12 @@ class Assumptions:
     fitted : array of shape (rows,), their predictions
     leverage : array of shape (rows,), between 0 and 1
     studentized : array of shape (rows,)
-        Residuals over their standard deviation as the other rows estimate it; with n - p - 1
-        degrees of freedom they follow Student's t.
+        Residuals over their standard deviation as the other rows estimate it (externally
+        studentized); with n - p - 1 degrees of freedom they follow Student's t. NaN where that
+        deviation is zero, because the fit without the row is perfect, and where the leverage is 1.
     cooks_distance : array of shape (rows,)
         How far the estimates move when the row is left out (Cook, Technometrics 19, 1977, 15-18).
+        NaN where the leverage is 1: without the row, an estimate has no value.
     """
 
     findings: list[Finding]
@@ -130,28 +139,45 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
         All rows of the fit, in their order.
     """
     weights = np.ones(block.y.size) if block.weights is None else block.weights
-    fitted = np.asarray(block.X @ fit.coef, dtype=np.float64) + fit.intercept
-    residuals = np.asarray(block.y - fitted, dtype=np.float64) * np.sqrt(weights)
-    if fit.perfect:
-        residuals = np.zeros_like(residuals)
+    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
+    raw = np.zeros_like(raw) if fit.perfect else raw
+    residuals, about = raw * np.sqrt(weights), (block.y - fit.mean_y) - raw
     leverage = weights * _leverage(Inference(fit), block)
-    studentized, cooks = _influence(fit, residuals, leverage)
+    undefined = _undefined(fit)
+    # Tests ask for shapes and not for sizes: squares of the latter may be beyond floating point.
+    shares = np.zeros_like(residuals) if fit.perfect else residuals / fit.residual_norm
+    gone = None if undefined else deletion(fit, block, shares, leverage)
     findings = [
-        _reset(fit, block, fitted),
-        _breusch_pagan(fit, block, residuals),
-        _white(fit, block, residuals),
-        _jarque_bera(fit, residuals),
-        _shapiro_wilk(fit, residuals),
-        _durbin_watson(fit, residuals),
-        *_influential(fit, leverage, studentized, cooks),
+        _reset(fit, block, about),
+        _breusch_pagan(fit, block, shares),
+        _white(fit, block, shares),
+        _jarque_bera(fit, shares),
+        _shapiro_wilk(fit, shares),
+        _durbin_watson(fit, shares),
+        *_influential(fit, leverage, gone, undefined),
     ]
-    return Assumptions(findings, residuals, fitted, leverage, studentized, cooks)
+    nothing = np.full(residuals.size, np.nan)
+    return Assumptions(
+        findings,
+        residuals,
+        fit.predicted(block.X),
+        leverage,
+        nothing if gone is None else gone.studentized,
+        nothing if gone is None else gone.cooks_distance,
+    )
 
 
-def _verdict(p: float, against: str) -> str:
+def _undefined(fit: LeastSquares) -> str:
+    """Why nothing can be measured by the residuals of a fit; empty where it can."""
+    if fit.n_rows <= fit.rank:
+        return "not defined: no residual degrees of freedom are left"
+    return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
+
+
+def _verdict(p: float, against: str, undefined: str) -> str:
     """What a p-value says."""
     if np.isnan(p):
-        return "cannot be asked of these rows"
+        return undefined
     return against if p < DOUBT else "nothing against it"
 
 
@@ -160,30 +186,27 @@ def _leverage(inference: Inference, block: Block) -> np.ndarray:
     return np.concatenate(parts).astype(np.float64)
 
 
-def _residuals_wanted(fit: LeastSquares) -> bool:
-    """Whether residuals are more than rounding."""
-    return not fit.perfect and fit.n_rows > fit.rank
-
-
-def _tail_f(f: float, a: int, b: int) -> float:
-    return float(betainc(b / 2, a / 2, b / (b + a * f)))
-
-
-def _reset(fit: LeastSquares, block: Block, fitted: np.ndarray) -> Finding:
-    """Do squares and cubes of the predictions explain more?"""
+def _reset(fit: LeastSquares, block: Block, about: np.ndarray) -> Finding:
+    """Do squares and cubes of the predictions, here about their mean, explain more?"""
     f = p = np.nan
-    spread = float(np.std(fitted))
-    if _residuals_wanted(fit) and spread > 0:
-        about = fitted - (fitted.mean() if fit.fit_intercept else 0.0)
-        about /= np.abs(about).max()
+    undefined = _undefined(fit)
+    against = "no line: powers of the predictions explain more"
+    if not undefined and not fit.explained_norm > NOTHING * fit.y_norm:
+        undefined = "not defined: the predictions are the same in all rows"
+    if not undefined:
+        about = about / np.abs(about).max()
         powers = np.column_stack([about**2, about**3])
         more = least_squares(lambda: _beside(block, powers), fit_intercept=fit.fit_intercept)
         added, rest = more.rank - fit.rank, fit.n_rows - more.rank
-        if added > 0 and rest > 0 and not more.perfect:
-            f = max(fit.rss - more.rss, 0.0) / added / (more.rss / rest)
-            p = _tail_f(f, added, rest)
+        undefined = "not defined: powers of the predictions leave no degrees of freedom"
+        if added > 0 and rest > 0 and more.perfect:
+            f, p, against = np.inf, 0.0, f"{against}, namely all that was left"
+        elif added > 0 and rest > 0:
+            left = (more.residual_norm / fit.residual_norm) ** 2
+            f = max(1 - left, 0.0) / added / (left / rest)
+            p = float(f_tail(f, added, rest))
     return Finding(
-        "linearity", "RESET", f, p, _verdict(p, "no line: powers of the predictions explain more"),
+        "linearity", "RESET", f, p, _verdict(p, against, undefined),
         "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371",
     )  # fmt: skip
 
@@ -199,10 +222,10 @@ def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
 
 def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
     """Do the features explain the squares of the residuals? (Koenker: without normality.)"""
-    lm, p = _explained(fit, block.X, residuals)
+    lm, p, undefined = _explained(fit, block.X, residuals)
     return Finding(
         "equal variance", "Breusch-Pagan", lm, p,
-        _verdict(p, "the variance changes with the features"),
+        _verdict(p, "the variance changes with the features", undefined),
         "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
         "1981, 107-112",
     )  # fmt: skip
@@ -212,43 +235,52 @@ def _white(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
     """Do the features, their squares and products?"""
     n, d = block.X.shape
     lm = p = np.nan
+    undefined = "not computed: there are too many products of features"
     if n * d * (d + 3) / 2 <= WHITE_VALUES:
         X = np.asarray(block.dense(), dtype=np.float64)
         if fit.fit_intercept:
-            X = np.column_stack([np.ones(n), (X - fit.means) / np.where(fit.spread, fit.spread, 1)])
+            scale = np.where(fit.spread, fit.spread, 1)
+            X = np.column_stack([np.ones(n), fit.centred(X) / scale])
         first, second = np.triu_indices(X.shape[1])
-        lm, p = _explained(fit, X[:, first] * X[:, second], residuals)
+        lm, p, undefined = _explained(fit, X[:, first] * X[:, second], residuals)
     return Finding(
         "equal variance", "White", lm, p,
-        _verdict(p, "the variance changes with squares or products of the features"),
+        _verdict(p, "the variance changes with squares or products of the features", undefined),
         "White, Econometrica 48, 1980, 817-838",
     )  # fmt: skip
 
 
-def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float, float]:
-    """n R^2 of a regression of the squared residuals, and its tail of chi-squared."""
-    if not _residuals_wanted(fit):
-        return np.nan, np.nan
-    squares = residuals**2 / (residuals @ residuals)
+def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float, float, str]:
+    """n R^2 of a regression of the squared residuals, its tail of chi-squared, or why not."""
+    if undefined := _undefined(fit):
+        return np.nan, np.nan, undefined
+    squares = residuals**2
     found = Inference(least_squares(lambda: iter([Block(X, squares, None)])))
-    if found.df_model == 0 or np.isnan(found.r_squared) or found.df_residual <= 0:
-        return np.nan, np.nan
+    if found.df_model == 0 or found.df_residual <= 0:
+        undefined = "not defined: there are as many columns to explain the squares by as rows"
+        if found.df_model == 0:
+            undefined = "not defined: no feature can explain the squares of the residuals"
+        return np.nan, np.nan, undefined
+    sizes = fit.y_norm + np.abs(fit.coef) @ fit.spread
+    rounding = ROUNDING * (1 + sizes / fit.residual_norm) * squares.max()
+    if np.ptp(squares) <= rounding:  # all residuals are as large: no variance of squares
+        return 0.0, 1.0, ""
     lm = residuals.size * found.r_squared
-    return lm, float(gammaincc(found.df_model / 2, lm / 2))
+    return lm, float(gammaincc(found.df_model / 2, lm / 2)), ""
 
 
 def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     """Are skewness and kurtosis those of a normal distribution?"""
     jb = p = np.nan
-    said = _verdict(np.nan, "")
-    if _residuals_wanted(fit):
+    said = _undefined(fit)
+    if not said:
         about = residuals - residuals.mean()
         variance = np.mean(about**2)
         skew = float(np.mean(about**3) / variance**1.5)
         kurtosis = float(np.mean(about**4) / variance**2)
         jb = residuals.size / 6 * (skew**2 + (kurtosis - 3) ** 2 / 4)
         p = float(np.exp(-jb / 2))
-        said = _verdict(p, "residuals are not normal") + (
+        said = _verdict(p, "residuals are not normal", said) + (
             f": skewness {skew:.3g} (0 if normal), kurtosis {kurtosis:.3g} (3)"
         )
     return Finding(
@@ -260,20 +292,23 @@ def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
 def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     """Are the residuals, in order, on the line of a normal sample?"""
     w = p = np.nan
-    if _residuals_wanted(fit) and 3 <= residuals.size <= SHAPIRO_ROWS:
+    undefined = _undefined(fit)
+    if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
+        undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
+    if not undefined:
         from scipy.stats import shapiro
 
         w, p = map(float, shapiro(residuals))
     return Finding(
-        "normality", "Shapiro-Wilk", w, p, _verdict(p, "residuals are not normal"),
+        "normality", "Shapiro-Wilk", w, p, _verdict(p, "residuals are not normal", undefined),
         "Shapiro and Wilk, Biometrika 52, 1965, 591-611",
     )  # fmt: skip
 
 
 def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     """Are neighbouring residuals alike?"""
-    dw, said = np.nan, _verdict(np.nan, "")
-    if _residuals_wanted(fit):
+    dw, said = np.nan, _undefined(fit)
+    if not said:
         dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
         said = (
             f"2 if neighbouring rows are independent; their correlation is about {1 - dw / 2:.2f}"
@@ -284,56 +319,54 @@ def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _influence(
-    fit: LeastSquares, residuals: np.ndarray, leverage: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Studentized residuals and Cook's distances."""
-    nothing = np.full(residuals.size, np.nan)
-    df = fit.n_rows - fit.rank
-    if not _residuals_wanted(fit):
-        return nothing, nothing
-    variance, free = fit.rss / df, 1 - leverage
-    free = np.where(free > 1e-12, free, np.nan)
-    cooks = residuals**2 / (fit.rank * variance) * leverage / free**2
-    if df < 2:
-        return nothing, cooks
-    without = (fit.rss - residuals**2 / free) / (df - 1)
-    return residuals / np.sqrt(np.where(without > 0, without, np.nan) * free), cooks
-
-
 def _influential(
-    fit: LeastSquares, leverage: np.ndarray, studentized: np.ndarray, cooks: np.ndarray
+    fit: LeastSquares, leverage: np.ndarray, gone: Deletion | None, undefined: str
 ) -> list[Finding]:
     """The rows that stand out most."""
     many = 2 * fit.rank / fit.n_rows
     row = int(np.argmax(leverage))
     high = int((leverage > many).sum())
     said = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
-    found = [
-        Finding(
-            "influence", "leverage", float(leverage[row]), np.nan, said,
-            "Hoaglin and Welsch, American Statistician 32, 1978, 17-22",
-        )
-    ]  # fmt: skip
-    distance = p = t = np.nan
-    said_cook = said_t = _verdict(np.nan, "")
-    if not np.isnan(cooks).all():
-        row = int(np.nanargmax(cooks))
-        distance = float(cooks[row])
+    if gone is not None and gone.decided.any():
+        row = int(np.argmax(gone.decided))
+        said += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
+    distance, said_cook = np.nan, undefined
+    if gone is not None:
+        said_cook = "not defined: all leverages are 1"
+    if gone is not None and not np.isnan(gone.cooks_distance).all():
+        row = int(np.nanargmax(gone.cooks_distance))
+        distance = float(gone.cooks_distance[row])
         said_cook = f"row {row}; the estimates move much without it where this is near 1"
-    if not np.isnan(studentized).all():
-        row, df = int(np.nanargmax(np.abs(studentized))), fit.n_rows - fit.rank - 1
-        t = float(studentized[row])
-        p = min(1.0, fit.n_rows * float(betainc(df / 2, 0.5, df / (df + t * t))))
-        said_t = f"row {row}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
-    found += [
+    return [
+        Finding(
+            "influence", "leverage", float(leverage.max()), np.nan, said,
+            "Hoaglin and Welsch, American Statistician 32, 1978, 17-22",
+        ),
         Finding(
             "influence", "Cook's distance", distance, np.nan, said_cook,
             "Cook, Technometrics 19, 1977, 15-18",
         ),
-        Finding(
-            "influence", "studentized residual", t, p, said_t,
-            "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",
-        ),
+        _studentized(fit, gone, undefined),
     ]  # fmt: skip
-    return found
+
+
+def _studentized(fit: LeastSquares, gone: Deletion | None, undefined: str) -> Finding:
+    """Is a row too far from the line that the others draw?"""
+    t, p, said = np.nan, np.nan, undefined
+    df = fit.n_rows - fit.rank - 1
+    if gone is not None and df < 1:
+        said = "not defined: without a row, no residual degrees of freedom are left"
+    elif gone is not None and gone.perfect_without.any():
+        row = int(np.argmax(gone.perfect_without))
+        said = (
+            f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
+        )
+    elif gone is not None and not np.isnan(gone.studentized).all():
+        row = int(np.nanargmax(np.abs(gone.studentized)))
+        t = float(gone.studentized[row])
+        p = min(1.0, fit.n_rows * float(t_tail(t, df)))
+        said = f"row {row}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
+    return Finding(
+        "influence", "studentized residual", t, p, said,
+        "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",
+    )  # fmt: skip

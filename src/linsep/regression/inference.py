@@ -1,18 +1,18 @@
 """What least squares lets one infer, if the residuals are independent and normal, of one variance.
 
 The formulas are those of any course (Seber and Lee, Linear Regression Analysis, 2003, chapters 3 to
-5), with weights where there are any: a row of weight w has the variance sigma^2 / w. Tails of t and
-F are incomplete beta functions.
+5), with weights where there are any: a row of weight w has the variance sigma^2 / w. They are in
+lengths and not in their squares, which may be beyond floating point where standard errors are not.
 """
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, stdtrit
 
-from linsep.regression.least_squares import LeastSquares
+from linsep.regression.linear_fit import LeastSquares
 from linsep.regression.summary import Coefficient, Summary
+from linsep.regression.tails import f_tail, t_reach, t_tail
 
 #: variance inflation from which a note says how many digits the data can bear
 MUCH_INFLATION = 1e8
@@ -63,13 +63,19 @@ class Inference:
     @property
     def residual_variance(self) -> float:
         """Estimated variance of a row of weight 1; NaN where no row is left to estimate it."""
-        return self.fit.rss / self.df_residual if self.df_residual > 0 else float("nan")
+        return self.residual_error * self.residual_error
+
+    @property
+    def residual_error(self) -> float:
+        """Its square root, the residual standard error."""
+        df = self.df_residual
+        return self.fit.residual_norm / float(np.sqrt(df)) if df > 0 else float("nan")
 
     @property
     def covariance(self) -> np.ndarray:
         """Of the estimates; NaN for those that are left out."""
-        root = self.fit.root[:, self._from :]
-        covariance = self.residual_variance * (root.T @ root)
+        root = self.residual_error * self.fit.root[:, self._from :]
+        covariance = root.T @ root
         out = np.isnan(self.estimates)
         covariance[out], covariance[:, out] = np.nan, np.nan
         return covariance
@@ -77,9 +83,12 @@ class Inference:
     @property
     def standard_errors(self) -> np.ndarray:
         """Roots of the diagonal of the covariance."""
-        lengths = np.sqrt(np.square(self.fit.root[:, self._from :]).sum(axis=0))
+        root = self.fit.root[:, self._from :]
+        largest = np.abs(root).max(axis=0)
+        shares = root / np.where(largest > 0, largest, 1.0)
+        lengths = largest * np.sqrt(np.square(shares).sum(axis=0))
         lengths[np.isnan(self.estimates)] = np.nan
-        return np.sqrt(self.residual_variance) * lengths
+        return self.residual_error * lengths
 
     @property
     def t(self) -> np.ndarray:
@@ -90,8 +99,7 @@ class Inference:
     @property
     def p_values(self) -> np.ndarray:
         """Of the hypotheses that a weight is zero, against any other value."""
-        df, t = max(self.df_residual, 1), self.t
-        return betainc(df / 2, 0.5, df / (df + t * t))
+        return t_tail(self.t, max(self.df_residual, 1))
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
         """Confidence intervals of the weights, array of shape (weights, 2)."""
@@ -101,45 +109,48 @@ class Inference:
     @property
     def r_squared(self) -> float:
         """Share of the variance of y that is explained (without an intercept, of its squares)."""
-        return 1 - self.fit.rss / self.fit.tss if self.fit.tss > 0 else float("nan")
+        if self.fit.y_norm == 0:
+            return float("nan")
+        return min(1.0, (self.fit.explained_norm / self.fit.y_norm) ** 2)
 
     @property
     def adjusted_r_squared(self) -> float:
         """The same of unbiased estimates of both variances."""
-        if self.fit.tss == 0 or self.df_residual <= 0:
+        if self.fit.y_norm == 0 or self.df_residual <= 0:
             return float("nan")
         df_total = self.fit.n_rows - int(self.fit.fit_intercept)
-        return 1 - self.residual_variance / (self.fit.tss / df_total)
+        return 1 - (self.fit.residual_norm / self.fit.y_norm) ** 2 * df_total / self.df_residual
 
     @property
     def f(self) -> float:
         """Test of the hypothesis that all weights but the intercept are zero."""
-        variance, df = self.residual_variance, self.df_model
-        return (
-            (self.fit.tss - self.fit.rss) / df / variance if df and variance > 0 else float("nan")
-        )
+        error, df = self.residual_error, self.df_model
+        if not df or not error > 0:
+            return float("nan")
+        ratio = self.fit.explained_norm / error
+        return ratio * ratio / df
 
     @property
     def f_p_value(self) -> float:
         """Its p-value."""
         a, b = self.df_model, max(self.df_residual, 1)
-        return float(betainc(b / 2, a / 2, b / (b + a * self.f))) if a else float("nan")
+        return float(f_tail(self.f, a, b)) if a else float("nan")
 
     @property
     def correlation(self) -> float:
         """Pearson's r of y and a single feature; NaN where there are more, or no intercept."""
-        if self.fit.coef.size != 1 or not self.fit.fit_intercept or self.fit.tss == 0:
+        if self.fit.coef.size != 1 or not self.fit.fit_intercept or self.fit.y_norm == 0:
             return float("nan")
-        r = self.fit.coef[0] * self.fit.spread[0] / np.sqrt(self.fit.tss)
+        r = self.fit.coef[0] * (self.fit.spread[0] / self.fit.y_norm)
         return float(np.clip(r, -1, 1)) if self.fit.kept[0] else float("nan")
 
     @property
     def log_likelihood(self) -> float:
         """Of normal residuals, at its maximum; infinite for a perfect fit."""
         n = self.fit.n_rows
-        if self.fit.rss == 0:
+        if self.fit.perfect:
             return float("inf")
-        constant = 1 + np.log(2 * np.pi) + np.log(self.fit.rss / n)
+        constant = 1 + np.log(2 * np.pi) + 2 * np.log(self.fit.residual_norm) - np.log(n)
         return float(-n / 2 * constant + self.fit.log_weights / 2)
 
     @property
@@ -159,18 +170,18 @@ class Inference:
         own prediction.
         """
         first = int(self.fit.fit_intercept)
-        parts = (X - self.fit.means) @ self.fit.root[first:, 1:].T
+        parts = self.fit.centred(X) @ self.fit.root[first:, 1:].T
         return np.square(parts).sum(axis=1) + (1 / self.fit.total_weight if first else 0.0)
 
     def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
         """Intervals of the means ("confidence"), or of new rows of weight 1 ("prediction")."""
         variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
-        reach = self._quantile(level) * np.sqrt(self.residual_variance * variance)
+        reach = self._quantile(level) * self.residual_error * np.sqrt(variance)
         return Bands(predicted, predicted - reach, predicted + reach)
 
     def _quantile(self, level: float) -> float:
         """How many standard errors an interval reaches to either side."""
-        return float(stdtrit(self.df_residual, (1 + level) / 2)) if self.df_residual > 0 else np.nan
+        return t_reach(level, self.df_residual) if self.df_residual > 0 else np.nan
 
     def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:
         """The table, with a row for the intercept, if there is one, and for each feature.
@@ -201,7 +212,7 @@ class Inference:
             ("degrees of freedom, residuals", self.df_residual),
             ("degrees of freedom, model", self.df_model),
             ("residual variance", self.residual_variance),
-            ("residual standard error", float(np.sqrt(self.residual_variance))),
+            ("residual standard error", self.residual_error),
             ("R^2", self.r_squared),
             ("adjusted R^2", self.adjusted_r_squared),
             ("F", self.f),
@@ -216,7 +227,7 @@ class Inference:
 
     def _notes(self) -> list[str]:
         notes = []
-        if self.fit.tss == 0:
+        if self.fit.y_norm == 0:
             what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
             notes.append(f"y {what}: there is no variance to explain.")
         elif self.fit.perfect:
@@ -224,7 +235,7 @@ class Inference:
                 "The fit is perfect: no residual is more than rounding, so there is no variance "
                 "that t, F or an interval could be measured by."
             )
-        if self.df_residual <= 0 and self.fit.tss != 0:
+        if self.df_residual <= 0 and self.fit.y_norm != 0:
             notes.append(
                 f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "
                 "estimate the variance from: give more rows or fewer features."

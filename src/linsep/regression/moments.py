@@ -43,11 +43,13 @@ class Moments:
     n_rows : int
     log_weights : float, the sum of the logarithms of the weights
     dtype : that of the features
+    low_y, high_y : float, the least and the largest y
     """
 
     def __init__(self, centre: bool) -> None:
         self._centre = centre
         self.n_rows, self.log_weights, self.dtype = 0, 0.0, np.dtype(np.float64)
+        self.low_y, self.high_y = np.inf, -np.inf
         self.shift, self.scale = np.zeros(2), np.ones(2)
         self.total, self._lost = np.zeros((2, 2)), np.zeros((2, 2))
         self._local = threading.local()
@@ -60,8 +62,10 @@ class Moments:
             self._lost[:width, :width] += lost
 
     def count(self, block: Block) -> None:
-        """Note how many rows there are, their weights and the type of their values."""
+        """Note how many rows there are, their weights, the ends of y and the type of values."""
         self.n_rows, self.dtype = self.n_rows + block.y.size, block.X.dtype
+        self.low_y = min(self.low_y, float(block.y.min()))
+        self.high_y = max(self.high_y, float(block.y.max()))
         if block.weights is not None:
             self.log_weights += float(np.log(block.weights).sum())
 
@@ -183,8 +187,11 @@ class Solved:
         residuals.
     inverse_root : array of shape (features, features)
         A with A S A' = 1, where S are the sums of products of the features about their means.
-    means, spread : arrays of shape (features,), the means and the square roots of S's diagonal
-    rss, tss : sums of squares of the residuals and of y (about its mean with an intercept)
+    means : array of shape (1 + features,), of y and the features; zeros without an intercept
+    spread : array of shape (features,), the square roots of S's diagonal
+    rss, tss, explained : float
+        Sums of squares of the residuals, of y and of the predictions, the latter about the mean of
+        y with an intercept.
     """
 
     beta: np.ndarray
@@ -193,6 +200,12 @@ class Solved:
     spread: np.ndarray
     rss: float
     tss: float
+    explained: float
+
+    def vouches(self, least: float) -> bool:
+        """Whether residuals are longer than this share of what was subtracted to get them."""
+        size = np.sqrt(self.tss) + np.abs(self.beta[2:]) @ self.spread
+        return bool(self.rss > (least * size) ** 2)
 
 
 def solve(
@@ -245,7 +258,8 @@ def solve(
             return None
         rss = rss_refined
     inverse = lapack.dtrtri(factor, lower=1)[0] if features.size else factor
-    return Solved(beta, inverse / spread, means[2:], spread, rss, tss)
+    explained = float(np.square(factor.T @ (beta[2:] * spread)).sum())
+    return Solved(beta, inverse / spread, means[1:], spread, rss, tss, explained)
 
 
 def _refine(

@@ -55,10 +55,11 @@ class Pair:
     def __neg__(self) -> "Pair":
         return Pair(-self.hi, -self.lo)
 
-    def __sub__(self, other: "Pair") -> "Pair":
-        return self + -other
+    def __sub__(self, other: Any) -> "Pair":
+        return self + -_paired(other)
 
-    def __mul__(self, other: "Pair") -> "Pair":
+    def __mul__(self, other: Any) -> "Pair":
+        other = _paired(other)
         hi, error = two_product(self.hi, other.hi)
         return Pair(*_quick(hi, error + (self.hi * other.lo + self.lo * other.hi)))
 
@@ -87,7 +88,7 @@ class Pair:
 
 
 def _paired(value: Any) -> Pair:
-    return value if isinstance(value, Pair) else Pair(value, np.zeros_like(value))
+    return value if isinstance(value, Pair) else Pair(np.asarray(value), np.zeros_like(value))
 
 
 def _quick(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +135,9 @@ def floats(numbers: Any) -> np.ndarray:
     return np.asarray(_float(numbers), dtype=np.float64)
 
 
-def products(block: Block, exponents: np.ndarray, zeros: Callable[[Any], Any]) -> Any:
+def products(
+    block: Block, exponents: np.ndarray, centres: np.ndarray, zeros: Callable[[Any], Any]
+) -> Any:
     """The sums over rows of w z z', where z are the columns 1, y and the features.
 
     Parameters
@@ -142,14 +145,16 @@ def products(block: Block, exponents: np.ndarray, zeros: Callable[[Any], Any]) -
     block : Block
         At most ``ROWS`` rows.
     exponents : int array of shape (width,)
-        Column j is first multiplied by 2^-exponents[j], so that its values are about 1.
+        Column j is multiplied by 2^-exponents[j], so that its values are about 1.
+    centres : array of shape (width,)
+        Subtracted from the columns before, without rounding; zero for columns with zeros.
     zeros : :func:`pairs` or :func:`balls`
 
     Returns
     -------
     numbers of shape (width, width), with no rounding error but of adding up 106 bits or balls
     """
-    Z = _scaled(columns(block, len(exponents)), exponents)
+    Z = _scaled(columns(block, len(exponents)), exponents, centres)
     left, total = list(slices(Z)), zeros((len(exponents), len(exponents)))
     if block.weights is not None:
         for b in _weighted(Z, block.weights):
@@ -202,10 +207,10 @@ def _like(Z: Any, values: np.ndarray) -> Any:
     return sp.csr_array((values, Z.indices, Z.indptr), shape=Z.shape)
 
 
-def _scaled(Z: Any, exponents: np.ndarray) -> Any:
+def _scaled(Z: Any, exponents: np.ndarray, centres: np.ndarray) -> Any:
     if sp.issparse(Z):
-        return _like(Z, np.ldexp(Z.data, -exponents[Z.indices]))
-    return np.ldexp(Z, -exponents)
+        return _like(Z, np.ldexp(Z.data - centres[Z.indices], -exponents[Z.indices]))
+    return np.ldexp(Z - centres if centres.any() else Z, -exponents)
 
 
 def _dense(product: Any) -> np.ndarray:

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from linsep.regression.least_squares import LeastSquares
+from linsep.regression.linear_fit import LeastSquares
 from linsep.saved.labels import finite
 
-NUMBERS = ("intercept", "rss", "tss", "total_weight", "log_weights")
+NORMS = ("residual_norm", "y_norm", "explained_norm")
+NUMBERS = ("intercept", "mean_y", *NORMS, "total_weight", "log_weights")
 FLAGS = ("perfect", "fit_intercept")
 
 
@@ -20,6 +21,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "kept": fit.kept,
         "root": fit.root,
         "means": fit.means,
+        "means_rest": fit.means_rest,
         "spread": fit.spread,
         "out": np.array(out, dtype=np.int64),
         "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
@@ -51,6 +53,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         kept=kept,
         root=finite(arrays, "root", (rank, 1 + d)),
         means=finite(arrays, "means", (d,)),
+        means_rest=finite(arrays, "means_rest", (1 + d,)),
         spread=finite(arrays, "spread", (d,)),
         combinations=dict(zip(out.tolist(), parts, strict=True)),
         **{name: float(said[name]) for name in NUMBERS},
