@@ -11,7 +11,9 @@ from numpy.testing import assert_array_equal
 import linsep.engine.feed
 import linsep.engine.loop
 import linsep.estimators.base
-from linsep import Perceptron
+from linsep import KernelPerceptron, Perceptron
+from linsep.kernels import Spectrum
+from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 
 SEVERAL = ("native", "ovr", "ovo")
@@ -162,30 +164,84 @@ def test_runs_repeat_to_the_bit_and_seeds_differ(scheme):
     assert run(shuffle=False, random_state=3) == run(shuffle=False, random_state=4)
 
 
-def test_random_ties_depend_on_the_seed_alone():
-    X, y = [[1.0], [-1.0]], [0, 1]
-    zeros = np.zeros((200, 1))
-    models = [
-        Perceptron(tie="random", random_state=s, fit_intercept=False).fit(X, y) for s in (1, 1, 2)
-    ]
-    a, b, c = (model.predict(zeros).tolist() for model in models)
+def without_a_score(n=200, k=1, seed=0):
+    """Rows that have values in two columns only which every row learnt left empty."""
+    rng = np.random.default_rng(seed)
+    return np.hstack([np.zeros((n, k)), rng.integers(-9, 10, (n, 2)) / 4 + 10 * np.eye(n, 2)])
+
+
+@pytest.mark.parametrize("multiclass", SEVERAL)
+@pytest.mark.parametrize("k", [2, 3])
+def test_random_ties_depend_on_the_seed_and_the_row_alone(k, multiclass):
+    X, y = np.eye(k, k + 2), list(range(k))
+    options = {"multiclass": multiclass, "tie": "random", "fit_intercept": False}
+    models = [Perceptron(random_state=s, **options).fit(X, y) for s in (1, 1, 2)]
+    rows = without_a_score(300, k)
+    a, b, c = (model.predict(rows).tolist() for model in models)
     assert a == b != c
-    assert 60 < sum(a) < 140
-    assert models[0].predict(X).tolist() == y
+    counts = np.bincount(a, minlength=k)
+    assert np.abs(counts - 300 / k).max() < 4 * np.sqrt(300 / k)
+    model = models[0]
+    assert [model.predict(row[None])[0] for row in rows[:40]] == a[:40]
+    order = np.random.default_rng(5).permutation(300)
+    assert model.predict(rows[order]).tolist() == np.array(a)[order].tolist()
+    for storage in STORAGES:
+        stored = store(rows, storage)
+        assert model.predict(stored).tolist() == a
+        if storage.startswith("csr"):
+            assert model.predict(stored[7:9]).tolist() == a[7:9]
+    negative_zeros = np.where(rows == 0, -0.0, rows)
+    assert model.predict(negative_zeros).tolist() == a
+    assert model.predict(ArraySource(rows, np.zeros(300), batch_rows=7)).tolist() == a
+    assert model.predict(X).tolist() == y
+
+
+TEXTS = [f"{number}c" for number in range(200)]
+
+
+@pytest.mark.parametrize(("kernel", "learnt", "rows"), [
+    ("linear", np.eye(2, 4), without_a_score(200, 2)),
+    (lambda a, b: a @ b, np.eye(2, 4), without_a_score(200, 2)),
+    (Spectrum(1), ["ab", "xy"], TEXTS),
+    (lambda a, b: float(a == b), ["ab", "xy"], TEXTS),
+    (lambda a, b: float(a == b), [b"ab", b"xy"], [text.encode() for text in TEXTS]),
+])  # fmt: skip
+def test_random_ties_of_kernel_machines_depend_on_the_seed_and_the_row_alone(kernel, learnt, rows):
+    one, other = (
+        KernelPerceptron(kernel=kernel, tie="random", random_state=seed).fit(learnt, [0, 1])
+        for seed in (1, 2)
+    )
+    drawn = one.predict(rows).tolist()
+    assert drawn != other.predict(rows).tolist()
+    assert 60 < sum(drawn) < 140
+    assert [one.predict(rows[i : i + 1])[0] for i in range(30)] == drawn[:30]
+    if isinstance(rows, np.ndarray):
+        assert one.predict(sp.csr_matrix(rows)).tolist() == drawn
+
+
+def test_random_ties_of_what_only_the_kernel_can_read():
+    model = KernelPerceptron(kernel=lambda a, b: float(a == b), tie="random")
+    model.fit([{"a"}, {"b"}], [0, 1])
+    rows = [{"c"}, {"a"}, {"d"}, {"b"}]
+    drawn = model.predict(rows).tolist()
+    assert drawn[1::2] == [0, 1]
+    assert drawn[::-1] == model.predict(rows[::-1]).tolist()
+    gram = KernelPerceptron(kernel="precomputed", tie="random").fit(np.eye(2), [0, 1])
+    assert len(set(gram.predict(np.zeros((9, 2))).tolist())) == 1
 
 
 @pytest.mark.parametrize("tie", ["negative", "positive", "random"])
 @pytest.mark.parametrize("multiclass", SEVERAL)
 @pytest.mark.parametrize("k", [2, 3])
 def test_ties_go_where_they_are_told(k, multiclass, tie):
-    X, y = np.eye(k), list("abc")[:k]
+    X, y = np.eye(k, k + 2), list("abc")[:k]
     model = Perceptron(multiclass=multiclass, tie=tie, fit_intercept=False).fit(X, y)
     # Converged, every row is predicted rightly whatever the rule and whatever is drawn.
     assert model.stop_reason_ == "converged"
     for seed in range(10):
         assert model.set_params(random_state=seed).predict(X).tolist() == y
     winner = {"negative": 0, "positive": k - 1}.get(tie)
-    ties = [[0.0] * k] * 100
+    ties = without_a_score(100, k)
     if winner is not None:
         assert model.predict(ties).tolist() == [y[winner]] * 100
     else:

@@ -174,7 +174,7 @@ def test_one_vs_one_breaks_ties_of_wins_by_scores_of_any_size(size):
     for tie, drawn in (("negative", 0.0), ("positive", 1.0), ("random", 0.5)):
         values = decision(state, scores, tie)
         if tie != "random":
-            codes = predicted(values, tie, 0)
+            codes = predicted(values, tie)
             assert codes.tolist() == [twin_predict("ovo", row, 4, tie) for row in scores.tolist()]
         wins = np.zeros((400, 4))
         for machine, (a, b) in enumerate(pairs(4)):

@@ -1,11 +1,9 @@
 """From scores to classes: the rules of prediction for two classes, native, ovr and ovo."""
 
-from typing import Any
-
 import numpy as np
-from sklearn.utils import check_random_state
 
 from linsep.engine.state import State, pairs
+from linsep.engine.ties import Draws
 
 # What a match of one-vs-one at score zero is to its larger class, and into how small a part of the
 # least difference in wins summed scores are squeezed.
@@ -40,11 +38,11 @@ def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
     return np.where(winner, values, np.minimum(values, np.nextafter(top, -np.inf)))
 
 
-def predicted(scores: np.ndarray, tie: str, random_state: Any) -> np.ndarray:
+def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.ndarray:
     """The code of the winning class of each row.
 
-    Equal scores go to the smaller class ("negative"), the larger ("positive"), or by a draw that
-    depends on ``random_state`` alone ("random").
+    Equal scores go to the smaller class ("negative"), the larger ("positive"), or by the ``draws``
+    of the rows ("random").
     """
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros_like(scores), scores])
@@ -52,5 +50,10 @@ def predicted(scores: np.ndarray, tie: str, random_state: Any) -> np.ndarray:
         return scores.argmax(axis=1)
     if tie == "positive":
         return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
-    draw = check_random_state(random_state).random_sample(scores.shape)
-    return np.where(scores == scores.max(axis=1, keepdims=True), draw, -1.0).argmax(axis=1)
+    codes, best = scores.argmax(axis=1), scores == scores.max(axis=1, keepdims=True)
+    tied = np.flatnonzero(best.sum(axis=1) > 1)
+    if tied.size and draws is not None:
+        equals = best[tied]
+        chosen = draws(tied) % equals.sum(axis=1).astype(np.uint64)
+        codes[tied] = (equals.cumsum(axis=1) > chosen[:, None]).argmax(axis=1)
+    return codes

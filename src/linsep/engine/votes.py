@@ -156,7 +156,7 @@ class KeepVote(KeepLast):
             chosen = np.asarray(visit.order)
             scores = self.scores(state, visit.rows, visit.codes.size)[chosen]
             drawn = "negative" if tie == "random" else tie
-            codes = predicted(decision(state, scores, drawn), drawn, None)
+            codes = predicted(decision(state, scores, drawn), drawn)
             wrong += int((codes != visit.codes[chosen]).sum())
             rows += chosen.size
         return wrong, rows

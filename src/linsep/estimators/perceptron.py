@@ -65,8 +65,9 @@ class Perceptron(LinearClassifier):
         1 prints a line a pass.
     tie : {"negative", "positive", "random"}, default="negative"
         The class of a row whose score is exactly zero, or the same for several classes: the
-        smaller, the larger, or a draw. Native learning counts a tie that might be drawn as a
-        mistake; a match of one-vs-one at zero that might be drawn is half a win for each.
+        smaller, the larger, or a draw by seed and row (see :meth:`predict`). Native learning counts
+        a tie that might be drawn as a mistake; a match of one-vs-one at zero that might be drawn is
+        half a win for each.
 
     Attributes
     ----------

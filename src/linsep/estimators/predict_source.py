@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from linsep.engine.decide import decision, predicted
 from linsep.errors import DataError
@@ -63,10 +62,10 @@ class Prediction:
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Each batch with its decision values and class codes, the same however it is cut."""
-        tie, seed = self.model.tie, self.model.random_state
-        draws = check_random_state(seed) if tie == "random" else None
+        tie = self.model.tie
+        draws = self.model._draws() if tie == "random" else None
         for batch, values in self.decisions():
-            yield batch, values, predicted(values, tie, draws)
+            yield batch, values, predicted(values, tie, draws and draws(batch.X))
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Class codes predicted for each batch, and those of its labels.

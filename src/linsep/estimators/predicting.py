@@ -1,12 +1,15 @@
 """Scores and classes of rows, from what a classifier has learnt."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.engine.decide import decision, predicted
+from linsep.engine.ties import Draws, numbered, seeded
 from linsep.estimators.attributes import Counted
 from linsep.estimators.predict_source import Prediction
 from linsep.sources.base import Source
@@ -31,6 +34,7 @@ class Predicts(Counted):
     classes_: np.ndarray
     tie: str
     random_state: Any
+    n_features_in_: int
 
     def _prediction(self, source: Source) -> Prediction:
         """The rows of a source as this model sees them."""
@@ -45,6 +49,15 @@ class Predicts(Counted):
         features of the same rows that learning never saw, too.
         """
         raise NotImplementedError
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """A number of 64 bits for each row, from what it holds."""
+        return numbered(X, self.n_features_in_)
+
+    def _draws(self) -> Callable[[Any], Draws]:
+        """How rows draw between equal scores, all by one seed."""
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, exactly as learning computes them.
@@ -82,6 +95,10 @@ class Predicts(Counted):
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row, by the highest score; ``tie`` decides between equals.
 
+        With ``tie="random"`` by a draw that depends on ``random_state`` and the values of the row
+        only: equal rows draw alike, wherever they stand and however they are stored. (With a
+        ``random_state`` of None each call draws anew.)
+
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
@@ -94,7 +111,8 @@ class Predicts(Counted):
             check_is_fitted(self)
             return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
         scores = self.decision_function(X)
-        return self.classes_[predicted(scores, self.tie, self.random_state)]
+        draws = self._draws()(self._rows_to_score(X)) if self.tie == "random" else None
+        return self.classes_[predicted(scores, self.tie, draws)]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows that are predicted rightly.

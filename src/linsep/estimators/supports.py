@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.compiled.rows import as_rows
 from linsep.engine.keeping import KeepLast
+from linsep.engine.ties import numbered, numbered_texts
 from linsep.estimators.examples import checked, joined
 from linsep.estimators.predicting import Predicts
 from linsep.kernels.base import Kernel
@@ -100,6 +101,15 @@ class Supported(Predicts):
     def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self)
         return checked(self, self.kernel_, X, reset=False)
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """As of any rows; of texts their letters, of other things their kernel values."""
+        if X.ndim > 1:
+            return numbered(X, X.shape[1])
+        if all(isinstance(row, str | bytes) for row in X):
+            return numbered_texts(X)
+        gram = self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
+        return numbered(gram, self.support_.size)
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
