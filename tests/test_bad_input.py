@@ -66,6 +66,7 @@ def test_values_that_are_not_finite_are_seen_among_the_held_out_rows():
             model.fit(spoilt, y)
 
 
+@pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @pytest.mark.parametrize("storage", ["dense64", "csr32"])
 def test_values_that_are_not_finite_are_seen_in_rows_of_weight_zero(storage):
     X, y = blobs(20, 3, 2)

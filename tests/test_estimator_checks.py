@@ -1,6 +1,7 @@
 """scikit-learn's own checks of an estimator."""
 
 import numpy as np
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linsep import (
@@ -65,6 +66,7 @@ UNCOMPILED = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @parametrize_with_checks(
     [NATIVE, *(COMPILED if COMPILING else UNCOMPILED)],
     expected_failed_checks=expected,

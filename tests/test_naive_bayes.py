@@ -83,7 +83,6 @@ def test_a_feature_without_width_is_said():
         ([[1.0], [2.0], [3.0]], [1, 1, 1], None, "Only one class"),
         ([[1.0], [np.nan], [3.0]], [1, 1, 0], None, "NaN"),
         ([[1.0], [2.0], [3.0]], [1, 1, 0], [1, 1, -1], "sample_weight of row 2"),
-        ([[1.0], [2.0], [3.0]], [1, 1, 0], [1, 1, 0], "class 0 have weight 0"),
     ],
 )
 def test_bad_input_is_refused(X, y, weights, said):

@@ -89,6 +89,7 @@ def fitted(scheme, storage, p):
     )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(max_examples=EXAMPLES)

@@ -13,7 +13,7 @@ from linsep.engine.loop import PassReport, Plan, accuracy, passes
 from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
-from linsep.estimators.labels import weigh_classes
+from linsep.estimators.labels import warn_of_weightless, weigh_classes
 from linsep.sources.base import Source
 
 
@@ -22,7 +22,10 @@ def class_importance(
 ) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
     """What a row of each class of the source ``name`` counts, by classes and their row counts."""
 
+    told = False
+
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+        nonlocal told
         if isinstance(class_weight, dict):
             known = classes.tolist()
             strangers = [label for label in class_weight if label not in known]
@@ -31,7 +34,11 @@ def class_importance(
                     f"A class weight is given for {_listed(strangers)}, which is no class of "
                     f"{name}: its classes are {_listed(known)}."
                 )
-        return weigh_classes(class_weight, classes, counts)
+        found = weigh_classes(class_weight, classes, counts)
+        if not told:  # passes may start again
+            warn_of_weightless(classes, found)
+        told = True
+        return found
 
     return weights
 

@@ -1,5 +1,6 @@
 """Labels of any type to class codes; row weights and initial weights, checked."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,18 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
                 f"The class weight of {label!r} is {weight}; weights must be finite and at least 0."
             )
     return weights
+
+
+def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
+    """Warn of classes whose rows all have weight 0, unless no row of any class has weight."""
+    without = classes[totals == 0].tolist()
+    if not without or len(without) == len(classes):
+        return
+    shown = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
+    which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
+    warnings.warn(
+        f"All rows of {which} {shown} have weight 0, so nothing is learnt of {it}.", stacklevel=4
+    )
 
 
 def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.errors import ParameterError, SeparationError, SeparationWarning, way
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
+from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_results import LogisticResults
 from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
-from linsep.estimators.logistic_separation import Settled, refuse_unclimbed, settled
+from linsep.estimators.logistic_separation import Settled, refuse_unclimbed, settled, widened
 from linsep.estimators.logistic_source import StreamRows, fit_source
 from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
 from linsep.estimators.predicting import LABELS_TWICE, share_right
@@ -91,8 +92,11 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         without the reference. Of separable data, where ``limits_`` says so, numbers that are large
         enough to be certain about the rows learnt.
     intercept_ : array of shape (1,) or (classes - 1,)
+        -inf for a class whose rows all have weight 0: its probability is 0. (Of two classes +inf if
+        that is the reference; of several the last class with weight is then the reference.)
     limits_ : array of str, of the shape of the weights
-        "finite", or "dependent" (left out), or "+inf", "-inf", "infinite": no finite estimate.
+        "finite", or "dependent" (left out), or "+inf", "-inf", "infinite": no finite estimate; or
+        "no weight" for the weights of a class whose rows all have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
@@ -216,6 +220,11 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             ``solver="gradient_ascent"`` diverges.
         SeparationError
             Where data are separable, if on_separation="raise".
+
+        Warns
+        -----
+        UserWarning
+            For a class whose rows all have weight 0.
         """
         check_parameters(self, self._parameters)
         if isinstance(X, Source):
@@ -230,9 +239,10 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         weights = labels.importance(self.class_weight, classes, codes, weights)
-        order = self._order(classes)
-        places = np.argsort(order).astype(np.int32)[codes]
-        self._fit(Rows(given, X, classes, codes, places, weights, order))
+        totals = np.bincount(codes, weights if weights.size else None, classes.size)
+        labels.warn_of_weightless(classes, totals)
+        known = FittedClasses(classes, self._order(classes), totals)
+        self._fit(Rows(given, X, known, codes, weights))
         return self
 
     def _order(self, classes: np.ndarray) -> list[int]:
@@ -250,10 +260,10 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         task = rows.task(self)
         self.separation_, self.method_ = None, "penalised likelihood" if self.l2 else ""
         self.method_ = self.method_ or "maximum likelihood"
-        self.classes_, self.reference_ = rows.classes, rows.classes.tolist()[rows.order[-1]]
-        self._order_of_classes = rows.order
-        self._intervals, self._gained = {}, np.nan
-        if self.solver == "gradient_ascent":
+        self.classes_, self._order_of_classes = rows.known.classes, rows.known.order
+        self.reference_ = self.classes_.tolist()[self._order_of_classes[-1]]
+        self._gained = np.nan
+        if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
             fit, self.ascent_ = climbed(task, *rates)
         else:
@@ -263,18 +273,17 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         found = Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason)
         if fit.reason == "suspect" or fit.seen.nearly:
             found = self._settle(task, rows, fit, limits)
-        self._take(task, fit, found)
+        self._take(task, fit, found, rows.known)
 
     def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
         found = settled(task, rows, fit, limits, self.on_separation == "firth")
-        self.separation_, self._intervals = found.verdict, found.intervals
-        self._gained = found.gained
+        self.separation_, self._gained = found.verdict, found.gained
         self.method_ = found.method or self.method_
         if found.reason not in ("separable", "quasi-separable"):
             return found
-        self.coef_, self.limits_ = found.weights[:, : task.n_features], found.lost
-        names = dict(zip(self.weight_names(), found.lost.ravel().tolist(), strict=True))
+        lost = widened(found, rows.known).lost.ravel().tolist()
+        names = dict(zip(self.weight_names(), lost, strict=True))
         said, known = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
             raise SeparationError(said, *FINITE, verdict=found.verdict, **known)
@@ -291,13 +300,15 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         warnings.warn(told, stacklevel=4)
         return found
 
-    def _take(self, task: Task, fit: Fit, found: Settled) -> None:
+    def _take(self, task: Task, fit: Fit, found: Settled, known: FittedClasses) -> None:
         """Set the attributes."""
         null = null_log_likelihood(task.totals, task.intercept)
         refuse_unclimbed(found.reason, found.log_likelihood, null)
         d = task.n_features
-        self.coef_ = found.weights[:, :d].copy()
-        self.intercept_ = found.weights[:, d] if task.intercept else np.zeros(task.q)
+        fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
+        self.intercept_ = known.intercepts(fitted_ones)
+        found = widened(found, known)
+        self.coef_, self._intervals = found.weights[:, :d].copy(), found.intervals
         self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
         self.covariance_ = None if self.l2 else found.covariance
         self.null_log_likelihood_ = null
@@ -334,8 +345,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         d = X.shape[1]  # rows of a sparse source may be narrower
         scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
-        if not np.isfinite(scores).all():
-            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+        bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
+        if bad.any():
+            row = int(np.argwhere(bad)[0, 0])
             raise ValueError(
                 f"The score of row {row} is beyond floating point; scale the features."
             )
@@ -365,28 +377,30 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
 
 def implied(
-    classes: np.ndarray, weights: np.ndarray, reference: Any, method: str, n_rows: int
-) -> LogisticRegression:
+    classes: np.ndarray, totals: np.ndarray, weights: np.ndarray, reference: Any, method: str,
+    n_rows: int,
+) -> LogisticRegression:  # fmt: skip
     """A regression whose weights were found otherwise: it predicts, and infers nothing.
 
     Parameters
     ----------
     classes : array, sorted
+    totals : array of shape (classes,), how much the rows of each class weigh; 0 leaves it out
     weights : array of shape (classes, width), a row for every class; differences matter alone
     reference : label or None, as of the regression
     method : how the weights were found
     n_rows : rows they were found from
     """
     model = LogisticRegression(reference=reference)
-    order = model._order(classes)
-    W = weights[order[:-1]] - weights[order[-1]]
-    model.classes_, model.reference_ = classes, classes.tolist()[order[-1]]
-    model._order_of_classes = order
-    model.coef_, model.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
-    model.limits_ = np.full(W.shape, "finite", dtype="U9")
+    known = FittedClasses(classes, model._order(classes), totals)
+    W = weights[known.codes[:-1]] - weights[known.codes[-1]]
+    model.classes_, model._order_of_classes = classes, known.order
+    model.reference_ = classes.tolist()[known.order[-1]]
+    model.coef_, model.intercept_ = known.wide(W[:, :-1], 0.0), known.intercepts(W[:, -1])
+    model.limits_ = known.wide(np.full(W.shape, "finite", dtype="U9"), NO_WEIGHT)
     model.covariance_, model.separation_, model.method_ = None, None, method
     model.log_likelihood_ = model.null_log_likelihood_ = np.nan
-    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, W.shape[1] - 1
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, weights.shape[1] - 1
     model._intervals, model._gained = {}, np.nan
     model.stop_reason_ = "implied"
     model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."

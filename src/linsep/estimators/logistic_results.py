@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
+from linsep.estimators.fitted_classes import NO_WEIGHT
 from linsep.estimators.labels import feature_names, label_text
 from linsep.regression.summary import Coefficient, Summary
 
@@ -46,12 +47,19 @@ class LogisticResults:
     @property
     def mcfadden_r2_(self) -> float:
         """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
+        if not self.null_log_likelihood_:  # only one class has weight
+            return np.nan
         return 1.0 - self.log_likelihood_ / self.null_log_likelihood_
 
     @property
     def n_parameters_(self) -> int:
-        """Weights that were estimated: all but those of dependent features."""
-        return int((self.limits_ != "dependent").sum())
+        """Weights that were estimated: not those of dependent features and classes of no weight."""
+        return int(self._estimated.sum())
+
+    @property
+    def _estimated(self) -> np.ndarray:
+        """Which weights were estimated, of their shape."""
+        return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
 
     @property
     def aic_(self) -> float:
@@ -70,7 +78,7 @@ class LogisticResults:
         NaN with a penalty. Where data are separable l is the supremum, and p but a rough guide;
         after Firth it is that of the penalised likelihoods (Heinze and Schemper 2002).
         """
-        df = self.n_parameters_ - len(self.intercept_) * bool(self.fit_intercept)
+        df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if self.l2:
             return np.nan, df, np.nan
         statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
@@ -89,10 +97,11 @@ class LogisticResults:
     def estimates_(self) -> np.ndarray:
         """The weights, infinite where the likelihood grows for ever as they run away.
 
-        NaN where they may run away to either side.
+        NaN where they may run away to either side, and for classes without weight.
         """
         said, found = self.limits_, self.weights_.copy()
-        for word, value in (("+inf", np.inf), ("-inf", -np.inf), ("infinite", np.nan)):
+        none = ("infinite", np.nan), (NO_WEIGHT, np.nan)
+        for word, value in (("+inf", np.inf), ("-inf", -np.inf), *none):
             found[said == word] = value
         return found
 
@@ -206,4 +215,6 @@ class LogisticResults:
             notes.append("Intervals and p-values by profile penalised likelihood, z by Wald.")
         if (self.limits_ == "dependent").any():
             notes.append("Dependent: other columns add up to this one; it was left out.")
+        if (self.limits_ == NO_WEIGHT).any():
+            notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
         return notes

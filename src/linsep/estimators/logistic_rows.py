@@ -8,6 +8,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_d
 
 from linsep.compiled.rows import as_rows
 from linsep.estimators import labels
+from linsep.estimators.fitted_classes import FittedClasses
 from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import MOST_WEIGHTS, Task
 
@@ -23,33 +24,28 @@ class Rows:
     ----------
     given : X as it was given, with its names
     X : array or CSR matrix
-    classes, codes : labels, and the code of each row
-    places : the place of each row's class in ``order``
+    known : FittedClasses
+    codes : array of shape (rows,), the code of the class of each row
     weights : array of shape (rows,), empty where all are 1
-    order : class codes, that of the reference last
     """
 
     def __init__(
-        self, given: Any, X: Any, classes: np.ndarray, codes: np.ndarray, places: np.ndarray,
-        weights: np.ndarray, order: list[int],
-    ):  # fmt: skip
-        self.given, self.X, self.classes, self.codes = given, X, classes, codes
-        self.places, self.weights, self.order = places, weights, order
+        self, given: Any, X: Any, known: FittedClasses, codes: np.ndarray, weights: np.ndarray
+    ):
+        self.given, self.X, self.known, self.weights = given, X, known, weights
+        self.places = known.places[codes]
 
     def task(self, model: Any) -> Task:
         """What is to be fitted."""
-        totals = np.bincount(self.places, self.weights if self.weights.size else None)
-        totals = np.pad(totals.astype(np.float64), (0, len(self.order) - len(totals)))
-        refuse_weightless(totals, self.classes, self.order)
-        q, width = len(self.order) - 1, self.X.shape[1] + bool(model.fit_intercept)
+        q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
         many = q * width > MOST_WEIGHTS
         seen: Any = as_rows(sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X)
         batch = Batch(seen, self.places, self.weights)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
         return Task(
-            lambda: [batch], self.X.shape[1], len(self.order) - 1, totals, n_rows,
+            lambda: [batch], self.X.shape[1], q, self.known.totals, n_rows,
             bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
-            int(model.max_iter),
+            int(model.max_iter), len(self.known.order) > 2,
         )  # fmt: skip
 
     def in_memory(self, task: Task) -> "Rows | None":
@@ -58,7 +54,7 @@ class Rows:
 
     def counted(self) -> np.ndarray:
         """The numbers of the rows whose weight is not 0."""
-        return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.codes))
+        return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.places))
 
     def augmented(self, rows: np.ndarray, kept: np.ndarray, intercept: bool) -> np.ndarray:
         """Some columns of some rows as float64, with a 1 at the end where there is an intercept."""
@@ -71,13 +67,6 @@ class Rows:
 def _mostly_zeros(X: Any) -> bool:
     """Whether dense rows, such as images, are walked faster without their zeros."""
     return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
-
-
-def refuse_weightless(totals: np.ndarray, classes: np.ndarray, order: list[int]) -> None:
-    """Raise ValueError where the rows of a class, in this order, count nothing."""
-    if not (totals > 0).all():
-        label = classes.tolist()[order[int(np.argmin(totals))]]
-        raise ValueError(f"All rows of class {label!r} have weight 0: leave the class out.")
 
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:

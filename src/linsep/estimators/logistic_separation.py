@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
+from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_source import StreamRows
 from linsep.regression.firth import Data, firth, profile
@@ -60,22 +61,22 @@ def settled(
         return _settled_afar(task, given, fit, limits)
     counted = rows.counted()
     kept = np.setdiff1d(np.arange(task.n_features), exactly(fit))
-    everything = len(counted) == len(rows.codes) and len(kept) == task.n_features
+    everything = len(counted) == len(rows.places) and len(kept) == task.n_features
     # a data frame brings its names
     named = everything and hasattr(rows.given, "columns")
     X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
-    y = rows.classes[rows.codes[counted]]
+    y = rows.known.labels[rows.places[counted]]
     answer: Any = separation(X, y, fit_intercept=task.intercept, senses=("multinomial",))
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict)
     if not task.factored:  # the limit needs a matrix for all weights
-        return _broken_off(task, rows.order, fit, verdict)
+        return _broken_off(task, rows.known.ranks, fit, verdict)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     places = rows.places[counted]
-    found = limit(verdict, rows.order, Z, places, weights, fit.weights[:, columns])
+    found = limit(verdict, rows.known.ranks, Z, places, weights, fit.weights[:, columns])
     wide = Wide(task, columns)
     lost = limits.copy()
     lost[:, columns] = found.limits
@@ -99,6 +100,24 @@ def exactly(fit: Fit) -> list[int]:
     return sorted(set(fit.seen.dependent) - set(fit.seen.nearly))
 
 
+def widened(found: Settled, known: FittedClasses) -> Settled:
+    """Return the same with weights for all classes, those without weight among them."""
+    if known.complete:
+        return found
+    width, covariance = found.weights.shape[1], found.covariance
+    return replace(
+        found,
+        weights=known.wide(found.weights, 0.0),
+        limits=known.wide(found.limits, NO_WEIGHT),
+        lost=known.wide(found.lost, NO_WEIGHT) if found.lost.size else found.lost,
+        covariance=None if covariance is None else known.wide_square(covariance, width),
+        intervals={
+            level: tuple(known.wide(end, np.nan) for end in ends)
+            for level, ends in found.intervals.items()
+        },
+    )
+
+
 def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
     """The same of rows that are read again for the verdict."""
     if exactly(fit):  # columns of a source cannot be left out of the question
@@ -109,7 +128,7 @@ def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) ->
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict)
-    return _broken_off(task, rows.order, fit, verdict)
+    return _broken_off(task, rows.known.ranks, fit, verdict)
 
 
 def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:

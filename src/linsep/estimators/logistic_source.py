@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from linsep.engine.feed import Visit
 from linsep.engine.stream import SourceFeed, StartAgain
+from linsep.estimators.fitted_classes import FittedClasses
 from linsep.estimators.from_source import class_importance, refuse_one_class
-from linsep.estimators.logistic_rows import Rows, refuse_weightless
+from linsep.estimators.logistic_rows import Rows
 from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import Task
 from linsep.sources.base import Source
@@ -34,10 +35,8 @@ class StreamRows:
                 break
             except StartAgain:  # a class turned up late, or a cache was damaged
                 continue
-        self.classes = feed.classes
         refuse_one_class(feed)
-        self.order = model._order(self.classes)
-        self._place = np.argsort(self.order).astype(np.int32)
+        self.known = FittedClasses(feed.classes, model._order(feed.classes), self._totals)
 
     def _count(self) -> None:
         """Read all rows once: what the rows of each class count, and how many do."""
@@ -52,18 +51,16 @@ class StreamRows:
     def batches(self) -> Iterator[Batch]:
         """All rows in their order."""
         for visit in self.feed.visits(1):
-            yield Batch(visit.rows, self._place[visit.codes], visit.importance)
+            yield Batch(visit.rows, self.known.places[visit.codes], visit.importance)
 
     def task(self, model: Any) -> Task:
         """What is to be fitted."""
-        totals = self._totals[self.order]
-        refuse_weightless(totals, self.classes, self.order)
         names = self.feed.feature_names or []
         width = max(self.feed.n_features, len(names))
         return Task(
-            self.batches, width, len(self.order) - 1, totals, self._n_rows,
+            self.batches, width, len(self.known.codes) - 1, self.known.totals, self._n_rows,
             bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
-            int(model.max_iter),
+            int(model.max_iter), len(self.known.order) > 2,
         )  # fmt: skip
 
     def in_memory(self, task: Task) -> Rows | None:
@@ -76,11 +73,7 @@ class StreamRows:
             codes.append(visit.codes)
             weights.append(visit.importance)
         stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-        all_codes = np.concatenate(codes)
-        return Rows(
-            stacked, stacked, self.classes, all_codes, self._place[all_codes],
-            np.concatenate(weights), self.order,
-        )  # fmt: skip
+        return Rows(stacked, stacked, self.known, np.concatenate(codes), np.concatenate(weights))
 
 
 def matrix_of(visit: Visit, n_features: int) -> Any:

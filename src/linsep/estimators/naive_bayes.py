@@ -39,8 +39,8 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : array of shape (classes,)
-    priors_ : array of shape (classes,), p_k
-    means_ : array of shape (classes, features)
+    priors_ : array of shape (classes,), p_k; 0 for a class whose rows all have weight 0
+    means_ : array of shape (classes, features); 0 for such a class
     variances_ : array of shape (features,), s_j^2
     n_rows_, n_features_in_, feature_names_in_
     recipe_ : dict, where it was learnt from a source
@@ -94,6 +94,8 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         SeparationWarning
             For a feature that varies between the classes, but within none: its Gaussian has no
             width, and is given a billionth of the largest variance.
+        UserWarning
+            For a class whose rows all have weight 0: its probability is 0.
         """
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
@@ -135,14 +137,12 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
         """Set the attributes."""
+        labels.warn_of_weightless(classes, moments.totals)
         counted = moments.totals > 0
-        if not counted.all():
-            label = classes.tolist()[int(np.argmin(counted))]
-            raise ValueError(f"All rows of class {label!r} have weight 0: leave the class out.")
         variances = moments.squares / moments.totals.sum()
-        largest = np.abs(moments.means).max(axis=0)
+        largest = np.abs(moments.means[counted]).max(axis=0)
         narrow = variances <= (ROUNDING * largest) ** 2
-        apart = np.ptp(moments.means, axis=0) > ROUNDING * largest
+        apart = np.ptp(moments.means[counted], axis=0) > ROUNDING * largest
         if (narrow & apart).any():
             j = int(np.argmax(narrow & apart))
             names = getattr(self, "feature_names_in_", None)
@@ -186,9 +186,10 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         middle = self.priors_ @ self.means_
         apart = self.means_ - middle
         coef = apart * precision
-        intercept = np.log(self.priors_) - 0.5 * (apart * coef).sum(axis=1) - coef @ middle
-        weights = np.column_stack([coef, intercept])
-        model = implied(self.classes_, weights, reference, "Gaussian naive Bayes", self.n_rows_)
+        with np.errstate(divide="ignore"):
+            intercept = np.log(self.priors_) - 0.5 * (apart * coef).sum(axis=1) - coef @ middle
+        weights, how = np.column_stack([coef, intercept]), "Gaussian naive Bayes"
+        model = implied(self.classes_, self.priors_, weights, reference, how, self.n_rows_)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         return model

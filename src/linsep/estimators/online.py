@@ -75,7 +75,10 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         classes, codes = labels.encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
-        return classes, codes, labels.importance(self.class_weight, classes, codes, weights)
+        counted = labels.importance(self.class_weight, classes, codes, weights)
+        if counted.size:
+            labels.warn_of_weightless(classes, np.bincount(codes, counted, classes.size))
+        return classes, codes, counted
 
     def _check_partial(self, classes: Any) -> Learner:
         """The learner, if there can be a partial_fit with these classes."""

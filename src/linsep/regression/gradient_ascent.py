@@ -27,7 +27,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
         )
         factors = np.zeros(task.width)
         factors[: task.n_features] = task.l2
-        penalty = Penalty(factors, 1.0 / (task.q + 1) if task.q > 1 and task.l2 else 0.0)
+        penalty = Penalty(factors, task.share)
         if isinstance(learning_rate, str):
             learning_rate = 1.0 / _steepest(task, likelihood)
         once = _Once(likelihood)

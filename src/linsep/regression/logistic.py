@@ -34,6 +34,7 @@ class Task:
     solver : "newton" or "lbfgs"
     tol : float
     max_iter : int
+    several : bool, whether there are more than two classes, those without weight included
     start : array of shape (q, width) or None, weights to start from
     """
 
@@ -47,6 +48,7 @@ class Task:
     solver: str
     tol: float
     max_iter: int
+    several: bool
     start: np.ndarray | None = None
 
     @property
@@ -58,6 +60,11 @@ class Task:
     def factored(self) -> bool:
         """Whether there are few enough weights for a Hessian."""
         return self.q * self.width <= MOST_WEIGHTS
+
+    @property
+    def share(self) -> float:
+        """What :class:`linsep.regression.penalty.Penalty` takes off for the reference."""
+        return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,12 @@ def fitted(task: Task, suspicious: bool = True) -> Fit:
     """The weights of the largest (penalised) likelihood, as far as there are such.
 
     ``suspicious`` is whether to stop where there seems to be no maximum. A sample of the rows
-    gives the weights to start from, so that all of them are walked only a few times.
+    gives the weights to start from, so that all of them are walked only a few times. A single class
+    is certain.
     """
+    if not task.q:
+        plain = Seen(np.zeros(task.n_features), np.ones(task.n_features), ())
+        return Fit(np.zeros((0, task.width)), 0.0, np.zeros((0, 0)), 0, "converged", 0.0, plain)
     with working() as pool:
         most = max(20_000, 20 * task.q * task.width)
         sample, whole = sampled(task.batches, most)
@@ -142,7 +153,7 @@ def _climbed(
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
     factors[list(how.dependent)] = 1.0  # nothing else holds the weight of a column of zeros at 0
-    penalty = Penalty(factors, 1.0 / (task.q + 1) if task.q > 1 and task.l2 else 0.0)
+    penalty = Penalty(factors, task.share)
     given = likelihood, penalty, start, float(task.totals.sum()), task.tol, task.max_iter
     if task.solver == "lbfgs":
         found = ascent.lbfgs(*given)

@@ -7,7 +7,7 @@ import numpy as np
 import linsep
 from linsep.saved.labels import classes_of, described, finite, plain
 
-LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite")
+LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight")
 #: numbers of a fit, NaN where there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
 ENDS = ("low", "high", "p")
@@ -45,8 +45,8 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     q, d = model.classes_.size - 1, arrays["coef"].shape[1]
     width = d + bool(model.fit_intercept)
     model.coef_ = finite(arrays, "coef", (q, d))
-    model.intercept_ = finite(arrays, "intercept", (q,))
     model.limits_ = _words(arrays["limits"], (q, width))
+    model.intercept_ = _intercepts(arrays["intercept"], model.limits_)
     model.covariance_ = None
     if "covariance" in arrays:
         model.covariance_ = arrays["covariance"]
@@ -80,6 +80,16 @@ def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     if codes.shape != shape or codes.dtype != np.uint8:
         raise ValueError(f"limits of {codes.dtype} {codes.shape}")
     return np.array(LIMITS, dtype="U9")[codes]
+
+
+def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Intercepts, infinite for classes without weight alone."""
+    without = (limits == "no weight").any(axis=1)
+    if array.shape != without.shape or array.dtype != np.float64:
+        raise ValueError(f"intercept of {array.dtype} {array.shape}")
+    if np.isnan(array).any() or (np.isinf(array) != without).any():
+        raise ValueError("intercepts that are none")
+    return array
 
 
 def _ends(array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

@@ -22,6 +22,6 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     k, d = model.classes_.size, arrays["variances"].size
     model.priors_, model.means_ = finite(arrays, "priors", (k,)), finite(arrays, "means", (k, d))
     model.variances_, model.n_rows_ = finite(arrays, "variances", (d,)), int(about["n_rows"])
-    if not (model.priors_ > 0).all() or (model.variances_ < 0).any():
+    if not (model.priors_ >= 0).all() or (model.variances_ < 0).any():
         raise ValueError("shares or variances that are none")
     return d

@@ -1,0 +1,87 @@
+"""The classes that a probabilistic model is fitted to: those whose rows have weight."""
+
+from typing import Any
+
+import numpy as np
+
+#: what ``limits_`` says of the weights of a class without weight
+NO_WEIGHT = "no weight"
+
+
+class FittedClasses:
+    """The classes with weight, in the order that a logistic regression numbers them.
+
+    The others keep their place among the labels, with probability 0.
+
+    Parameters
+    ----------
+    classes : all labels, sorted
+    order : the codes of all classes, that of the reference last
+    totals : array of shape (classes,), the summed row weights of each
+
+    Attributes
+    ----------
+    order : as given; of several classes, the last with weight replaces a reference without
+    codes : the codes of the classes with weight, that of the reference last
+    labels, totals : their labels and weights, in this order
+    places : int32 array of shape (classes,), the place of each class among these; 0 where it has
+        none, since its rows do not count
+    """
+
+    def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
+        counted = totals > 0
+        if not counted.any():
+            raise ValueError("No row is left to learn from: all have weight 0.")
+        if len(order) > 2 and not counted[order[-1]]:
+            last = int(np.flatnonzero(counted)[-1])
+            order = [*(code for code in sorted(order) if code != last), last]
+        self.classes, self.order = classes, order
+        self.codes = [code for code in order if counted[code]]
+        self.labels, self.totals = classes[self.codes], totals[self.codes]
+        self.places = np.zeros(classes.size, dtype=np.int32)
+        self.places[self.codes] = np.arange(len(self.codes))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every class has weight."""
+        return len(self.codes) == len(self.order)
+
+    @property
+    def ranks(self) -> list[int]:
+        """The codes as they are among the classes with weight alone."""
+        return np.argsort(np.argsort(self.codes)).tolist()
+
+    @property
+    def _rows(self) -> list[int]:
+        """The rows of weights, in a model of all classes, that are fitted."""
+        known = set(self.codes)
+        return [r for r, code in enumerate(self.order[:-1]) if {code, self.order[-1]} <= known]
+
+    def wide(self, part: np.ndarray, rest: Any) -> np.ndarray:
+        """Return ``part``, of shape (fitted rows, width), with ``rest`` for all other rows."""
+        found = np.full((len(self.order) - 1, part.shape[1]), rest, dtype=part.dtype)
+        found[self._rows] = part
+        return found
+
+    def wide_square(self, part: np.ndarray, width: int) -> np.ndarray:
+        """Return a covariance of the fitted weights with zeros for all other weights."""
+        q, rows = len(self.order) - 1, self._rows
+        found = np.zeros((q, width, q, width))
+        shape = len(rows), width, len(rows), width
+        found[np.ix_(rows, range(width), rows, range(width))] = part.reshape(shape)
+        return found.reshape(q * width, q * width)
+
+    def intercepts(self, fitted: np.ndarray) -> np.ndarray:
+        """Return intercepts, of which infinite ones make the other classes impossible.
+
+        Parameters
+        ----------
+        fitted : array of shape (fitted rows,)
+
+        Returns
+        -------
+        array of shape (classes - 1,): -inf for a class without weight, +inf against a reference
+        without weight (of two classes)
+        """
+        rest = -np.inf if self.order[-1] in self.codes else np.inf
+        return self.wide(fitted[:, None], rest)[:, 0]
