@@ -66,7 +66,7 @@ def verdict_row(work: str, X: Any, y: np.ndarray, program: bool = True) -> None:
         verdict = separation(X, y)
         seconds.append(perf_counter() - started)
     started = perf_counter()
-    assert verdict.verify(X, y, exact=True)
+    assert verdict.verify(X, y)
     checked = perf_counter() - started
     ours = float(np.median(seconds))
     said, theirs = one_program(X, y) if program else ("", float("nan"))

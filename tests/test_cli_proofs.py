@@ -5,8 +5,8 @@ import json
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import run
-from linsep import from_json
+from command_line import here, run
+from linsep import from_json, separation
 
 
 @pytest.fixture
@@ -22,8 +22,11 @@ def folder(tmp_path):
     return tmp_path
 
 
+TARGET = ("--target", "species")
+
+
 def test_overlapping(folder):
-    done = run("separate", "two.csv", "--target", "species", "--proof", "p.json", cwd=folder)
+    done = run("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
     assert done.returncode == 0
     assert done.stdout.startswith("verdict     overlapping: ")
     assert (
@@ -33,37 +36,109 @@ def test_overlapping(folder):
     proof = from_json((folder / "p.json").read_text())
     for row in proof.witness.rows:
         assert f"two.csv line {row + 2} " in done.stdout
-    checked = run("verify", "p.json", "two.csv", cwd=folder)
+    assert done.stdout.endswith("linsep verify p.json two.csv --target species   checks it\n")
+    checked = run("verify", "p.json", "two.csv", *TARGET, cwd=folder)
     assert (checked.returncode, checked.stderr) == (0, "")
-    assert checked.stdout.startswith("It holds: overlapping")
+    assert checked.stdout.splitlines() == [
+        "It holds: overlapping, checked over 100 rows in exact arithmetic.",
+        "",
+        "verdict    overlapping: no hyperplane has every row on its side, or on the boundary",
+        "classes    virginica (positive side) against versicolor",
+        "labels     versicolor, virginica",
+        "features   4: a, b, c, d",
+        "intercept  yes",
+        "rows       100",
+        f"sha256     {proof.subject.sha256}",
+    ]
 
 
 def test_separable_and_several_classes(folder):
-    done = run("separate", "first.csv", "--target", "species", "--margin", "max", cwd=folder)
+    done = here("separate", "first.csv", *TARGET, "--margin", "max", cwd=folder)
     assert "separable: a hyperplane has every row on its side" in done.stdout
     assert "margin" in done.stdout
-    done = run("separate", "iris.csv", "--target", "species", "--proof", "all.json", cwd=folder)
+    done = here("separate", "iris.csv", *TARGET, "--proof", "all.json", cwd=folder)
     assert "setosa against the rest" in done.stdout
     assert "every class above every other  quasi-separable" in done.stdout
-    checked = run("verify", "all.json", "iris.csv", cwd=folder)
-    assert checked.stdout.startswith("They hold, all 7.")
+    checked = here("verify", "all.json", "iris.csv", *TARGET, cwd=folder)
+    assert checked.stdout.startswith("They hold, all 7, checked over 150 rows in exact arithmetic.")
+    assert checked.stdout.count("verdict ") == 7
+
+
+def test_the_reader_says_how_data_are_read_not_the_proof(folder):
+    """A proof's own recipe could scale all columns to constants, or make the labels a feature."""
+    here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
+    for options, said in (
+        (("--target", "a"), 'its data were read with target "species", here it is "a"'),
+        ((*TARGET, "--exclude", "a"), 'its data were read with exclude [], here it is ["a"]'),
+        ((*TARGET, "--missing", "zero"), 'with missing "error", here it is "zero"'),
+        ((), "needs a label column: name it with --target."),
+    ):
+        done = here("verify", "p.json", "two.csv", *options, cwd=folder)
+        assert done.returncode == 1
+        assert said in done.stderr
+    plain = json.loads((folder / "p.json").read_text())
+    for name, value in (
+        ("scale", {name: [0.0, 1e300] for name in "abcd"}),
+        ("target", "a"),
+        ("missing", "zero"),
+        ("exclude", ["a"]),
+        ("numeric", ["b", "a", "c", "d"]),
+        ("text", {"species": {"setosa": 4}}),
+        ("more", 1),
+    ):
+        altered = plain | {"recipe": plain["recipe"] | {name: value}}
+        (folder / "altered.json").write_text(json.dumps(altered, indent=1) + "\n")
+        done = here("verify", "altered.json", "two.csv", *TARGET, cwd=folder)
+        assert done.returncode == 1
+        assert f"It does not hold: its data were read with {name} " in done.stderr
+    names = plain | {"data": plain["data"] | {"names": list("abcx")}}
+    (folder / "names.json").write_text(json.dumps(names, indent=1) + "\n")
+    done = here("verify", "names.json", "two.csv", *TARGET, cwd=folder)
+    assert "the features have other names" in done.stderr
+
+
+def test_a_proof_from_arrays_is_checked_on_files(folder):
+    iris = load_iris()
+    X, y = iris.data[50:], iris.target_names[iris.target[50:]]
+    (folder / "p.json").write_text(separation(X, y).to_json())
+    assert here("verify", "p.json", "two.csv", *TARGET, cwd=folder).returncode == 0
+    assert here("verify", "p.json", "first.csv", *TARGET, cwd=folder).returncode == 1
+
+
+def test_names_of_svmlight_features_are_compared(folder):
+    here("separate", "rows.svm", "--proof", "p.json", cwd=folder)
+    assert here("verify", "p.json", "rows.svm", cwd=folder).returncode == 0
+    text = (folder / "p.json").read_text()
+    (folder / "p.json").write_text(text.replace('"x1"', '"x7"'))
+    assert "other names" in here("verify", "p.json", "rows.svm", cwd=folder).stderr
+
+
+def test_time_for_exact_arithmetic_is_bounded(folder):
+    here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
+    late = here("verify", "p.json", "two.csv", *TARGET, "--time-limit", "0", cwd=folder)
+    assert late.returncode == 1
+    assert late.stderr.startswith("linsep: Not checked to the end: exact arithmetic takes longer")
+    done = here("verify", "p.json", "two.csv", *TARGET, "--time-limit", "0", "--json", cwd=folder)
+    assert json.loads(done.stdout)["holds"] is None
 
 
 def test_svmlight_text_names_features_as_the_file_does(folder):
-    done = run("separate", "rows.svm", cwd=folder)
+    done = here("separate", "rows.svm", cwd=folder)
     assert "overlapping" in done.stdout
     assert "x1 -1, x2 -1" in done.stdout
     assert "rows.svm line 4" in done.stdout
 
 
 def test_json(folder):
-    done = run("separate", "two.csv", "--target", "species", "--json", cwd=folder)
+    done = here("separate", "two.csv", *TARGET, "--json", cwd=folder)
     told = json.loads(done.stdout)
     assert told["verdicts"][0]["kind"] == "overlapping"
     assert told["checked"].startswith("It holds")
-    run("separate", "two.csv", "--target", "species", "--proof", "p.json", cwd=folder)
-    checked = run("verify", "p.json", "two.csv", "--json", cwd=folder)
-    assert json.loads(checked.stdout)["holds"] is True
+    here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
+    checked = here("verify", "p.json", "two.csv", *TARGET, "--json", cwd=folder)
+    said = json.loads(checked.stdout)
+    assert said["holds"] is True
+    assert ["rows", "100"] in said["claim"]
 
 
 @pytest.mark.parametrize(
@@ -71,17 +146,17 @@ def test_json(folder):
     [
         (lambda text: text, "iris.csv", "It does not hold: it is about 100 rows of 4 features"),
         (lambda text: text.replace('"0x', '"0x1', 1), "two.csv", "should be zero is not"),
-        (lambda text: text.replace('"0x', '"-0x', 1), "two.csv", "a multiplier is not positive"),
-        (lambda text: text[:500], "two.csv", "p.json: This is no proof, or a damaged one"),
-        (lambda text: "a,b\n1,2\n", "two.csv", "p.json: This is no proof, or a damaged one"),
-        (lambda text: text.replace("proof 1", "proof 9"), "two.csv", "can be read"),
+        (lambda text: text.replace('"0x', '"-0x', 1), "two.csv", "(a multiplier is not positive)"),
+        (lambda text: text[:500], "two.csv", "p.json: This is no proof, or an altered one"),
+        (lambda text: "a,b\n1,2\n", "two.csv", "p.json: This is no proof, or an altered one"),
+        (lambda text: text.replace("proof 2", "proof 9"), "two.csv", "can be read"),
     ],
 )
 def test_what_does_not_hold_is_exit_code_1_and_one_sentence(folder, change, data, said):
-    run("separate", "two.csv", "--target", "species", "--proof", "p.json", cwd=folder)
+    here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
     path = folder / "p.json"
     path.write_text(change(path.read_text()))
-    done = run("verify", "p.json", data, cwd=folder)
+    done = here("verify", "p.json", data, *TARGET, cwd=folder)
     assert done.returncode == 1
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
@@ -90,15 +165,15 @@ def test_what_does_not_hold_is_exit_code_1_and_one_sentence(folder, change, data
 
 def test_a_proof_is_not_overwritten_without_force(folder):
     (folder / "p.json").write_text("mine")
-    done = run("separate", "two.csv", "--target", "species", "--proof", "p.json", cwd=folder)
+    done = here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
     assert done.returncode == 1
     assert (folder / "p.json").read_text() == "mine"
-    run("separate", "two.csv", "--target", "species", "--proof", "p.json", "--force", cwd=folder)
+    here("separate", "two.csv", *TARGET, "--proof", "p.json", "--force", cwd=folder)
     assert from_json((folder / "p.json").read_text()).kind == "overlapping"
 
 
 def test_one_class_only(folder):
     (folder / "one.svm").write_text("1 1:1\n1 1:2\n")
-    done = run("separate", "one.svm", cwd=folder)
+    done = here("separate", "one.svm", cwd=folder)
     assert done.returncode == 1
     assert "All rows have the label 1: separation needs at least two classes." in done.stderr

@@ -18,7 +18,7 @@ _HOMES = {
     "bounds": "linsep.theory.bounding",
     "cosine_margin": "linsep.theory.margins",
     "descent": "linsep.descent",
-    "from_json": "linsep.theory.proof_file",
+    "from_json": "linsep.theory.proofs",
     "functional_margin": "linsep.theory.margins",
     "geometric_margin": "linsep.theory.margins",
     "kernels": "linsep.kernels",

@@ -70,7 +70,7 @@ def as_options(command: Any) -> Callable[[Way], str | None]:
     flags = {option.name: option.opts[0] for option in command.params}
 
     def spell(name: str, value: Any) -> str:
-        return _in_options(name, value, flags.get(name))
+        return in_options(name, value, flags.get(name))
 
     def tell(way: Way) -> str | None:
         return way.told(spell) if way.again or flags.keys() >= way.settings.keys() else None
@@ -78,7 +78,7 @@ def as_options(command: Any) -> Callable[[Way], str | None]:
     return tell
 
 
-def _in_options(name: str, value: Any, flag: str | None = None) -> str:
+def in_options(name: str, value: Any, flag: str | None = None) -> str:
     """A parameter as it is typed."""
     flag = flag or flag_of(name)
     if value is None or value is True:
@@ -132,7 +132,7 @@ def _noting_warnings() -> Iterator[None]:
 def note_warning(warning: Warning) -> None:
     """Say what a warning says, its advice in options."""
     refusal = getattr(warning, "refusal", None)
-    note(refusal.told(lambda way: way.told(_in_options)) if refusal else str(warning))
+    note(refusal.told(lambda way: way.told(in_options)) if refusal else str(warning))
 
 
 def fail(said: str, code: int = 1) -> None:

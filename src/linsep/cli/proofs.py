@@ -1,6 +1,7 @@
 """The commands ``separate`` and ``verify``: a verdict on a file, and the check of one."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ import typer
 
 from linsep import model_file
 from linsep.cli import options, report
-from linsep.cli.failures import fail
+from linsep.cli.failures import fail, in_options
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, print_pairs, print_table
@@ -44,6 +45,18 @@ ProofIn = Annotated[
     Path, typer.Argument(help="A proof that `linsep separate --proof` wrote.", metavar="PROOF")
 ]
 
+TimeLimit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        help="Seconds that exact arithmetic may take; reading DATA is not counted.",
+        metavar="SECONDS",
+        min=0,
+    ),
+]
+
+#: letters of a difference that are shown
+MOST_TEXT = 200
 #: so many witness rows are shown, and so many values of each
 MOST_ROWS, MOST_VALUES = 12, 5
 
@@ -69,25 +82,25 @@ def separate(
 
     Example: linsep separate train.csv --target species --proof species.json
     """
+    from linsep.certificate.proof_file import to_json
     from linsep.cli.tracing import feature_names  # other commands need none of these
     from linsep.theory.data import data_of
     from linsep.theory.deciding import decide
-    from linsep.theory.proof_file import to_json
-    from linsep.theory.verdicts import Undecided
 
     if proof is not None:
         model_file.check_free(proof, force)
-    source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter,
-    )  # fmt: skip
+    how = {
+        "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
+        "index_base": index_base, "format": format, "delimiter": delimiter,
+    }  # fmt: skip
+    source = open_source(data, **how)
     never_overwrite(proof, source.paths)
     with watching(source):
         opened = data_of(source)
     opened.names = feature_names(source, opened.n_features)
     claim = decide(opened, fit_intercept, margin)
-    checked = claim.verify(opened, exact=True)
-    if not checked and not isinstance(claim, Undecided):
+    checked = claim.verify(opened)
+    if checked.holds is False:
         raise AssertionError(f"A proof of linsep's own does not hold: {checked.reason}")
     written = to_json(claim, source.recipe())
     if proof is not None:
@@ -98,13 +111,20 @@ def separate(
         return
     print_claim(claim, opened, source, checked.reason)
     if proof is not None:
-        print(f"\nlinsep verify {proof} {' '.join(data)}   checks it")
+        print(f"\n{_command(proof, data, how)}   checks it")
+
+
+def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
+    """What to type to check a proof of data that were read in some way."""
+    given = {name: value for name, value in how.items() if value not in (None, [], "error")}
+    words = [shlex.quote(word) for word in (str(proof), *data)]
+    return " ".join(["linsep verify", *words, *(in_options(*pair) for pair in given.items())])
 
 
 def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
     """The verdict, the witness rows with their places and values, and the check."""
-    from linsep.theory.rendering import lines, summary
-    from linsep.theory.verdicts import Blocked, Separations
+    from linsep.certificate.rendering import lines, summary
+    from linsep.certificate.verdicts import Blocked, Separations
 
     if isinstance(claim, Separations):
         head, *rows = summary(claim)
@@ -120,7 +140,7 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
 
 def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
     """Where the rows of a witness stand, their classes, shares and values."""
-    from linsep.theory.rendering import shares
+    from linsep.certificate.rendering import shares
 
     labels = opened.labels()
     names = opened.names or [f"x{j}" for j in range(opened.n_features)]
@@ -150,30 +170,88 @@ def verify(
     proof: ProofIn,
     data: options.Data,
     *,
+    target: options.Target = None,
+    missing: options.Missing = "error",
+    hash_bits: options.HashBits = None,
+    exclude: options.Exclude = None,
+    index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    time_limit: TimeLimit = 60.0,
     as_json: options.AsJson = False,
 ) -> None:
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
 
-    Example: linsep verify species.json train.csv
-    """
-    from linsep.theory.data import data_of
-    from linsep.theory.proof_file import from_json
+    You say how DATA is read, not the proof: one that was made of data read otherwise is refused.
 
-    try:
-        text = proof.read_bytes()
-        claim = from_json(text)
-    except DataError as problem:
-        raise DataError(f"{proof}: {problem}") from problem
-    recipe = json.loads(text).get("recipe")
-    source = open_source(data, recipe=recipe, format=format, delimiter=delimiter)
+    Example: linsep verify species.json train.csv --target species
+    """
+    claim, recipe = read_proof(proof)
+    source = open_source(
+        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        index_base=index_base, format=format, delimiter=delimiter,
+    )  # fmt: skip
     with watching(source):
-        opened = data_of(source)
-    checked = claim.verify(opened, exact=True)
+        checked = _check(claim, recipe, source, time_limit)
+    lines = claim.lines()
     if as_json:
-        report.print_json({"holds": checked.holds, "reason": checked.reason})
+        said = {"holds": checked.holds, "reason": checked.reason, "claim": lines}
+        report.print_json(said)
         raise typer.Exit(0 if checked else 1)
     if not checked:
         fail(checked.reason)
-    print(checked.reason)
+    print(checked.reason + "\n")
+    print_pairs(lines)
+
+
+def read_proof(path: Path) -> Any:
+    """The claim in a file, and how the files of its data were read."""
+    from linsep.theory.proofs import read
+
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is no file: name a proof.")
+    try:
+        return read(path.read_bytes())
+    except DataError as problem:
+        raise problem.at(f"{path}: ") from None
+
+
+def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
+    """The check of a claim about rows that are read as the user says."""
+    from linsep.certificate.checking import Check
+    from linsep.cli.tracing import feature_names
+
+    otherwise = _difference(recipe, source.recipe(), LEARNT)
+    if otherwise is None:
+        checked = claim.verify(source, time_limit=limit)
+        if not checked:
+            return checked
+        otherwise = _difference(recipe, source.recipe(), ())
+        names = claim.names()
+        if names is not None and list(names) != feature_names(source, len(names)):
+            otherwise = "the features have other names"
+    return checked if otherwise is None else Check(False, f"It does not hold: {otherwise}.")
+
+
+#: what tells most of how data are read
+FIRST = ("format", "target", "exclude", "missing", "hash_bits")
+#: what a recipe says of how numbers are stored, which changes none
+STORAGE = ("delimiter", "dtype")
+#: what is known only when all rows have been read
+LEARNT = ("target_kind", "text")
+
+
+def _difference(
+    recipe: dict[str, Any] | None, ours: dict[str, Any], but: tuple[str, ...]
+) -> str | None:
+    """How the data of a proof were read otherwise, as a phrase; None where they were not."""
+    if recipe is None:
+        return None
+    names = dict.fromkeys([*FIRST, *recipe, *ours])
+    for name in [name for name in names if name not in (*STORAGE, *but)]:
+        wanted, given = (json.dumps(one.get(name)) for one in (recipe, ours))
+        if wanted != given:
+            if max(len(wanted), len(given)) > MOST_TEXT:
+                return f"its data were read otherwise: {name} is another"
+            return f"its data were read with {name} {wanted}, here it is {given}"
+    return None

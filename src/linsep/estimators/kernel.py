@@ -304,7 +304,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
 
         Returns
         -------
-        linsep.theory.verdicts.Verdict
+        linsep.certificate.verdicts.Verdict
             About the Gram matrix in floats, which ``verify(K, y)`` takes. The estimator need not
             be fitted, and is not changed.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.certificate.verdicts import Separations, Undecided
 from linsep.errors import DataError
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_rows import Rows
@@ -13,7 +14,6 @@ from linsep.regression.firth import Data, firth, profile
 from linsep.regression.logistic import Fit, Task, fitted
 from linsep.regression.separated import Contrasts, limit, proves
 from linsep.theory.deciding import separation
-from linsep.theory.verdicts import Separations, Undecided
 
 LEVEL = 0.95
 

@@ -105,7 +105,7 @@ class Proofs(Fitted):
 
         Returns
         -------
-        linsep.theory.verdicts.Verdict
+        linsep.certificate.verdicts.Verdict
             With this estimator's ``fit_intercept``, rows scaled to length 1 with ``normalize``.
             The estimator need not be fitted, and is not changed.
 

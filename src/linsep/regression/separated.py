@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.theory.verdicts import QuasiSeparable, Separable, Verdict
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
 
 #: scores this far apart are certainty
 CERTAIN = 40.0

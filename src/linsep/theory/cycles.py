@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.certificate.checkers import Clock, TooLong
+from linsep.certificate.checking import Check
+from linsep.certificate.proof_file import FORMAT
+from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.errors import DataError
-from linsep.theory.checking import Check
 from linsep.theory.data import data_of
-from linsep.theory.proof_file import FORMAT
 
 #: rows that a check replays at most, over all passes
 MOST_ROUNDS = 10**8
@@ -90,7 +92,9 @@ class Cycle:
     def __str__(self) -> str:
         return f"cycle: {self.sentence}"
 
-    def verify(self, X: Any, y: Any = None, exact: bool = True) -> Check:
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Check:
         """Replay the passes in whole numbers; the same weights must come out, with updates made.
 
         Parameters
@@ -100,6 +104,8 @@ class Cycle:
             Two labels; the larger one is the positive side.
         exact : bool
             It is always exact; :meth:`Verdict.verify` has the same switch.
+        time_limit : float or None
+            Seconds that the replay may take; None: any.
 
         Returns
         -------
@@ -129,7 +135,11 @@ class Cycle:
         if rows is None:
             return self._fails("the rows have more digits than those that it is about")
         passes, one = self.again - self.first, self._one()
-        after, updates = replay(rows, list(self.weights), one, self.step, passes)
+        clock = Clock(time_limit)
+        try:
+            after, updates = replay(rows, list(self.weights), one, self.step, passes, clock.over)
+        except TooLong as reason:
+            return Check(None, f"Not checked to the end: {reason}. Give it a larger time_limit.")
         if after != list(self.weights):
             return self._fails(f"after {passes:,} pass{'es' * (passes > 1)} the weights are others")
         if not updates:
@@ -139,6 +149,18 @@ class Cycle:
             f"It holds: {updates:,} updates in {passes:,} pass{'es' * (passes > 1)} over "
             f"{self.n_rows:,} rows lead back to the same weights, in exact arithmetic.",
         )
+
+    def names(self) -> None:
+        """A cycle is about columns by number."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """All that is claimed, as pairs of a word and what there is to say of it."""
+        return [
+            ("cycle", self.sentence),
+            ("features", f"{self.n_features:,}"),
+            ("intercept", "yes" if self.fit_intercept else "no"),
+            ("rows", f"{self.n_rows:,}"),
+        ]
 
     def to_json(self) -> str:
         """The cycle as JSON text; :func:`linsep.from_json` reads it."""
@@ -171,16 +193,21 @@ def from_plain(plain: dict[str, Any]) -> Cycle:
 
 
 def replay(
-    rows: Sequence[Whole], weights: list[int], one: int, step: int, passes: int
+    rows: Sequence[Whole],
+    weights: list[int],
+    one: int,
+    step: int,
+    passes: int,
+    each: Any = iter,
 ) -> tuple[list[int], int]:
     """The perceptron in whole numbers; returns the weights and the number of updates.
 
     ``one`` is the constant feature, whose weight is the last; on a mistake, a zero score being
-    one, ``step`` times the row is added on its side.
+    one, ``step`` times the row is added on its side. ``each`` goes over the rows.
     """
     w, updates = list(weights), 0
     for _ in range(passes):
-        for columns, values, side in rows:
+        for columns, values, side in each(rows):
             score = w[-1] * one
             for j, x in zip(columns, values, strict=True):
                 score += w[j] * x

@@ -86,6 +86,10 @@ class Data:
                 numbers = np.arange(first + start, first + min(start + step, X.shape[0]))
                 yield Piece(X[rows] if step < X.shape[0] else X, codes[rows], numbers)
 
+    def batches(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Every row as it was given, and the codes of the labels."""
+        return ((X, codes) for X, codes, _ in self._parts())
+
     @cached_property
     def longest(self) -> float:
         """A number that no row is longer than."""
@@ -138,12 +142,12 @@ def data_of(X: Any, y: Any = None) -> Data:
         raise ValueError("y contains NaN or infinity: every row needs a label.")
     classes, codes = np.unique(y, return_inverse=True)
     _two_classes(classes)
-    data = Data(lambda: iter([(_tidy(X), codes, 0)]), classes, X.shape, names)
+    data = Data(lambda: iter([(tidy(X), codes, 0)]), classes, X.shape, names)
     data.sparse = sp.issparse(X)
     return data
 
 
-def _tidy(X: Any) -> Any:
+def tidy(X: Any) -> Any:
     """CSR without repeated entries, and of a type that numpy multiplies exactly as stored."""
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -187,7 +191,7 @@ def _from_source(source: Any) -> Data:
 def _widened(X: Any, width: int) -> Any:
     """The same rows with columns for the features that later batches brought."""
     if X.shape[1] == width:
-        return _tidy(X)
+        return tidy(X)
     if sp.issparse(X):
-        return _tidy(sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width)))
+        return tidy(sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width)))
     return np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]), X.dtype)])

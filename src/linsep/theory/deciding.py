@@ -8,22 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from linsep.errors import ParameterError
-from linsep.theory.checking import square_of
-from linsep.theory.data import Data, data_of
-from linsep.theory.elimination import reduced
-from linsep.theory.fingerprint import fingerprint
-from linsep.theory.grams import checked, spanning
-from linsep.theory.questions import Question, multinomial, scans, two_sides
-from linsep.theory.recession import Cone, Sign
-from linsep.theory.row_space import Reduced, to_whole
-from linsep.theory.search import Blocked as Found
-from linsep.theory.search import Separated, exact_rows, search
-from linsep.theory.simplex import TooLarge
-from linsep.theory.spans import Span
-from linsep.theory.splitting import Proof, witness
-from linsep.theory.twins import opposite_twins
-from linsep.theory.verdicts import (
+from linsep.certificate.blocks import sha256_of
+from linsep.certificate.integers import Space, in_lowest_terms
+from linsep.certificate.verdicts import (
+    SENSES,
     Combination,
     Overlapping,
     QuasiSeparable,
@@ -33,14 +21,28 @@ from linsep.theory.verdicts import (
     Undecided,
     Verdict,
 )
+from linsep.errors import ParameterError
+from linsep.theory.data import Data, data_of
+from linsep.theory.elimination import reduced
+from linsep.theory.grams import checked, spanning
+from linsep.theory.questions import Question, multinomial, scans, two_sides
+from linsep.theory.recession import Cone, Sign
+from linsep.theory.row_space import Reduced
+from linsep.theory.search import Blocked as Found
+from linsep.theory.search import Separated, exact_rows, search
+from linsep.theory.simplex import TooLarge
+from linsep.theory.spans import Span
+from linsep.theory.splitting import Proof, witness
+from linsep.theory.twins import opposite_twins
 from linsep.theory.whole import root_above
-from linsep.theory.widening import lowest_margin, widened
+from linsep.theory.widening import lowest_margin, square_of, widened
 from linsep.theory.working_set import WorkingSet, table_of
 
 #: the relative width that margin="max" leaves between the two ends of the margin interval
 WIDTH = 1e-6
 Keys = tuple[tuple[int, int], ...]
-SENSES = ("ovr", "ovo", "multinomial")
+#: the support of a separator without a margin
+NOTHING = Combination((), (), ())
 
 
 def separation(
@@ -99,7 +101,7 @@ def separation(
     >>> verdict = separation(X[50:], y[50:])
     >>> verdict.kind, len(verdict.witness.rows) <= 6
     ('overlapping', True)
-    >>> bool(verdict.verify(X[50:], y[50:], exact=True))
+    >>> bool(verdict.verify(X[50:], y[50:]))
     True
     """
     if K is None:
@@ -124,7 +126,7 @@ def decide(
     if not set(senses) <= set(SENSES):
         raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
     tolerance = WIDTH if margin == "max" else None
-    mark = fingerprint(data)
+    mark = sha256_of(data)
 
     def sides(positive: list[int], negative: list[int]) -> Verdict:
         question = two_sides(data, positive, negative, fit_intercept)
@@ -192,18 +194,18 @@ def _verdict(data: Data, question: Question, tolerance: float | None, subject: S
 def _separable(data: Data, question: Question, found: Separated, subject: Subject) -> Separable:
     W = found.w.reshape(question.blocks, question.width)
     d = data.n_features
-    used = np.flatnonzero(found.multipliers)
-    members = [found.members[i] for i in used]
-    shares = to_whole({k: Fraction(found.multipliers[i]) for k, i in enumerate(used.tolist())})
-    support = Combination(
-        tuple(member.key[0] for member in members),
-        tuple(member.key[1] for member in members),
-        tuple(shares.values()),
-    )
-    margin = (0.0, float("inf"))
+    margin, support = (0.0, float("inf")), NOTHING
     if question.blocks == 1 and subject.columns is None:
-        rows = [(member.whole, member.group) for member in members]
-        high = root_above(square_of(rows, support.multipliers, question, d))
+        used = np.flatnonzero(found.multipliers).tolist()
+        used.sort(key=lambda i: found.members[i].key)
+        members = [found.members[i] for i in used]
+        shares = in_lowest_terms({k: Fraction(found.multipliers[i]) for k, i in enumerate(used)})
+        support = Combination(
+            tuple(member.key[0] for member in members),
+            tuple(member.key[1] for member in members),
+            tuple(shares.values()),
+        )
+        high = root_above(square_of(members, support.multipliers, question))
         margin = (min(high, lowest_margin(data, question, found.w)), high)
     return Separable(
         subject,
@@ -221,13 +223,14 @@ def _blocked(data: Data, question: Question, found: Found, subject: Subject) -> 
     bound = np.flatnonzero(~outside)
     twins = opposite_twins(data, question) if question.blocks == 1 else None
     few = _pair(twins) if twins else _witness(found, table, bound)
-    evidence = (few, _combination(proof), proof.span)
+    evidence = (few, _combination(proof), _space(proof.span))
     if not proof.direction:
         return Overlapping(subject, *evidence)
     everything, basis = _everything(data, question, found)
     boundary = found.boundary or ()
     signs = _signs(data, question, found, everything)
-    return QuasiSeparable(subject, *evidence, proof.direction, boundary, everything, basis, signs)
+    direction = in_lowest_terms(proof.direction)
+    return QuasiSeparable(subject, *evidence, direction, boundary, _space(everything), basis, signs)
 
 
 def _signs(
@@ -273,13 +276,17 @@ def _everything(data: Data, question: Question, found: Found) -> tuple[Reduced, 
         if not more:
             break
         space = reduced(space.basis() + more)
-    return space, tuple(keys)
+    return space, tuple(sorted(keys))
+
+
+def _space(space: Reduced) -> Space:
+    return Space({p: in_lowest_terms({p: Fraction(1), **row}) for p, row in space.rows.items()})
 
 
 def _combination(proof: Proof | Sign) -> Combination:
     """Its rows in order, with the smallest whole multipliers."""
     order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
-    whole = to_whole({i: proof.multipliers[i] for i in order})
+    whole = in_lowest_terms({i: proof.multipliers[i] for i in order})
     keys = [proof.members[i].key for i in order]
     return Combination(
         tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())

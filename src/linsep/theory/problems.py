@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.theory.deciding import separation
 from linsep.theory.linear import augmented, checked_rows, lengths, nonzero, scaled
-from linsep.theory.verdicts import Separable
 
 #: sums of up to 4,000 floats are off by less than this share of their terms
 ROUNDING = 1e-12

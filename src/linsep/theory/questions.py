@@ -109,23 +109,18 @@ def scans(
 def _surely_above(
     data: Data, question: Question, piece: Piece, w: np.ndarray, above: float
 ) -> np.ndarray:
-    """Which rows of a piece have values above a number, told in the floats that the rows are in.
+    """Which rows of a piece have values above a number.
 
-    That reads the rows once and copies nothing. The bound is that of :func:`values`, with the
-    longest row for every row.
+    The bound is that of :func:`values` with the longest row for every row, so that no lengths are
+    computed. A value that overflows is above nothing.
     """
-    single = piece.X.dtype == np.float32
-    unit, tiny = (2.0**-24, 2.0**-149) if single else (UNIT, TINY)
     n = question.width + 5
     reach = (data.longest + 1) * float(np.linalg.norm(w))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        v = w.astype(np.float32) if single else w
-        scores = piece.X @ v[: piece.X.shape[1]]
-        if question.intercept:
-            scores = scores + v[-1]
+        scores = piece.products(w[None])[:, 0]
         signs = np.array([float(C[0, 0]) if len(C) else 0.0 for C in question.coefficients])
-        slack = n * unit / (1 - n * unit) * 1.001 * reach + 4 * n * tiny * (data.longest + 1)
-        return scores * signs.astype(scores.dtype)[piece.codes] > above + slack
+        slack = n * UNIT / (1 - n * UNIT) * 1.001 * reach + 4 * n * TINY * (data.longest + 1)
+        return np.isfinite(scores) & (scores * signs[piece.codes] > above + slack)
 
 
 def values(question: Question, piece: Piece, w: np.ndarray) -> Values:

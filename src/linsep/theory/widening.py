@@ -1,13 +1,14 @@
 """A separator whose margin is the widest to a tolerance, where floats did not find it."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
 
-from linsep.theory.checking import square_of
+from linsep.certificate.integers import squared_bound
 from linsep.theory.data import Data
 from linsep.theory.questions import Question, scans
 from linsep.theory.refining import Refined, common_scale, moved, refined
@@ -15,7 +16,7 @@ from linsep.theory.row_space import to_whole
 from linsep.theory.search import Separated, as_row, exact_rows, grow
 from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.whole import Row, dense_floats, dot, root_above
-from linsep.theory.working_set import WorkingSet
+from linsep.theory.working_set import Member, WorkingSet
 
 #: seconds, or so, that it may take
 MOST_WORK = 4.0
@@ -103,16 +104,16 @@ def _rounded(point: list[int], digits: int | None) -> list[int]:
 def _shares(working: WorkingSet, exact: Refined, tolerance: float) -> tuple[np.ndarray, Fraction]:
     """Multipliers with as few digits as will do, and the squared margin that none exceeds."""
     question, members = working.question, working.members
-    rows = [(members[i].whole, members[i].group) for i in exact.multipliers]
+    used = [members[i] for i in exact.multipliers]
     best = None
     for digits in reversed(DIGITS):
         shares = list(exact.multipliers.values())
         if digits is not None:
             shares = [Fraction(round(share * 2**digits), 2**digits) for share in shares]
         whole = list(to_whole(dict(enumerate(shares))).values())
-        if len(whole) < len(rows):
+        if len(whole) < len(used):
             break
-        square = square_of(rows, whole, question, question.width - question.intercept)
+        square = square_of(used, whole, question)
         if best is not None and square > best[1] * Fraction(1 + tolerance / 16) ** 2:
             break
         best = shares, min(square, best[1] if best else square)
@@ -120,6 +121,17 @@ def _shares(working: WorkingSet, exact: Refined, tolerance: float) -> tuple[np.n
     found = np.zeros(len(members), dtype=object)
     found[list(exact.multipliers)] = best[0]
     return found, best[1]
+
+
+def square_of(members: list[Member], multipliers: Sequence[int], question: Question) -> Fraction:
+    """The square of a margin that no weights exceed, by these shares of the members."""
+    d = question.width - question.intercept
+    rows = [member.whole for member in members]
+    features = [
+        ({j: m for j, m in row.items() if j < d}, Fraction(2) ** power) for row, power in rows
+    ]
+    groups = [member.group if question.intercept else 0 for member in members]
+    return squared_bound(features, groups, multipliers)
 
 
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:

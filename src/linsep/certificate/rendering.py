@@ -1,12 +1,13 @@
 """Verdicts for people: aligned text and HTML. The first line is the answer."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from linsep.theory.verdicts import (
+from linsep.certificate.verdicts import (
     Blocked,
     Combination,
     Overlapping,
@@ -67,9 +68,9 @@ def sides(subject: Subject) -> str:
 
 
 def _of_separable(verdict: Separable) -> list[tuple[str, str]]:
-    low, high = verdict.margin
     found = []
-    if high < float("inf"):
+    if verdict.margin[1] < float("inf"):
+        low, high = verdict.margin
         found.append(
             ("margin", f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)")
         )
@@ -138,6 +139,34 @@ def html(verdict: Verdict) -> str:
         for word, said in lines(verdict)
     )
     return f"<table>{cells}</table>"
+
+
+def claim_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """All that is claimed, and of which data, as pairs of a word and what there is to say of it."""
+    found = []
+    for verdict in verdicts:
+        found += [("verdict", answer(verdict)), ("classes", sides(verdict.subject))]
+        if isinstance(verdict, Separable) and verdict.margin != (0.0, float("inf")):
+            low, high = verdict.margin
+            found.append(("margin", f"from {low!r} to at most {high!r}, the distance of a row"))
+    return found + data_lines(verdicts[0].subject)
+
+
+def data_lines(subject: Subject) -> list[tuple[str, str]]:
+    """Which data a claim is about."""
+    if subject.columns is not None:
+        features = f"{subject.n_features:,} columns of a Gram matrix: {_some(subject.columns)}"
+    else:
+        features = f"{subject.n_features:,}" + (
+            f": {_some(subject.names)}" if subject.names else ""
+        )
+    return [
+        ("labels", _some(subject.classes)),
+        ("features", features),
+        ("intercept", "yes" if subject.fit_intercept else "no"),
+        ("rows", f"{subject.n_rows:,}"),
+        ("sha256", subject.sha256),
+    ]
 
 
 def summary(claim: Separations) -> list[list[str]]:

@@ -6,10 +6,30 @@ but row numbers, counted from 0. Whole numbers are Python's, of any length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar
 
-from linsep.theory.row_space import Reduced
+from linsep.certificate.integers import Space
+
+#: seconds that exact arithmetic may take in a check
+TIME_LIMIT = 60.0
+#: in which several classes may be separable: each against the rest, each pair, all together
+SENSES = ("ovr", "ovo", "multinomial")
+
+
+def sides_of(sense: str, classes: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Positive and negative side of every verdict in a sense; empty where every class has weights.
+
+    Of two classes the second is the positive side.
+    """
+    if sense == "ovo":
+        return [((b,), (a,)) for a, b in combinations(classes, 2)]
+    if len(classes) == 2:
+        return []
+    if sense == "multinomial":
+        return [((), ())]
+    return [((k,), tuple(c for c in classes if c != k)) for k in classes]
 
 
 @dataclass(frozen=True)
@@ -27,8 +47,8 @@ class Subject:
     n_rows, n_features : int
     names : tuple of str or None
         Of the features.
-    fingerprint : str
-        Which rows and labels; see ``linsep.theory.fingerprint``.
+    sha256 : str
+        Of rows and labels in the form that ``linsep.certificate.canonical`` describes.
     columns : tuple of int or None
         Of a Gram matrix: the rows whose images span the space of the kernel. The verdict is about
         hyperplanes sum_j a_j phi(x_j) over these rows; all weights are a_j. Margins in that space
@@ -42,8 +62,16 @@ class Subject:
     n_rows: int
     n_features: int
     names: tuple[str, ...] | None
-    fingerprint: str
+    sha256: str
     columns: tuple[int, ...] | None = None
+
+    def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:
+        """The same data, with other sides."""
+        return replace(self, positive=positive, negative=negative)
+
+    def same_data(self, other: Subject) -> bool:
+        """Whether the other is about the same rows, too, whatever it asks of them."""
+        return self.of_sides((), ()) == other.of_sides((), ())
 
     @property
     def multinomial(self) -> bool:
@@ -99,39 +127,52 @@ class Verdict:
     subject: Subject
     kind: ClassVar[str] = ""
 
-    def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Any:
         """Check the claim against data, from the evidence alone.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a source; K where it is about K
         y : array of shape (rows,), not for a source
-        exact : bool, default=False
-            Decide in whole numbers: no tolerance, a proof. Otherwise in float64.
+        exact : bool, default=True
+            Decide in whole numbers: no tolerance, a proof. Otherwise only values in float64 are
+            looked at, which may contradict the claim and never prove it.
+        time_limit : float or None, default=60.0
+            Seconds that exact arithmetic may take; reading the rows is not counted. None: any.
 
         Returns
         -------
         Check
-            True or false, with a ``reason``.
+            ``holds`` is True, False, or None where that is not known, with a ``reason``; true in an
+            ``if`` where it holds.
         """
-        from linsep.theory.checking import check, refused
+        return _checked([self], X, y, exact, time_limit)
 
-        data = _asked_about(self.subject, X, y)
-        return refused(data) if isinstance(data, str) else check(self, data, exact)
+    def names(self) -> tuple[str, ...] | None:
+        """Of the features; None where they have none."""
+        return self.subject.names
+
+    def lines(self) -> list[tuple[str, str]]:
+        """All that is claimed, and of which data, as pairs of a word and what is to say of it."""
+        from linsep.certificate.rendering import claim_lines
+
+        return claim_lines([self])
 
     def to_json(self) -> str:
-        """The verdict as JSON text; :func:`linsep.theory.from_json` reads it."""
-        from linsep.theory.proof_file import to_json
+        """The verdict as JSON text; :func:`linsep.from_json` reads it."""
+        from linsep.certificate.proof_file import to_json
 
         return to_json(self)
 
     def __str__(self) -> str:
-        from linsep.theory.rendering import text
+        from linsep.certificate.rendering import text
 
         return text(self)
 
     def _repr_html_(self) -> str:
-        from linsep.theory.rendering import html
+        from linsep.certificate.rendering import html
 
         return html(self)
 
@@ -174,13 +215,13 @@ class Blocked(Verdict):
         Few rows, at most two more than there are features, that no hyperplane can separate.
     spanning : Combination
         Rows that are zero under all weights that have no row on the wrong side.
-    space : Reduced
+    space : Space
         The space those rows span: every row inside is zero under such weights, too.
     """
 
     witness: Combination
     spanning: Combination
-    space: Reduced
+    space: Space
 
 
 @dataclass(frozen=True)
@@ -210,7 +251,7 @@ class QuasiSeparable(Blocked):
         as possible are on the right side.
     boundary : tuple of int
         The rows that lie on the boundary under every such weights.
-    everything : Reduced
+    everything : Space
         The space that all rows span: where it is not the whole space, columns depend on others.
     basis : tuple of pairs of int
         Rows that span it, each with the number of one of its constraints.
@@ -222,7 +263,7 @@ class QuasiSeparable(Blocked):
 
     direction: dict[int, int]
     boundary: tuple[int, ...]
-    everything: Reduced
+    everything: Space
     basis: tuple[tuple[int, int], ...]
     signs: dict[int, Combination]
     kind: ClassVar[str] = "quasi-separable"
@@ -283,37 +324,45 @@ class Separations:
     pairs: dict[tuple[Any, Any], Verdict]
     multinomial: Verdict | None
 
+    def senses(self) -> tuple[str, ...]:
+        """In which senses there are verdicts."""
+        given = (self.against_rest, self.pairs, self.multinomial is not None)
+        return tuple(sense for sense, some in zip(SENSES, given, strict=True) if some)
+
     def verdicts(self) -> list[Verdict]:
         """All of them."""
         last = [] if self.multinomial is None else [self.multinomial]
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
-    def verify(self, X: Any, y: Any = None, exact: bool = False) -> Any:
-        """Check every verdict; the first that does not hold is the answer."""
-        from linsep.theory.checking import check, refused
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Any:
+        """Check every verdict, in one reading; see :meth:`Verdict.verify`."""
+        return _checked(self.verdicts(), X, y, exact, time_limit)
 
-        data = _asked_about(self.verdicts()[0].subject, X, y)
-        if isinstance(data, str):
-            return refused(data)
-        checks = [check(verdict, data, exact) for verdict in self.verdicts()]
-        good = checks[-1]._replace(
-            reason=f"They hold, all {len(checks)}. The last: {checks[-1].reason}"
-        )
-        return next((found for found in checks if not found), good)
+    def names(self) -> tuple[str, ...] | None:
+        """Of the features; None where they have none."""
+        return self.verdicts()[0].subject.names
+
+    def lines(self) -> list[tuple[str, str]]:
+        """All that is claimed, and of which data, as pairs of a word and what is to say of it."""
+        from linsep.certificate.rendering import claim_lines
+
+        return claim_lines(self.verdicts())
 
     def to_json(self) -> str:
-        """All verdicts as JSON text; :func:`linsep.theory.from_json` reads it."""
-        from linsep.theory.proof_file import to_json
+        """All verdicts as JSON text; :func:`linsep.from_json` reads it."""
+        from linsep.certificate.proof_file import to_json
 
         return to_json(self)
 
     def __str__(self) -> str:
-        from linsep.theory.rendering import table
+        from linsep.certificate.rendering import table
 
         return table(self)
 
     def _repr_html_(self) -> str:
-        from linsep.theory.rendering import html_table
+        from linsep.certificate.rendering import html_table
 
         return html_table(self)
 
@@ -321,14 +370,16 @@ class Separations:
         return str(self)
 
 
-def _asked_about(subject: Subject, X: Any, y: Any) -> Any:
-    """The data that a verdict is about, of a Gram matrix some columns; or why these are none."""
-    from linsep.theory.data import data_of
-    from linsep.theory.grams import columns_of
+def _checked(verdicts: list[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None) -> Any:
+    """The check of verdicts about the same rows; of a Gram matrix, about some of its columns."""
+    from linsep.certificate.checking import Check, check
 
-    if subject.columns is None:
-        return data_of(X, y)
-    try:
-        return data_of(columns_of(X, subject.columns), y)
-    except (TypeError, ValueError) as problem:
-        return f"it is about a Gram matrix: {problem}"
+    columns = verdicts[0].subject.columns
+    if columns is not None:
+        from linsep.certificate.blocks import columns_of
+
+        try:
+            X = columns_of(X, columns)
+        except (TypeError, ValueError) as problem:
+            return Check(False, f"It does not hold: it is about a Gram matrix: {problem}")
+    return check(verdicts, X, y, exact, time_limit)

@@ -1,0 +1,131 @@
+"""The rows of a check, read once, a block after another: what is hashed is what is checked."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.certificate.canonical import Canonical
+from linsep.theory.data import Data, data_of, tidy
+
+#: so many numbers are looked at at a time: they stay in the cache
+BLOCK_VALUES = 1 << 18
+#: no rounding of numbers below the smallest normal one is trusted: each may become zero
+TINY = 2.0**-1021
+
+
+class Block:
+    """Some rows in memory.
+
+    Attributes
+    ----------
+    X : array or CSR matrix without repeated entries, of shape (rows, features)
+    numbers : int array of shape (rows,)
+        The labels' numbers, by first appearance.
+    first : int
+        The number of the first row.
+    """
+
+    def __init__(self, X: Any, numbers: np.ndarray, first: int) -> None:
+        self.X, self.numbers, self.first = X, numbers, first
+
+    @cached_property
+    def floats(self) -> Any:
+        """X in float64; integers beyond 2^53 are rounded."""
+        return self.X if self.X.dtype == np.float64 else self.X.astype(np.float64)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The length of every row in float64, as if no square were below TINY."""
+        X = self.floats
+        if sp.issparse(X):
+            squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape)
+            total = np.asarray(squares.sum(axis=1)).ravel()
+        else:
+            total = np.einsum("ij,ij->i", X, X)
+        return np.sqrt(total + X.shape[1] * TINY)
+
+    def row(self, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """Columns and values of a row of the block."""
+        if sp.issparse(self.X):
+            start, end = self.X.indptr[place : place + 2]
+            return self.X.indices[start:end], self.X.data[start:end]
+        return np.arange(self.X.shape[1]), self.X[place]
+
+
+class Reading:
+    """One reading of rows and labels, from arrays or from a source.
+
+    Attributes
+    ----------
+    canonical : Canonical
+        Of the rows read so far: their labels, how many they are, their hash.
+    """
+
+    def __init__(self, X: Any, y: Any = None) -> None:
+        self._given = X if y is None and hasattr(X, "batches") else data_of(X, y)
+        self.canonical = Canonical()
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Of the features; None where they have none."""
+        given = self._given
+        names = given.feature_names if hasattr(given, "feature_names") else given.names
+        return None if names is None else tuple(map(str, names))
+
+    def blocks(self) -> Iterator[Block]:
+        """Every row, in order."""
+        first = 0
+        for X, classes, codes in self._coded():
+            numbers = self._numbers(classes, codes)
+            X = tidy(X)  # noqa: PLW2901
+            for rows in _cuts(X):
+                part = X[rows]
+                block = Block(part, numbers[rows], first)
+                self.canonical.add(part, block.numbers)
+                first += part.shape[0]
+                yield block
+
+    def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Batches of rows, some labels, and the place of each row's label among them."""
+        if isinstance(self._given, Data):
+            yield from ((X, self._given.classes, codes) for X, codes in self._given.batches())
+        else:
+            yield from (
+                (X, *np.unique(y, return_inverse=True)) for X, y, _ in self._given.batches()
+            )
+
+    def _numbers(self, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """The number of every row's label, by first appearance."""
+        first = np.full(len(classes), len(codes))
+        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last that is written is the first
+        numbers = np.full(len(classes), -1)
+        for code in np.argsort(first)[: np.count_nonzero(first < len(codes))].tolist():
+            numbers[code] = self.canonical.number(classes[code])
+        return numbers[codes]
+
+
+def _cuts(X: Any) -> Iterator[slice]:
+    """Slices of rows with about BLOCK_VALUES numbers each."""
+    n = X.shape[0]
+    per_row = X.nnz / max(n, 1) if sp.issparse(X) else X.shape[1]
+    step = max(1, int(BLOCK_VALUES // max(1, per_row)))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def columns_of(K: Any, columns: Sequence[int]) -> np.ndarray:
+    """The kernel values of every row with some, of a Gram matrix; ValueError where it is none."""
+    K = np.asarray(K)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"K has shape {K.shape}, which is not square.")
+    return K[:, [j for j in columns if j < len(K)]]
+
+
+def sha256_of(X: Any, y: Any = None) -> str:
+    """The hash of rows and labels in canonical form (:mod:`linsep.certificate.canonical`)."""
+    reading = Reading(X, y)
+    for _ in reading.blocks():
+        pass
+    return reading.canonical.sha256()

@@ -1,0 +1,123 @@
+"""Checks of verdicts from their evidence alone, in one reading of the rows.
+
+Nothing here knows how a verdict was found, and what is hashed is what is checked.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.certificate.blocks import Block, Reading
+from linsep.certificate.checkers import CHECKERS, Clock, Fails, TooLong
+from linsep.certificate.verdicts import Subject, Undecided, Verdict
+
+
+class Check(NamedTuple):
+    """Whether a claim holds: True, False, or None where that is not known; and why.
+
+    True in an ``if`` only where it holds.
+    """
+
+    holds: bool | None
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.holds is True
+
+
+def check(
+    verdicts: Sequence[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None
+) -> Check:
+    """Whether verdicts about the same rows hold, all of them."""
+    if any(isinstance(verdict, Undecided) for verdict in verdicts):
+        return Check(None, "Nothing is claimed: a question is undecided.")
+    clock = Clock(time_limit)
+    reading = Reading(X, y)
+    try:
+        _read(verdicts, reading, exact, clock)
+    except Fails as failure:
+        return Check(False, f"It does not hold: {failure}.")
+    except TooLong as reason:
+        return Check(None, f"Not checked to the end: {reason}. Give it a larger time_limit.")
+    rows = f"{reading.canonical.n_rows:,} rows"
+    many = len(verdicts) > 1
+    if not exact:
+        what = f"all {len(verdicts)} of them" if many else verdicts[0].kind
+        return Check(
+            None,
+            f"Not contradicted: {what}, looked at over {rows} in floats; exact=True proves it.",
+        )
+    what = f"They hold, all {len(verdicts)}," if many else f"It holds: {verdicts[0].kind},"
+    return Check(True, f"{what} checked over {rows} in exact arithmetic.")
+
+
+def _read(verdicts: Sequence[Verdict], reading: Reading, exact: bool, clock: Clock) -> None:
+    """One reading for all verdicts. Other data is a better reason to fail than what follows."""
+    subject = verdicts[0].subject
+    checkers = [CHECKERS[type(verdict)](verdict, exact, clock) for verdict in verdicts]
+    classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
+    failure = _different_subjects(verdicts)
+    for block in reading.blocks():
+        if failure is not None:
+            continue  # the hash may still say more
+        labels = reading.canonical.labels
+        if reading.canonical.n_features > subject.n_features:
+            failure = Fails("the rows have more features")
+        elif not all((type(label), label) in classes for label in labels):
+            failure = Fails("there are other labels")
+        else:
+            numbers = np.array([classes[type(label), label] for label in labels])
+            try:
+                for checker in checkers:
+                    checker.see(_widened(block, subject.n_features), numbers[block.numbers])
+            except Fails as first:
+                failure = first
+    _same_data(subject, reading)
+    if failure is not None:
+        raise failure
+    for checker in checkers:
+        checker.finish()
+
+
+def _different_subjects(verdicts: Sequence[Verdict]) -> Fails | None:
+    """A failure where verdicts are about different data."""
+    first = verdicts[0].subject
+    same = all(verdict.subject.same_data(first) for verdict in verdicts)
+    return None if same else Fails("the verdicts are about different data")
+
+
+def _widened(block: Block, width: int) -> Block:
+    """The block with columns of zeros for features that only later rows have."""
+    missing = width - block.X.shape[1]
+    if not missing:
+        return block
+    if hasattr(block.X, "indptr"):
+        X = block.X.copy()
+        X.resize(X.shape[0], width)
+    else:
+        X = np.hstack([block.X, np.zeros((block.X.shape[0], missing), block.X.dtype)])
+    return Block(X, block.numbers, block.first)
+
+
+def _same_data(subject: Subject, reading: Reading) -> None:
+    """Fails where the rows are not those of the subject."""
+    found = reading.canonical
+    shape = (subject.n_rows, subject.n_features)
+    if (found.n_rows, found.n_features) != shape:
+        raise Fails(
+            f"it is about {shape[0]:,} rows of {shape[1]:,} features, these are "
+            f"{found.n_rows:,} of {found.n_features:,}"
+        )
+    labels = sorted(found.labels)
+    if _typed(labels) != _typed(subject.classes):
+        raise Fails("the labels are others")
+    if reading.names and subject.names and reading.names != subject.names:
+        raise Fails("the features have other names")
+    if found.sha256() != subject.sha256:
+        raise Fails("it is about other rows or labels, or the same in another order")
+
+
+def _typed(labels: Sequence[Any]) -> list[tuple[type, Any]]:
+    """Labels that tell 1, 1.0 and True apart."""
+    return [(type(label), label) for label in labels]

@@ -1,0 +1,145 @@
+"""Rows as whole numbers, and what a check asks of them: sums, spaces, ranks, lengths."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+
+#: the entries of a row that are not zero: {column: whole number}
+Row = dict[int, int]
+#: products of two numbers below them fit 64 bits
+PRIMES = (2147483647, 2147483629, 2147483587)
+
+
+def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
+    """Whole numbers m and a positive fraction s with ``values == m * s`` exactly."""
+    values = np.asarray(values)
+    if values.dtype.kind in "iu":
+        return values.tolist(), Fraction(1)
+    if values.dtype.kind != "f":
+        exact = [Fraction(value) for value in values.tolist()]
+        below = lcm(*(x.denominator for x in exact))
+        return [int(x * below) for x in exact], Fraction(1, below)
+    mantissas, exponents = np.frexp(values.astype(np.float64))
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    used = exponents[whole != 0]
+    if not used.size:
+        return [0] * len(whole), Fraction(1)
+    lowest = int(used.min())
+    shifts = np.where(whole != 0, exponents - lowest, 0).tolist()
+    numbers = [m << shift for m, shift in zip(whole.tolist(), shifts, strict=True)]
+    return numbers, Fraction(2) ** (lowest - 53)
+
+
+def dot(a: Row, w: Row) -> int:
+    """``<a, w>``."""
+    return sum(m * w[j] for j, m in a.items() if j in w)
+
+
+def combination(terms: Iterable[tuple[int, Row]]) -> Row:
+    """The sum of rows times their numbers, without its zeros."""
+    total: Row = {}
+    for number, row in terms:
+        for j, m in row.items():
+            total[j] = total.get(j, 0) + number * m
+    return {j: m for j, m in total.items() if m}
+
+
+def in_lowest_terms(numbers: dict[int, Any]) -> Row:
+    """The smallest whole numbers in the same proportion, without the zeros."""
+    exact = {j: Fraction(x) for j, x in numbers.items() if x}
+    if not exact:
+        return {}
+    below = lcm(*(x.denominator for x in exact.values()))
+    whole = {j: int(x * below) for j, x in exact.items()}
+    common = gcd(*whole.values())
+    return {j: m // common for j, m in whole.items()}
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of rows in reduced echelon form: the same numbers whatever rows span it.
+
+    ``rows[p]`` has its first entry, which is positive, in column p, a pivot; none of the others is
+    in a pivot column. They are whole numbers in lowest terms.
+    """
+
+    rows: dict[int, Row]
+
+    def remainder(self, a: Row) -> Row:
+        """What is left of a row, times a positive number: empty where it lies in the space."""
+        used = [(self.rows[j], j) for j in a if j in self.rows]
+        below = lcm(*(row[pivot] for row, pivot in used)) if used else 1
+        taken = [(-a[pivot] * (below // row[pivot]), row) for row, pivot in used]
+        return combination([(below, a), *taken])
+
+    def coefficients(self, width: int, intercept: bool) -> dict[int, Row]:
+        """The weights that rows of this space determine, where columns depend on others.
+
+        Of columns that depend on each other the first is kept and the others' weights are zero; the
+        constant one, the last of each ``width``, goes before all others. Given are the numbers of
+        those kept, each as a function on all weights, times a positive number: what the product
+        with a row of the space is.
+        """
+        found = dict(self.rows)
+        top = max((j for row in found.values() for j in row), default=-1)
+        for one in range(width - 1, top + 1, width) if intercept else ():
+            holders = [p for p, row in found.items() if one in row and p != one]
+            if not holders:
+                continue
+            out = found.pop(max(holders))
+            side = 1 if out[one] > 0 else -1
+            for p in (p for p in holders if p in found):
+                terms = [(abs(out[one]), found[p]), (-side * found[p][one], out)]
+                found[p] = in_lowest_terms(combination(terms))
+            found[one] = {j: side * m for j, m in out.items()}
+        return found
+
+
+def rank_at_least(rows: Sequence[Row], columns: Sequence[int], rank: int, each: Any = iter) -> bool:
+    """Whether some rows, in some columns, have this rank: elimination modulo primes.
+
+    Yes is certain: a rank modulo a prime is never more than the rank. No can only be wrong where
+    each of the primes divides the same numbers. ``each`` goes over the columns.
+    """
+    return any(_rank_modulo(rows, columns, prime, each) >= rank for prime in PRIMES)
+
+
+def _rank_modulo(rows: Sequence[Row], columns: Sequence[int], prime: int, each: Any) -> int:
+    left = np.array([[row.get(j, 0) % prime for j in columns] for row in rows], dtype=np.int64)
+    left = left.reshape(len(rows), len(columns))
+    found = 0
+    for column in each(range(len(columns))):
+        places = np.flatnonzero(left[found:, column])
+        if not places.size:
+            continue
+        place = found + int(places[0])
+        left[[found, place]] = left[[place, found]]
+        pivot = left[found] * pow(int(left[found, column]), -1, prime) % prime
+        below = left[found + 1 :]
+        below -= below[:, column : column + 1] * pivot % prime
+        below %= prime
+        found += 1
+    return found
+
+
+def squared_bound(
+    rows: Sequence[tuple[Row, Fraction]], groups: Sequence[int], multipliers: Sequence[int]
+) -> Fraction:
+    """The square of a margin that no weights exceed.
+
+    Each row, times its fraction, is a reflected row without its constant. The multipliers are taken
+    as shares of the sum of their group: all rows without an intercept, else those of one side. The
+    combination is the difference of two points of the sides' convex hulls, of which half the length
+    is no less than any margin; without an intercept it is one point, and its whole length.
+    """
+    sums: dict[int, int] = {}
+    for group, m in zip(groups, multipliers, strict=True):
+        sums[group] = sums.get(group, 0) + m
+    shares = [m * s / sums[g] for (_, s), g, m in zip(rows, groups, multipliers, strict=True)]
+    below = lcm(*(share.denominator for share in shares))
+    point = combination((int(x * below), row) for x, (row, _) in zip(shares, rows, strict=True))
+    return Fraction(sum(m * m for m in point.values()), (below * len(sums)) ** 2)

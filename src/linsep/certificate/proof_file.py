@@ -1,0 +1,369 @@
+"""Verdicts as JSON text and back, in one form only: what is read must be what is written.
+
+Long whole numbers are hexadecimal text: no digit is lost, and Python reads and writes them without
+the limit that it sets to decimal ones.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from linsep.certificate.integers import Row, Space
+from linsep.certificate.verdicts import (
+    SENSES,
+    Blocked,
+    Combination,
+    Overlapping,
+    QuasiSeparable,
+    Separable,
+    Separations,
+    Subject,
+    Undecided,
+    Verdict,
+    sides_of,
+)
+from linsep.errors import DataError
+
+FORMAT = "linsep proof 2"
+DATA = ("rows", "features", "names", "classes", "columns", "sha256")
+FIELDS = {
+    Undecided: ("reason",),
+    Separable: ("coef", "intercept", "margin", "support"),
+    Overlapping: ("witness", "spanning", "space"),
+    QuasiSeparable: (
+        "witness", "spanning", "space", "direction", "boundary", "everything", "basis",
+        "signs",
+    ),
+}  # fmt: skip
+KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
+LABELS = {str, bool, int, float}
+HEX = re.compile(r"-?0x[0-9a-f]+")
+#: hexadecimal digits of one number: arithmetic with more takes too long
+MOST_DIGITS = 1 << 18
+#: counts and places are below
+MOST = 1 << 53
+
+
+class Proof(NamedTuple):
+    """A claim, and how the files of its data were read: None where they are no files."""
+
+    claim: Verdict | Separations
+    recipe: dict[str, Any] | None
+
+
+class Malformed(ValueError):
+    """What is wrong with the form of a proof, as a phrase."""
+
+
+# Writing.
+
+
+def to_json(claim: Verdict | Separations, recipe: dict[str, Any] | None = None) -> str:
+    """A verdict, or several, as JSON text; ``recipe`` says how the files of the data were read."""
+    verdicts = claim.verdicts() if isinstance(claim, Separations) else [claim]
+    subject = verdicts[0].subject
+    plain = {
+        "format": FORMAT,
+        "recipe": recipe,
+        "data": {
+            "rows": subject.n_rows,
+            "features": subject.n_features,
+            "names": subject.names,
+            "classes": subject.classes,
+            "columns": subject.columns,
+            "sha256": subject.sha256,
+        },
+        "fit_intercept": subject.fit_intercept,
+        "senses": claim.senses() if isinstance(claim, Separations) else None,
+        "verdicts": [_plain(verdict) for verdict in verdicts],
+    }
+    return json.dumps(plain, allow_nan=False, indent=1) + "\n"
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "kind": verdict.kind,
+        "positive": verdict.subject.positive,
+        "negative": verdict.subject.negative,
+    }
+    if isinstance(verdict, Separable):
+        low, high = verdict.margin
+        plain["coef"] = [[_plain_weight(w) for w in row] for row in verdict.coef]
+        plain["intercept"] = [_plain_weight(w) for w in verdict.intercept]
+        plain["margin"] = [low, None if high == math.inf else high]
+        plain["support"] = _plain_combination(verdict.support)
+    elif isinstance(verdict, Blocked):
+        plain["witness"] = _plain_combination(verdict.witness)
+        plain["spanning"] = _plain_combination(verdict.spanning)
+        plain["space"] = _plain_space(verdict.space)
+    elif isinstance(verdict, Undecided):
+        plain["reason"] = verdict.reason
+    if isinstance(verdict, QuasiSeparable):
+        plain["direction"] = _plain_row(verdict.direction)
+        plain["boundary"] = verdict.boundary
+        plain["everything"] = _plain_space(verdict.everything)
+        plain["basis"] = verdict.basis
+        signs = sorted(verdict.signs.items())
+        plain["signs"] = {str(j): _plain_combination(rows) for j, rows in signs}
+    return plain
+
+
+def _plain_weight(weight: float) -> float | str:
+    return hex(weight) if isinstance(weight, int) else weight + 0.0
+
+
+def _plain_row(row: Row) -> dict[str, str]:
+    return {str(j): hex(m) for j, m in sorted(row.items())}
+
+
+def _plain_space(space: Space) -> dict[str, Any]:
+    return {str(pivot): _plain_row(row) for pivot, row in sorted(space.rows.items())}
+
+
+def _plain_combination(given: Combination) -> dict[str, Any]:
+    multipliers = [hex(m) for m in given.multipliers]
+    return {"rows": given.rows, "which": given.which, "multipliers": multipliers}
+
+
+# Reading.
+
+
+def read(proof: str | bytes) -> Proof:
+    """The verdicts that :func:`to_json` wrote, and the recipe.
+
+    Raises
+    ------
+    DataError
+        For any text but the one that :func:`to_json` writes of what it says.
+    """
+    try:
+        text = proof.decode("ascii") if isinstance(proof, bytes) else proof
+        plain = json.loads(text)
+        if not isinstance(plain, dict) or "format" not in plain:
+            raise Malformed("it has no format")
+        if plain["format"] != FORMAT:
+            given = str(plain["format"])[:40]
+            raise DataError(f"This is {given!r}: only {FORMAT!r} can be read.")
+        found = _proof(plain)
+        if to_json(*found) != text:
+            raise Malformed("it is not in the form in which proofs are written")
+    except DataError:
+        raise
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        why = error if isinstance(error, Malformed) else type(error).__name__
+        raise DataError(
+            f"This is no proof, or an altered one ({why}): write it again with to_json() or "
+            "linsep separate --proof."
+        ) from None
+    return found
+
+
+def _proof(plain: dict[str, Any]) -> Proof:
+    _fields(plain, ("format", "recipe", "data", "fit_intercept", "senses", "verdicts"))
+    if not isinstance(plain["recipe"], dict | None):
+        raise Malformed("the recipe is none")
+    whole = _subject(plain["data"], plain["fit_intercept"])
+    verdicts = [_verdict(one, whole) for one in _list(plain["verdicts"])]
+    if plain["senses"] is not None:
+        senses = tuple(_text(sense) for sense in _list(plain["senses"]))
+        return Proof(_several(verdicts, senses, whole.classes), plain["recipe"])
+    if len(verdicts) != 1:
+        raise Malformed("there is not one verdict")
+    subject = verdicts[0].subject
+    known = [sides for sense in SENSES for sides in sides_of(sense, subject.classes)]
+    if (subject.positive, subject.negative) not in known:
+        raise Malformed("the sides are not made of the classes")
+    return Proof(verdicts[0], plain["recipe"])
+
+
+def _several(
+    verdicts: list[Verdict], senses: tuple[str, ...], classes: tuple[Any, ...]
+) -> Separations:
+    """All verdicts of some senses, each once and in order."""
+    if len(classes) < 3 or not senses or senses != tuple(s for s in SENSES if s in senses):
+        raise Malformed("the senses are none")
+    expected = [sides for sense in senses for sides in sides_of(sense, classes)]
+    if [(v.subject.positive, v.subject.negative) for v in verdicts] != expected:
+        raise Malformed("the verdicts are not those of the senses, each once and in order")
+    left = iter(verdicts)
+    of = {sense: [next(left) for _ in sides_of(sense, classes)] for sense in senses}
+    rest = {v.subject.positive[0]: v for v in of.get("ovr", ())}
+    pairs = {(v.subject.negative[0], v.subject.positive[0]): v for v in of.get("ovo", ())}
+    return Separations(rest, pairs, next(iter(of.get("multinomial", ())), None))
+
+
+def _subject(plain: Any, fit_intercept: Any) -> Subject:
+    given = _fields(plain, DATA)
+    classes = _labels(given["classes"])
+    if len(classes) < 2 or list(classes) != sorted(set(classes)):
+        raise Malformed("the classes are not two or more in order")
+    n_rows, n_features, names = _count(given["rows"]), _count(given["features"]), given["names"]
+    if names is not None and len(_list(names)) != n_features:
+        raise Malformed("there are not as many names as features")
+    columns = given["columns"]
+    if columns is not None:
+        columns = _ascending([_count(j) for j in _list(columns)])
+        if len(columns) != n_features or max(columns, default=0) >= n_rows:
+            raise Malformed("the columns are none of a Gram matrix")
+    if not re.fullmatch("[0-9a-f]{64}", _text(given["sha256"])):
+        raise Malformed("the hash is none")
+    return Subject(
+        classes, (), (), _flag(fit_intercept), n_rows, n_features,
+        None if names is None else tuple(_text(name) for name in names), given["sha256"], columns,
+    )  # fmt: skip
+
+
+def _verdict(plain: Any, whole: Subject) -> Verdict:
+    kind = KINDS[plain["kind"]]
+    given = _fields(plain, ("kind", "positive", "negative", *FIELDS[kind]))
+    about = whole.of_sides(*(_side(given[name], whole) for name in ("positive", "negative")))
+    if kind is Undecided:
+        return Undecided(about, _text(given["reason"]))
+    if kind is Separable:
+        low, high = _list(given["margin"])
+        return Separable(
+            about,
+            tuple(tuple(_weight(x) for x in _list(row)) for row in _list(given["coef"])),
+            tuple(_weight(x) for x in _list(given["intercept"])),
+            (_float(low), math.inf if high is None else _float(high)),
+            _combination(given["support"]),
+        )
+    evidence = (
+        _combination(given["witness"]),
+        _combination(given["spanning"]),
+        _space(given["space"]),
+    )
+    if kind is Overlapping:
+        return Overlapping(about, *evidence)
+    basis = [tuple(map(_count, _list(pair))) for pair in _list(given["basis"])]
+    return QuasiSeparable(
+        about,
+        *evidence,
+        _whole_row(given["direction"]),
+        _ascending([_count(row) for row in _list(given["boundary"])]),
+        _space(given["everything"]),
+        _ascending([(row, which) for row, which in basis]),
+        _row(given["signs"], _combination),
+    )
+
+
+# Values, each of exactly the type that it must have.
+
+
+def _fields(plain: Any, names: Any) -> dict[str, Any]:
+    if not isinstance(plain, dict) or list(plain) != list(names):
+        raise Malformed(f"an object needs the keys {', '.join(names)}")
+    return plain
+
+
+def _list(plain: Any) -> list[Any]:
+    if not isinstance(plain, list):
+        raise Malformed("a list is missing")
+    return plain
+
+
+def _text(plain: Any) -> str:
+    if not isinstance(plain, str):
+        raise Malformed("a text is missing")
+    plain.encode()  # a ValueError for half a character
+    return plain
+
+
+def _flag(plain: Any) -> bool:
+    if type(plain) is not bool:
+        raise Malformed("true or false is missing")
+    return plain
+
+
+def _count(plain: Any) -> int:
+    if type(plain) is not int or not 0 <= plain < MOST:
+        raise Malformed("a count is none")
+    return plain
+
+
+def _float(plain: Any) -> float:
+    if type(plain) is not float:
+        raise Malformed("a number is missing")
+    return plain
+
+
+def _long(plain: Any) -> int:
+    if not HEX.fullmatch(_text(plain)) or len(plain) > MOST_DIGITS:
+        raise Malformed("a long whole number is none")
+    return int(plain, 16)
+
+
+def _weight(plain: Any) -> float:
+    return _long(plain) if isinstance(plain, str) else _float(plain)
+
+
+def _labels(plain: Any) -> tuple[Any, ...]:
+    labels = tuple(_list(plain))
+    kinds = {type(label) for label in labels}
+    if not (kinds <= LABELS - {str} or kinds <= {str}):
+        raise Malformed("the labels are none")
+    for label in labels:
+        if isinstance(label, str):
+            _text(label)
+        elif isinstance(label, float) and label.is_integer():
+            raise Malformed("a label is a whole number written as another")
+    return labels
+
+
+def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
+    """Some of the classes, of their types."""
+    labels = tuple(_list(plain))
+    known = {(type(label), label) for label in whole.classes}
+    if not all(type(label) in LABELS and (type(label), label) in known for label in labels):
+        raise Malformed("the sides are not made of the classes")
+    return labels
+
+
+def _ascending(items: list[Any]) -> tuple[Any, ...]:
+    if any(not low < high for low, high in pairwise(items)):
+        raise Malformed("items are not in order, each once")
+    return tuple(items)
+
+
+def _coprime(numbers: Any) -> None:
+    if math.gcd(*numbers) > 1:
+        raise Malformed("whole numbers are not in lowest terms")
+
+
+def _row(plain: Any, number: Callable[[Any], Any]) -> dict[int, Any]:
+    if not isinstance(plain, dict):
+        raise Malformed("an object of columns is missing")
+    return {_count(int(j)): number(x) for j, x in plain.items()}
+
+
+def _whole_row(plain: Any) -> Row:
+    found = _row(plain, _long)
+    _coprime(found.values())
+    if not all(found.values()):
+        raise Malformed("there are zeros among whole numbers")
+    return found
+
+
+def _space(plain: Any) -> Space:
+    found = Space(_row(plain, _whole_row))
+    for pivot, row in found.rows.items():
+        others = row.keys() - {pivot}
+        if row.get(pivot, 0) <= 0 or min(row) < pivot or others & found.rows.keys():
+            raise Malformed("a space is not in reduced echelon form")
+    return found
+
+
+def _combination(plain: Any) -> Combination:
+    given = _fields(plain, ("rows", "which", "multipliers"))
+    rows, which = ([_count(number) for number in _list(given[key])] for key in ("rows", "which"))
+    multipliers = tuple(_long(m) for m in _list(given["multipliers"]))
+    if not len(rows) == len(which) == len(multipliers):
+        raise Malformed("a combination has not as many multipliers as rows")
+    if min(multipliers, default=1) <= 0:
+        raise Malformed("a multiplier is not positive")
+    _ascending(list(zip(rows, which, strict=True)))
+    _coprime(multipliers)
+    return Combination(tuple(rows), tuple(which), multipliers)

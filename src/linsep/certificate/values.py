@@ -1,0 +1,250 @@
+"""Constraints of a block of rows, their values in floats with proved bounds, and exactly.
+
+A row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two sides: one a row, the
+reflected row ``a = y [x; 1]``. Several classes in the multinomial sense: one for each rival class,
+in order, with the weights of all classes but the last, whose weights are zero, stacked into one
+vector. Both are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.certificate.blocks import TINY, Block
+from linsep.certificate.integers import Row, Space, whole_numbers
+
+#: half a unit in the last place of 1.0
+UNIT = 2.0**-53
+EXACT = 2.0**53
+
+
+class Problem(NamedTuple):
+    """What is asked of the classes.
+
+    Attributes
+    ----------
+    signs : list of int arrays of shape (constraints of a row, blocks of weights)
+        The vectors c of each class; none of a class that takes no part.
+    width : int
+        Weights of one block: the features, and the intercept.
+    intercept : bool
+    """
+
+    signs: list[np.ndarray]
+    width: int
+    intercept: bool
+
+    @property
+    def blocks(self) -> int:
+        """How many weight vectors are asked for."""
+        return int(self.signs[0].shape[1])
+
+    @property
+    def size(self) -> int:
+        """How many weights are asked for."""
+        return self.blocks * self.width
+
+
+def problem_of(
+    classes: Sequence[Any],
+    positive: Sequence[Any],
+    negative: Sequence[Any],
+    d: int,
+    intercept: bool,
+) -> Problem:
+    """Two sides against each other; in the multinomial sense where there are none."""
+    width, last = d + intercept, len(classes) - 1
+    if positive:
+        sign = dict.fromkeys(positive, 1) | dict.fromkeys(negative, -1)
+        sides = [np.array([[sign[k]]] if k in sign else np.empty((0, 1)), int) for k in classes]
+        return Problem(sides, width, intercept)
+    one = np.eye(last + 1, dtype=int)[:, :last]
+    rivals = [[one[own] - one[k] for k in range(last + 1) if k != own] for own in range(last + 1)]
+    return Problem([np.array(rows) for rows in rivals], width, intercept)
+
+
+class Constraints(NamedTuple):
+    """All constraints of a block: place and class code of the row, and which of the row's it is."""
+
+    problem: Problem
+    block: Block
+    place: np.ndarray
+    code: np.ndarray
+    which: np.ndarray
+
+    def exact(self, k: int) -> tuple[Row, Fraction]:
+        """A constraint in whole numbers, and the positive fraction that they are times of."""
+        signs = self.problem.signs[self.code[k]][self.which[k]]
+        columns, values = self.block.row(int(self.place[k]))
+        return exact_constraint(self.problem, signs, columns, values)
+
+    def number(self, k: int) -> int:
+        """The number of its row in the data."""
+        return self.block.first + int(self.place[k])
+
+
+def constraints_of(problem: Problem, block: Block, codes: np.ndarray) -> Constraints:
+    """The constraints of a block whose rows have these class codes, row by row."""
+    counts = np.array([len(signs) for signs in problem.signs])[codes]
+    place = np.repeat(np.arange(len(codes)), counts)
+    which = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return Constraints(problem, block, place, codes[place], which)
+
+
+def exact_constraint(
+    problem: Problem, signs: np.ndarray, columns: np.ndarray, values: np.ndarray
+) -> tuple[Row, Fraction]:
+    """``signs (x) [x; 1]`` in whole numbers, and the positive fraction that they are times of."""
+    whole, scale = whole_numbers(values)
+    if problem.intercept:  # the constant is 1, in whole numbers of this scale or of a smaller one
+        factor = scale.numerator
+        whole = [m * factor for m in whole] if factor > 1 else whole
+        whole.append(scale.denominator)
+        scale = Fraction(1, scale.denominator)
+        columns = np.append(columns, problem.width - 1)
+    z = [(j, m) for j, m in zip(columns.tolist(), whole, strict=True) if m]
+    starts = [(b * problem.width, s) for b, s in enumerate(signs.tolist()) if s]
+    return {start + j: s * m for start, s in starts for j, m in z}, scale
+
+
+class Weights:
+    """Weights in whole numbers, and over a power of two near the largest as floats.
+
+    Attributes
+    ----------
+    exact : Row
+    floats : array of shape (blocks, width)
+        Each within half a unit in its last place, or within TINY.
+    square : int
+        Of their length, without intercepts.
+    """
+
+    def __init__(self, problem: Problem, exact: Row) -> None:
+        self.exact, self.problem = exact, problem
+        dense = np.zeros(problem.size)
+        top = max((abs(m).bit_length() for m in exact.values()), default=0)
+        for j, m in exact.items():
+            spare = max(0, abs(m).bit_length() - 128)
+            dense[j] = math.ldexp(m >> spare, spare - top)
+        dense[np.abs(dense) < TINY] = 0.0
+        self.floats = dense.reshape(problem.blocks, problem.width)
+        features = problem.width - problem.intercept
+        self.square = sum(m * m for j, m in exact.items() if j % problem.width < features)
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.floats, self.floats) + problem.width * TINY)
+        self._lengths = lengths
+
+    def length(self) -> tuple[float, float]:
+        """The length of the floats' weights without the intercept, from below and from above."""
+        d = self.problem.width - self.problem.intercept
+        root = float(np.sqrt(np.einsum("ij,ij->", self.floats[:, :d], self.floats[:, :d])))
+        slack = 4 * (self.problem.size + 8) * UNIT
+        tiny = math.sqrt(self.problem.size * TINY)
+        return max(0.0, root * (1 - slack) - tiny), root * (1 + slack) + tiny
+
+    def products(self, given: Constraints) -> tuple[np.ndarray, np.ndarray]:
+        """``<w, a>`` of constraints in floats, and by how much each may be wrong.
+
+        The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
+        3.1: a sum of n products in float64, in any order, is off by at most n u / (1 - n u) times
+        the sum of their absolute values, which is at most the product of the two lengths. Further
+        roundings stand for those of weights, of long integers, and of the lengths and the bound
+        themselves. Numbers that underflow are off by TINY each, even where the processor takes them
+        for zero. Where anything overflows, the bound is infinite: nothing is known.
+        """
+        problem, block = self.problem, given.block
+        if block.X.dtype == object:  # may be beyond all floats
+            return np.zeros(len(given.place)), np.full(len(given.place), np.inf)
+        d = problem.width - problem.intercept
+        n = problem.width + problem.blocks + 16
+        with np.errstate(all="ignore"):
+            scores = block.floats @ np.ascontiguousarray(self.floats[:, :d].T)
+            scores = scores + self.floats[:, d] if problem.intercept else scores
+            norms = np.hypot(block.lengths, float(problem.intercept))
+            signs = np.concatenate(problem.signs).astype(np.float64)
+            starts = np.cumsum([0, *map(len, problem.signs)])
+            C = signs[starts[given.code] + given.which]
+            value = np.einsum("ij,ij->i", scores[given.place], C)
+            reach = norms[given.place] * (np.abs(C) @ self._lengths)
+            share = n * UNIT / (1 - n * UNIT) * (1 + 8 * n * UNIT)
+            tiny = 4 * n * TINY * (1 + norms[given.place])
+            bound = share * reach + tiny
+        known = np.isfinite(value) & np.isfinite(bound) if n * UNIT < 0.01 else False
+        return np.where(known, value, 0.0), np.where(known, bound, np.inf)
+
+
+class Membership:
+    """Tells which constraints lie outside a space, exactly: many at a time where floats allow it.
+
+    What a row leaves behind is a sum over columns, in each *free* column, that of no pivot. Where a
+    free column has no part in any row of the space, nothing is added: it must be zero. Elsewhere
+    whole numbers below 2^53 are exact in floats, and so are their sums and products below it; other
+    rows are taken one by one.
+    """
+
+    def __init__(self, space: Space, problem: Problem) -> None:
+        self.space, self.problem = space, problem
+        used = {j for pivot, row in space.rows.items() for j in row if j != pivot}
+        free = [j for j in range(problem.size) if j not in space.rows]
+        self.is_everything = not free
+        self._alone = np.array([j for j in free if j not in used], dtype=np.int64)
+        self._mixed = sorted(used)
+        self._table = self._whole_table()
+
+    def _whole_table(self) -> sp.csc_matrix | None:
+        """The matrix that takes rows to their remainders in the mixed columns; None: too long."""
+        rows = self.space.rows
+        below = lcm(*(row[pivot] for pivot, row in rows.items() if len(row) > 1))
+        entries = [(j, k, below) for k, j in enumerate(self._mixed)]
+        place = {j: k for k, j in enumerate(self._mixed)}
+        for pivot, row in rows.items():
+            factor = below // row[pivot] if len(row) > 1 else 0
+            entries += [(pivot, place[j], -m * factor) for j, m in row.items() if j != pivot]
+        if any(abs(m) >= EXACT for _, _, m in entries):
+            return None
+        lines, columns, numbers = zip(*entries, strict=True) if entries else ((), (), ())
+        shape = (self.problem.size, len(self._mixed))
+        return sp.csr_matrix((np.array(numbers, float), (lines, columns)), shape=shape)
+
+    def outside(self, given: Constraints, chosen: np.ndarray, each: Any = iter) -> np.ndarray:
+        """Which of the chosen constraints lie outside; ``each`` goes over single ones."""
+        if self.is_everything or not chosen.size:
+            return np.zeros(len(chosen), dtype=bool)
+        if given.block.X.dtype != object:
+            A = _matrix(given, chosen)
+            found = np.diff(A[:, self._alone].tocsr().indptr) > 0
+            if not self._mixed:
+                return found
+            if self._table is not None and _exact(A, self._table):
+                left = sp.csr_matrix(A @ self._table)
+                left.eliminate_zeros()
+                return found | (np.diff(left.indptr) > 0)
+        left = [self.space.remainder(given.exact(k)[0]) for k in each(chosen.tolist())]
+        return np.array([bool(row) for row in left])
+
+
+def _matrix(given: Constraints, chosen: np.ndarray) -> sp.csr_matrix:
+    """Some constraints as floats, a row each, without zeros."""
+    problem, places = given.problem, given.place[chosen]
+    X = sp.csr_matrix(given.block.floats[places])
+    if problem.intercept:
+        X = sp.hstack([X, np.ones((len(places), 1))], format="csr")
+    signs = [problem.signs[given.code[k]][given.which[k]] for k in chosen.tolist()]
+    columns = np.array(signs, dtype=np.float64).reshape(len(chosen), problem.blocks).T
+    A = sp.hstack([sp.diags(column) @ X for column in columns], format="csr")
+    A.eliminate_zeros()
+    return A
+
+
+def _exact(A: sp.csr_matrix, table: sp.csr_matrix) -> bool:
+    """Whether no entry of the product is rounded, nor any sum on the way."""
+    used = np.diff(table.indptr) > 0
+    numbers = A.data[used[A.indices]]
+    if not (np.abs(numbers) < EXACT).all() or not (numbers == np.rint(numbers)).all():
+        return False
+    most = abs(A[:, used]) @ abs(table[used])
+    return bool(most.max() < EXACT) if numbers.size else True
