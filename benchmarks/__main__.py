@@ -18,6 +18,7 @@ from benchmarks import (
     separation,
     startup,
     strings,
+    tables,
 )  # fmt: skip
 
 REPORTS = {
@@ -31,6 +32,7 @@ REPORTS = {
     "nist": regression.nist,
     "regression-files": large_files.main,
     "separation": separation.main,
+    "tables": tables.main,
 }
 
 

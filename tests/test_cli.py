@@ -57,8 +57,16 @@ def test_the_whole_job_on_a_table(folder):
     assert "intercept" in shown
 
 
+def test_advice_is_for_those_who_type(folder):
+    for more in (), ("--learner", "kernel"):
+        done = here("fit", "t.csv", "--target", "kind", "--max-iter", 1, *more, cwd=folder)
+        assert "stopped      max_iter: all passes allowed were made and the last" in done.stdout
+        assert "linsep.separation" not in done.stdout
+        assert ("`linsep separate` says" in done.stdout) == (not more)
+
+
 def test_unlabelled_rows_scores_and_output_files(folder):
-    here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)
+    here("fit", "t.csv", "--target", "kind", "--scale", "none", "--model", "m", cwd=folder)
     (folder / "new.csv").write_text("c,b,extra,a\n0,-5,9,5\n0,5,9,-5\n")
     done = here("predict", "m", "new.csv", "--output", "p.txt", cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -91,7 +99,7 @@ def test_the_same_command_learns_the_same_model(folder):
     assert np.array_equal(a.coef_, b.coef_)
     X = np.loadtxt(folder / "t.csv", delimiter=",", skiprows=1, usecols=range(3))
     y = [int(line.split()[0]) for line in (folder / "t.svm").read_text().splitlines()]
-    here = Perceptron(max_iter=10, random_state=5).fit(X, y)
+    here = Perceptron(max_iter=10, random_state=5, keep="average").fit(X, y)
     assert np.array_equal(here.coef_, a.coef_)
 
 

@@ -347,7 +347,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.app.open_source", "linsep.engine.stream.SourceFeed.begin"]
+    "where", ["linsep.cli.fitting.open_source", "linsep.engine.stream.SourceFeed.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):

@@ -83,7 +83,7 @@ def test_intervals_of_predictions(folder):
 
 
 def test_a_text_column_beside_an_intercept_is_dependent_and_said(folder):
-    done = here(*LINEAR, cwd=folder)
+    done = here(*LINEAR, "--reference-level", "none", cwd=folder)
     assert done.returncode == 0
     said = "place=[a-z]+ is a combination of .* and the intercept: it is left out"
     assert done.stderr.count("\n") == 1
@@ -100,7 +100,8 @@ def test_logistic_regression_from_a_table(folder):
     saved = linsep.load(folder / "m")
     np.testing.assert_allclose(saved.coef_, model.coef_, rtol=1e-9)
     assert shown.startswith("Logistic regression of yes against no\n")
-    assert " % of 60 rows right\nlearnt  LogisticRegression, 2 classes (no, yes), " in shown
+    assert " % of 60 rows right; baseline " in shown
+    assert "\nlearnt  LogisticRegression, 2 classes (no, yes), " in shown
     assert printed("summary", "m", cwd=folder) in shown
     lines = printed("predict", "m", "t.csv", "--probabilities", cwd=folder).splitlines()
     assert [line.split("\t")[0] for line in lines] == model.predict(X).tolist()
@@ -129,10 +130,11 @@ def test_of_several_classes_any_is_the_reference(folder):
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 def test_solvers_and_their_options(folder, solver):
-    fit = ("fit", "t.svm", "--learner", "logistic", "--solver", solver, "--scale")
+    fit = ("fit", "t.svm", "--learner", "logistic", "--solver", solver, "--scale", "standard")
     refused(*fit, cwd=folder, said="--scale")
     fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--solver", solver)
-    options = ("--scale", "--exclude", "place", "--class-weight", "balanced", "--max-iter", 5000)
+    options = ("--scale", "standard", "--exclude", "place", "--class-weight", "balanced",
+               "--max-iter", 5000)  # fmt: skip
     shown = printed(*fit, *options, "--json", cwd=folder)
     estimate = json.loads(shown)["summary"]["coefficients"][0]["estimate"]
     X = np.column_stack([AGES, PRESSURE.round(1)])

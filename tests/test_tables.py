@@ -85,10 +85,9 @@ def encoded(columns, target, missing="error", means=None):
         rows = [row for row in rows if None not in row]
     rows = [dict(zip(columns, row, strict=True)) for row in rows]
     numbers = list(names)
-    for row in rows:
-        for name in texts:
-            if row[name] is not None and f"{name}={row[name]}" not in names:
-                names.append(f"{name}={row[name]}")
+    for name in texts:
+        values = {row[name] for row in rows if row[name] is not None}
+        names += [f"{name}={value}" for value in sorted(values)]
     X = np.zeros((len(rows), len(names)))
     for i, row in enumerate(rows):
         for name in numbers:
@@ -126,8 +125,6 @@ def test_rows_do_not_depend_on_batches_or_blocks(tmp_path, small_blocks, ending,
         batches = list(source.batches())
         assert [batch.first for batch in batches] == list(range(0, 61, batch_rows))
         assert sum(len(batch.y) for batch in batches) == 61
-    widths = [batch.X.shape[1] for batch in source.batches()]
-    assert len(set(widths)) == 1  # known since the first pass
     X, y, names = load_table(path, target="label", batch_rows=batch_rows)
     expected_names, expected, labels = encoded(columns, "label")
     assert names == expected_names
@@ -135,10 +132,10 @@ def test_rows_do_not_depend_on_batches_or_blocks(tmp_path, small_blocks, ending,
     np.testing.assert_array_equal(y, labels)
 
 
-def test_width_grows_while_values_are_learnt_and_batches_are_canonical(tmp_path):
+def test_batches_are_canonical_and_of_one_width(tmp_path):
     path = write(tmp_path, {"t": ["a", "b", "a", "c"], "x": [1, 0, 2, 3], "y": [0, 1, 0, 1]}, "csv")
     batches = list(TableSource([path], target="y", batch_rows=1).batches())
-    assert [batch.X.shape for batch in batches] == [(1, 2), (1, 3), (1, 3), (1, 4)]
+    assert [batch.X.shape for batch in batches] == [(1, 4)] * 4
     for batch in batches:
         assert isinstance(batch, Batch)
         assert batch.X.has_canonical_format
@@ -188,10 +185,10 @@ def test_arrow_types_that_are_numbers_or_text(tmp_path):
     for ending in ("parquet", "arrow"):
         X, y, names = load_table(write(tmp_path, table, ending), target="y")
         assert names == ["i8", "u64", "half", "money", "coded",
-                         "word=p", "long=s", "word=q", "long=t"]  # fmt: skip
+                         "word=p", "word=q", "long=s", "long=t"]  # fmt: skip
         assert dense(X).tolist() == [
-            [1, 2.0**63, 0.5, 1, 3.5, 1, 1, 0, 0],
-            [2, 5, 1.5, 2, 4.5, 0, 0, 1, 1],
+            [1, 2.0**63, 0.5, 1, 3.5, 1, 0, 1, 0],
+            [2, 5, 1.5, 2, 4.5, 0, 1, 0, 1],
         ]
         assert y.tolist() == ["no", "yes"]
 
@@ -241,7 +238,7 @@ def test_csv_dialect(tmp_path):
     path.write_bytes(b'\xef\xbb\xbfa,"t,u",y\r\n\r\n1,"x\r\ny",0\r\n\r\n2,"say ""hi""",1\r\n3,NA,0')
     source = TableSource([path], target="y", exclude=[])
     X, _, names = load_table(path, target="y")
-    assert names == ["a", "t,u=x\r\ny", 't,u=say "hi"', "t,u=NA"]
+    assert names == ["a", "t,u=NA", 't,u=say "hi"', "t,u=x\r\ny"]
     assert dense(X)[:, 0].tolist() == [1, 2, 3]
     assert [source.where(row)[-6:] for row in range(3)] == ["line 3", "line 6", "line 7"]
 
@@ -295,7 +292,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             [sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True
         )
         peaks.append(int(done.stdout) / 1024)
-    assert peaks[1] < peaks[0] + 60
+    # Up to 64 MB of tables wait in memory until their text values are known.
+    assert peaks[1] < peaks[0] + 64 + 60
     assert peaks[1] < 400
 
 
@@ -417,9 +415,9 @@ def test_a_recipe_counts_unknown_values_and_ignores_other_columns(tmp_path):
     for _ in range(2):
         (batch,) = source.batches()
         assert batch.y is None
-        assert batch.X.toarray().tolist() == [[5, 0, 1, 0], [6, 0, 1, 1], [7, 0, 1, 0]]
+        assert batch.X.toarray().tolist() == [[5, 0, 0, 1], [6, 0, 1, 1], [7, 0, 0, 1]]
         assert source.unseen == {"t": 2}
-    assert source.feature_names == ["a", "t=p", "u=m", "t=q"]
+    assert source.feature_names == ["a", "t=p", "t=q", "u=m"]
 
 
 def test_a_recipe_keeps_the_kind_of_the_labels(tmp_path):

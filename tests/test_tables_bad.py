@@ -353,7 +353,7 @@ def test_mean_of_nothing_and_dropping_all(tmp_path):
 
 
 def test_too_many_values_of_a_text_column(tmp_path, monkeypatch):
-    monkeypatch.setattr("linsep.sources.encode.MOST_VALUES", 3)
+    monkeypatch.setattr("linsep.sources.survey.MOST_VALUES", 3)
     path = text_file(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
     assert refusal(path).startswith("Column 't' has more than 3 different values: leave it out")
     load_table(path, target="y", hash_bits=3)

@@ -1,8 +1,6 @@
 """The commands: fit, predict, score, summary, inspect, trace, separate, verify."""
 
-import sys
-from contextlib import nullcontext, redirect_stdout
-from time import perf_counter
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +8,8 @@ import typer
 import linsep
 from linsep import model_file
 from linsep.cli import learners, options, proofs, regressions, report
-from linsep.cli.failures import Commands, heard, note, note_warning
+from linsep.cli.failures import Commands, note
+from linsep.cli.fitting import fit
 from linsep.cli.inspection import model_summary, print_model
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.predicting import one_of, refuse_beside, write_classes, write_numbers
@@ -18,11 +17,7 @@ from linsep.cli.progress import watching
 from linsep.cli.scoring import open_like
 from linsep.cli.screen import on_terminal
 from linsep.cli.standard_input import reads_data
-from linsep.errors import LinsepError
 from linsep.estimators.learners import LEARNERS
-from linsep.paths import cache_folder
-from linsep.sources.base import Source
-from linsep.sources.opening import open_source
 
 app = typer.Typer(
     cls=Commands,
@@ -55,108 +50,7 @@ def _root(
     """
 
 
-@app.command()
-@reads_data
-@learners.options_of(learners.ALL)
-def fit(
-    data: options.Data,
-    *,
-    target: options.Target = None,
-    model: options.ModelOut = None,
-    force: options.Force = False,
-    test: options.Test = None,
-    learner: options.Learner = "perceptron",
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    scale: options.Scale = False,
-    index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    cache: options.CacheFolder = None,
-    no_cache: options.NoCache = False,
-    as_json: options.AsJson = False,
-    curve: options.Curve = False,
-    random_state: options.RandomState = 0,
-    class_weight: options.ClassWeight = None,
-    reference: options.Reference = None,
-    **parameters: Any,
-) -> None:
-    """Learn from DATA and save a model.
-
-    Example: linsep fit train.csv --target species --test test.csv --model species.linsep
-    """
-    if model is not None:
-        model_file.check_free(model, force)
-    started, files = perf_counter(), {"format": format, "delimiter": delimiter}
-    source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude, scale=scale,
-        index_base=index_base, **files,
-        cache=None if no_cache else cache or cache_folder(),
-    )  # fmt: skip
-    never_overwrite(model, source.paths)
-    if test:  # what shows at once that it cannot be scored should not wait for the learning
-        open_source(test, recipe=source.recipe(), **files)
-    estimator = learners.make_learner(
-        learner, parameters, random_state=random_state,
-        class_weight=learners.class_weights(class_weight, source),
-        reference=learners.reference_class(reference, source),
-    )  # fmt: skip
-    if curve and not getattr(estimator, "early_stopping", False):
-        raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
-    interrupted = not _fitted(estimator, source)
-    if model is not None:
-        model_file.save(estimator, model, force=force)
-    seconds = {"total": perf_counter() - started} | _phases(estimator)
-    screen: Any = regressions if regressions.is_regression(estimator) else report
-    summary = screen.fit_summary(estimator, seconds, source, model)
-    summary["test"], trouble, untested = _tested(estimator, model, test, files, interrupted)
-    if as_json:
-        report.print_json(summary)
-    else:
-        screen.print_fit(estimator, summary, untested)
-        if curve:
-            report.print_curve(summary)
-    if trouble is not None:
-        raise trouble
-    if interrupted:
-        raise typer.Exit(130)
-
-
-def _phases(estimator: Any) -> dict[str, float]:
-    """How long parts of the learning took, where it was done in passes."""
-    return estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
-
-
-def _tested(
-    estimator: Any, model: Any, test: list[str] | None, files: dict[str, Any], interrupted: bool
-) -> tuple[Any, LinsepError | None, str | None]:
-    """The score of test data; or none, the error, and why: what was learnt is told anyhow."""
-    if not test:
-        return None, None, None
-    if interrupted:
-        return None, None, "learning was interrupted"
-    try:
-        source = open_like(estimator, model, test, **files)
-        return regressions.score_source(estimator, source), None, None
-    except LinsepError as problem:
-        return None, problem, "there was an error"
-
-
-def _fitted(estimator: Any, source: Source) -> bool:
-    """Learn; False when Ctrl-C ended it with something learnt."""
-    # --verbose prints to stdout, which is for results.
-    results = redirect_stdout(sys.stderr or sys.stdout)
-    try:
-        with watching(source, estimator), results, heard() as said:
-            estimator.fit(source)
-    except KeyboardInterrupt:
-        if not (hasattr(estimator, "recipe_") and hasattr(estimator, "stop_reason_")):
-            raise
-        return False
-    for warning in said:
-        note_warning(warning.message)
-    return True
+app.command()(fit)
 
 
 @app.command()
@@ -223,7 +117,7 @@ def score(
 
 @app.command()
 @reads_data
-@learners.options_of(LEARNERS)
+@learners.options_of(LEARNERS, learners.PASSES)
 def trace(
     data: options.Data,
     *,
@@ -258,7 +152,7 @@ def trace(
     )  # fmt: skip
     never_overwrite(output, source.paths)
     estimator = learners.make_learner(
-        learner, parameters, random_state=random_state,
+        learner, parameters, learners.PASSES, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
     )  # fmt: skip
     made = linsep.trace(

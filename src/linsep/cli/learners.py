@@ -10,26 +10,31 @@ import typer
 from linsep.cli.failures import flag_of
 from linsep.cli.options import reader
 from linsep.estimators.facts import Parameter
-from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.sources.base import Source
 
-# A file may be large, and most data are not separable: ten passes, not a thousand.
-MAX_ITER = 10
 ALL = LEARNERS | REGRESSIONS
+#: A file may be large, and most data are not separable: ten passes, not a thousand.
+PASSES = {"max_iter": 10}
+#: Where classes overlap, the last weights depend on the last few rows; their mean does not.
+AVERAGED = PASSES | {"keep": "average"}
 #: a command starts from nothing, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
 
 
-def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
+def options_of(
+    learners: Mapping[str, type], defaults: Mapping[str, Any]
+) -> Callable[[Callable], Callable]:
     """Give a command that takes ``**parameters`` one option for every parameter of a learner.
 
-    Those that are not given are None.
+    Those that are not given are None; ``defaults`` are the command's own, for learners of passes.
     """
 
     def with_options(command: Callable) -> Callable:
         signature = inspect.signature(command, eval_str=True)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        made = [_option(name, names, learners) for name, names in _owners(learners).items()]
+        owners = _owners(learners)
+        made = [_option(name, names, learners, defaults) for name, names in owners.items()]
         command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
         return command
@@ -37,11 +42,13 @@ def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
     return with_options
 
 
-def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
+def make_learner(
+    name: str, given: dict[str, Any], defaults: Mapping[str, Any], **others: Any
+) -> Any:
     """The learner of this name with the options that were given and defaults for the rest.
 
-    ``others`` are not among its facts: labels, weights of classes, a seed. Learners that draw
-    nothing need no seed.
+    ``defaults`` are the command's own, for learners of passes; ``others`` are not among its facts:
+    labels, weights of classes, a seed. Learners that draw nothing need no seed.
     """
     given = {option: value for option, value in given.items() if value is not None}
     owners, takes = _owners(ALL), inspect.signature(ALL[name]).parameters
@@ -61,8 +68,7 @@ def make_learner(name: str, given: dict[str, Any], **others: Any) -> Any:
         own = _facts(name)[option]
         if not own.accepts(value):
             raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
-    passes = {"max_iter": MAX_ITER} if name in LEARNERS else {}
-    return ALL[name](**passes | given, **others)
+    return ALL[name](**(dict(defaults) if name in LEARNERS else {}) | given, **others)
 
 
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
@@ -80,19 +86,21 @@ def _facts(learner: str) -> dict[str, Parameter]:
     return {parameter.name: parameter for parameter in ALL[learner]._parameters}
 
 
-def _default(owner: str, name: str) -> Any:
-    if name == "max_iter" and owner in LEARNERS:
-        return MAX_ITER
+def _default(owner: str, name: str, defaults: Mapping[str, Any]) -> Any:
+    if name in defaults and owner in LEARNERS:
+        return defaults[name]
     return inspect.signature(ALL[owner]).parameters[name].default
 
 
-def _option(name: str, owners: list[str], learners: Mapping[str, type]) -> inspect.Parameter:
+def _option(
+    name: str, owners: list[str], learners: Mapping[str, type], command: Mapping[str, Any]
+) -> inspect.Parameter:
     """The option of one parameter, which may mean other things to other learners."""
     kinds: dict[Parameter, list[str]] = {}
     for owner in owners:
         kinds.setdefault(_facts(owner)[name], []).append(owner)
     parameter = next(iter(kinds))
-    defaults = {_default(owner, name) for owner in owners}
+    defaults = {_default(owner, name, command) for owner in owners}
     default = defaults.pop() if len(defaults) == 1 else None
     flag = flag_of(parameter.name)
     meant: dict[str, list[str]] = {}
@@ -121,9 +129,28 @@ def _option(name: str, owners: list[str], learners: Mapping[str, type]) -> inspe
     )
 
 
+def scaling(given: str | None, learner: str, table: bool) -> str:
+    """How columns are scaled: as was said, else as serves the learner; svmlight text is left."""
+    return given or ("standard" if table and learner not in UNSCALED else "none")
+
+
+def reference_levels(given: list[str] | None, learner: str, intercept: bool, table: bool) -> Any:
+    """Which text values have no indicator: as was said, else as the learner needs it."""
+    if given:
+        levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
+        if len(levels) < len(given) and given != ["none"]:
+            raise typer.BadParameter(
+                "--reference-level takes COLUMN=VALUE, once a column, or 'none', got "
+                f"{' '.join(map(repr, given))}."
+            )
+        return levels or None
+    # A full set of indicators adds up to the intercept, and then no estimate of them is determined.
+    return "first" if table and intercept and learner in ("linear", "logistic") else None
+
+
 def reference_class(given: str | None, source: Source) -> Any:
     """The label that --reference names, of the type it has in the data."""
-    return None if given is None else _label(given, source.recipe().get("target_kind"))
+    return None if given is None else _label(given, source.layout().get("target_kind"))
 
 
 def class_weights(given: list[str] | None, source: Source) -> Any:
@@ -141,7 +168,7 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
                 "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
                 f"{pair!r}."
             )
-        weights[_label(label, source.recipe().get("target_kind"))] = number
+        weights[_label(label, source.layout().get("target_kind"))] = number
     return weights
 
 

@@ -9,10 +9,10 @@ import typer
 
 from linsep.cli.failures import TYPED
 from linsep.estimators.facts import Parameter
-from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.estimators.linear_regression import INTERVALS
 from linsep.sources.formats import FORMATS
-from linsep.sources.roles import MISSING, is_delimiter
+from linsep.sources.roles import MISSING, SCALES, is_delimiter
 
 
 def reader(*parameters: Parameter) -> Callable[[Any], Any]:
@@ -91,10 +91,25 @@ Exclude = Annotated[
     typer.Option("--exclude", help="Column to leave out; repeatable.", metavar="COLUMN"),
 ]
 Scale = Annotated[
-    bool,
+    Any,
     typer.Option(
         "--scale",
-        help="Bring numeric columns to mean 0 and standard deviation 1 (tables only).",
+        parser=reader(Parameter("scale", str, "", choices=SCALES)),
+        help="standard brings numeric columns to mean 0 and standard deviation 1 (tables only).  "
+        f"[default: standard; for {', '.join(UNSCALED)} none]",
+        metavar="|".join(SCALES),
+        show_default=False,
+    ),
+]
+ReferenceLevel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reference-level",
+        help="Value of a text column that has no indicator, since the others are compared with "
+        "it; repeatable; of other columns it is the first value; or 'none'.  [default: first "
+        "values for linear and logistic with an intercept, else none]",
+        metavar="COLUMN=VALUE",
+        show_default=False,
     ),
 ]
 IndexBase = Annotated[

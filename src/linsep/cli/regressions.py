@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.progress import watching
-from linsep.cli.report import dropped_pairs, left_aside, print_json
+from linsep.cli.report import (
+    baseline_text,
+    dropped_pairs,
+    left_aside,
+    print_json,
+    recipe_pairs,
+    scale_of,
+)
 from linsep.cli.scoring import score_classes
 from linsep.cli.screen import (
     count,
@@ -50,6 +57,7 @@ def fit_summary(
     """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
     return training_summary(model) | {
         "rows_dropped": source.dropped,
+        "scale": scale_of(model),
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "model": None if path is None else str(path),
@@ -70,6 +78,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         pairs.append(("test", f"not scored: {untested}"))
     pairs += [
         ("learnt", learnt_text(summary)),
+        *recipe_pairs(model),
         *dropped_pairs(summary),
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
@@ -199,7 +208,7 @@ def print_residuals(result: dict[str, Any]) -> None:
             ("rms error", f"{result['root_mean_squared_error']:.6g}"),
             ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
             ("largest", f"{result['largest_error']:.6g}"),
-            ("baseline", f"{result['standard_deviation']:.6g} rms by always saying the mean"),
+            ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
             *left_aside(result),
         ]
     )
@@ -207,10 +216,11 @@ def print_residuals(result: dict[str, Any]) -> None:
 
 def _how_good(test: dict[str, Any]) -> str:
     if "accuracy" in test:
-        return f"{percent(test['accuracy'])} of {count(test['rows'], 'row')} right"
+        right = f"{percent(test['accuracy'])} of {count(test['rows'], 'row')} right"
+        return f"{right}; {baseline_text(test)}"
     return (
         f"R^2 {test['r_squared']:.6g}, rms error {test['root_mean_squared_error']:.6g} of "
-        f"{count(test['rows'], 'row')}"
+        f"{count(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, always the mean"
     )
 
 

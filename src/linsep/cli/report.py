@@ -10,6 +10,11 @@ from linsep.sources.base import Source
 
 # More rows than that are no screen; --json has them all.
 MOST_CLASSES = 20
+#: what is predicted with, by the parameter keep
+WEIGHTS = {
+    "last": "last weights", "average": "averaged weights", "vote": "a vote of all weights",
+    "best": "best weights",
+}  # fmt: skip
 # Columns whose ranges are so many times apart learn badly.
 UNEVEN = 1000
 
@@ -25,7 +30,8 @@ def fit_summary(
     """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
     return training_summary(model) | {
         "rows_dropped": source.dropped,
-        "uneven_columns": None if scaled(model) else uneven(source.ranges),
+        "scale": scale_of(model),
+        "uneven_columns": uneven(source.ranges) if scale_of(model) == "none" else None,
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "model": None if path is None else str(path),
@@ -33,9 +39,27 @@ def fit_summary(
     }
 
 
-def scaled(model: Any) -> bool:
-    """Whether the model was learnt from scaled columns."""
-    return bool(getattr(model, "recipe_", {}).get("scale"))
+def scale_of(model: Any) -> str:
+    """How the columns that the model was learnt from were scaled, as the option has it."""
+    return "standard" if getattr(model, "recipe_", {}).get("scale") else "none"
+
+
+def recipe_pairs(model: Any) -> list[tuple[str, str]]:
+    """What was done to the columns of a table on the way to features."""
+    recipe, pairs = getattr(model, "recipe_", {}), []
+    if scale := recipe.get("scale"):
+        pairs.append(
+            (
+                "scaled",
+                f"{count(len(scale), 'numeric column')} to mean 0 and standard deviation 1; "
+                "--scale none leaves them as they are",
+            )
+        )
+    if references := recipe.get("reference"):
+        shown = ", ".join(f"{name}={value}" for name, value in [*references.items()][:8])
+        more = ", ..." if len(references) > 8 else ""
+        pairs.append(("reference", f"{shown}{more}: the other values are compared with that"))
+    return pairs
 
 
 def uneven(ranges: dict[str, float]) -> dict[str, float] | None:
@@ -62,6 +86,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "mistakes": model.mistakes_.tolist(),
         "updates": model.n_updates_,
         "stop_reason": model.stop_reason_,
+        "keep": model.keep,
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
         "training_accuracy": getattr(model, "training_accuracy_", None),
         "validation_accuracy": max(
@@ -88,7 +113,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     pairs, interrupted = [], model.stop_reason_ == StopReason.INTERRUPTED
     if test is not None:
         aside = [f"{name} {text}" for name, text in left_aside(test)]
-        pairs.append(("test", "; ".join([_right(test), *aside])))
+        pairs.append(("test", "; ".join([_right(test), baseline_text(test), *aside])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
     if held_out is not None:
@@ -101,8 +126,12 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     why = "learning was interrupted" if interrupted else "the rows were not kept"
     measured = f"not measured: {why}; `linsep score` reads them again"
     pairs += [
-        ("training", measured if training is None else f"{percent(training)} right, final weights"),
+        (
+            "training",
+            measured if training is None else f"{percent(training)} right, {WEIGHTS[model.keep]}",
+        ),
         ("learnt", learnt_text(summary)),
+        *recipe_pairs(model),
         *kernel_pairs(summary),
         *dropped_pairs(summary),
         ("passes", passes_text(summary)),
@@ -114,7 +143,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     if summary["uneven_columns"]:
         (least, low), (most, high) = summary["uneven_columns"].items()
         spans = f"'{least}' spans {low:g}, '{most}' {high:g}"
-        pairs.append(("advice", f"{spans}: --scale brings columns to one scale"))
+        pairs.append(("advice", f"{spans}: --scale standard brings columns to one scale"))
     if summary["cache"]:
         pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
     print_pairs(pairs)
@@ -168,7 +197,12 @@ def stopped_text(model: Any) -> str:
     """Why the last fit ended."""
     if model.stop_reason_ is None:
         return "not by itself: it learnt what partial_fit was given"
-    return f"{model.stop_reason_}: {model.stop_sentence_}"
+    said = model.stop_sentence_
+    if model.stop_reason_ == StopReason.MAX_ITER:
+        said = said.partition(";")[0]  # what follows is for those who write Python
+        if not hasattr(model, "kernel_"):
+            said += "; `linsep separate` says if rows are separable"
+    return f"{model.stop_reason_}: {said}"
 
 
 def margin_pairs(model: Any) -> list[tuple[str, str]]:
@@ -183,9 +217,15 @@ def margin_pairs(model: Any) -> list[tuple[str, str]]:
 
 def _right(result: dict[str, Any]) -> str:
     unknown = result["unknown_labels"]
-    return f"{percent(result['accuracy'])} of {result['rows']:,} rows right" + (
+    return f"{percent(result['accuracy'])} of {count(result['rows'], 'row')} right" + (
         f"; {unknown:,} of classes never learnt" if unknown else ""
     )
+
+
+def baseline_text(result: dict[str, Any]) -> str:
+    """What saying the same of every row would reach."""
+    commonest = max(result["classes"], key=lambda c: c["rows"])["label"]
+    return f"baseline {percent(result['most_frequent'])}, always {label_text(commonest)}"
 
 
 def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -213,7 +253,7 @@ def print_score(result: dict[str, Any]) -> None:
     """The screen of ``linsep score``."""
     pairs = [
         ("accuracy", _right(result)),
-        ("baseline", f"{percent(result['most_frequent'])} by always saying the commonest class"),
+        ("baseline", baseline_text(result).removeprefix("baseline ")),
         *left_aside(result),
     ]
     print_pairs(pairs)

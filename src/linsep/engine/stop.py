@@ -19,7 +19,7 @@ class StopReason(StrEnum):
 
 
 _SENTENCES = {
-    StopReason.CONVERGED: "a whole pass made no mistake: the weights separate the rows",
+    StopReason.CONVERGED: "a whole pass made no mistake: its weights separate the rows",
     StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
     StopReason.MAX_ITER: (
         "all passes allowed were made and the last still had mistakes; linsep.separation(X, y) "

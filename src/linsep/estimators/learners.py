@@ -26,3 +26,6 @@ REGRESSIONS: dict[str, type[Any]] = {
     "logistic": LogisticRegression,
     "naive-bayes": GaussianNaiveBayes,
 }
+#: what a command does not scale columns for by itself: estimates are read in the units of the
+#: columns, and Winnow takes no negative values
+UNSCALED = ("winnow", *REGRESSIONS)

@@ -100,7 +100,17 @@ class Perceptron(LinearClassifier):
 
     Examples
     --------
+    Versicolor and virginica overlap. There the last weights depend on the rows visited last, and
+    the average, which serves most data, does not; the default is the textbook's, the last:
+
+    >>> from sklearn.datasets import load_iris
     >>> from linsep import Perceptron
+    >>> X, y = (part[50:] for part in load_iris(return_X_y=True))
+    >>> Perceptron(keep="average").fit(X, y).score(X, y), Perceptron().fit(X, y).score(X, y)
+    (0.97, 0.95)
+
+    A textbook run, on rows that are separable:
+
     >>> X = [[4, 0], [1, 1], [0, 1], [-2, -2]]
     >>> p = Perceptron(fit_intercept=False, shuffle=False).fit(X, ["+", "-", "-", "+"])
     >>> p.coef_.tolist(), p.mistakes_.tolist(), str(p.stop_reason_)

@@ -11,7 +11,7 @@ from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
 
 # What a recipe says of the features; two that agree here give the same columns.
-FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale")
+FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale", "reference")
 
 
 class Prediction:

@@ -105,6 +105,12 @@ class Source(ABC):
     def options(self) -> dict[str, Any]:
         """What the rows depend on besides the files, as plain JSON: the key of the cache."""
 
+    def layout(self) -> dict[str, Any]:
+        """A recipe as far as it is known without reading all rows: enough to see whether other
+        files have the same columns.
+        """
+        return self.recipe()
+
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
         """How raw rows became features, as plain JSON: stored with a model, given back to

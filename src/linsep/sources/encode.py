@@ -1,14 +1,15 @@
 """How the columns of a table become features and labels.
 
-Numeric and bool columns are one feature each, in file order. A text column is one feature per
-value, named ``column=value``; the values are learnt in order of first appearance (by row, then by
-column) and get the next free places behind the numeric features, whatever the size of a batch.
-With ``hash_bits`` they share 2**hash_bits places instead: a value's place is the low bits of the
-CRC-32 of ``column=value`` in UTF-8, the same in every process and version.
+Numeric and bool columns are one feature each, in file order. Behind them a text column is one
+feature per value, named ``column=value``, in the order of the columns and, within one, of the
+values (by code point). A reference level has no feature. With ``hash_bits`` values share
+2**hash_bits places instead: a value's place is the low bits of the CRC-32 of ``column=value`` in
+UTF-8, the same in every process and version.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -17,11 +18,11 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, way
 
-#: text columns with more values than this are hashed or left out, so that memory stays flat
-MOST_VALUES = 1 << 20
-
 #: tells where row i of the table at hand stands
 Place = Callable[[int], str]
+
+#: stand for the feature of a missing value or a reference level, and of a value never seen
+_NONE, _UNKNOWN = -1, -2
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Columns:
     means : dict of name to mean; filled for missing="mean"
     scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
         as they are
+    reference : dict of text column to the value that has no feature, for columns that have one
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
     dtype : "float32" or "float64"
@@ -53,6 +55,15 @@ class Columns:
     dtype: str = "float64"
     means: dict[str, float] = field(default_factory=dict)
     scale: dict[str, list[float]] = field(default_factory=dict)
+    reference: dict[str, str] = field(default_factory=dict)
+
+    def order_values(self, values: dict[str, set[str]], reference: dict[str, str]) -> None:
+        """Give every value of the text columns, but for ``reference``, its feature."""
+        self.reference, place = reference, len(self.numeric)
+        for name, known in values.items():
+            ordered = sorted(known - {reference.get(name, "")} if name in reference else known)
+            self.text[name] = {value: place + k for k, value in enumerate(ordered)}
+            place += len(ordered)
 
     @property
     def width(self) -> int:
@@ -79,20 +90,29 @@ class Encoder:
     Parameters
     ----------
     columns : Columns
-        Learns new text values as they appear, if `learn` says so.
-    learn : bool
-        False leaves the values of text columns as they are and counts the others in `unseen`.
     labels_needed : bool
         False makes the labels None where some are missing instead of refusing them.
+
+    Attributes
+    ----------
+    unseen : dict of text column to how many of its values were met that the columns do not have
     """
 
-    def __init__(self, columns: Columns, learn: bool, labels_needed: bool):
+    def __init__(self, columns: Columns, labels_needed: bool):
         self.columns = columns
         self.unseen: dict[str, int] = {}
         self.lows = np.full(len(columns.numeric), np.inf)
         self.highs = np.full(len(columns.numeric), -np.inf)
-        self._learn = learn
         self._labels_needed = labels_needed
+
+    def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, list[str]]]:
+        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and which
+        values their text columns have; raises what it would raise.
+        """
+        X, texts, label, place, _ = self._selected(table, place)
+        if label is not None:
+            self._labels(label, place)
+        return X, {name: coded(column, name, place)[1] for name, column in texts.items()}
 
     def encode(
         self, table: pa.Table, place: Place
@@ -113,11 +133,7 @@ class Encoder:
 
         Raises DataError at infinity, and at a missing value unless ``missing`` says otherwise.
         """
-        X, texts, label, kept = self._parts(table, place)
-        if kept is not None:
-            mask, place = pa.array(kept), _place_of_kept(place, np.flatnonzero(kept))
-            X, texts = X[kept], {name: column.filter(mask) for name, column in texts.items()}
-            label = None if label is None else label.filter(mask)
+        X, texts, label, place, kept = self._selected(table, place)
         if self.columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
             means = self.columns.means
             fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
@@ -129,6 +145,19 @@ class Encoder:
             X /= spread
         y = None if label is None else self._labels(label, place)
         return (self._with_indicators(X, texts, place) if texts else X), y, kept
+
+    def _selected(
+        self, table: pa.Table, place: Place
+    ) -> tuple[np.ndarray, dict[str, pa.ChunkedArray], pa.ChunkedArray | None, Place, Any]:
+        """Return numbers, text columns and labels of the rows to keep, where each stands, and
+        which rows of the table they are (None: all).
+        """
+        X, texts, label, kept = self._parts(table, place)
+        if kept is None:
+            return X, texts, label, place, None
+        mask, place = pa.array(kept), _place_of_kept(place, np.flatnonzero(kept))
+        texts = {name: column.filter(mask) for name, column in texts.items()}
+        return X[kept], texts, None if label is None else label.filter(mask), place, kept
 
     def _widen(self, X: np.ndarray) -> None:
         """Take the rows into the :attr:`lows` and :attr:`highs` of the numeric columns."""
@@ -230,21 +259,19 @@ class Encoder:
     def _with_indicators(
         self, X: np.ndarray, texts: dict[str, pa.ChunkedArray], place: Place
     ) -> sp.csr_matrix:
-        found = {name: coded(column, name, place) for name, column in texts.items()}
-        if self._learn and self.columns.hash_bits is None:
-            self._learn_values(found)
         rows, first = X.shape
         columns = np.empty((rows, first + len(texts)), np.int32)
         values = np.ones(columns.shape, X.dtype)
         columns[:, :first] = np.arange(first)
         values[:, :first] = X
-        for number, (name, (codes, distinct)) in enumerate(found.items(), first):
+        for number, (name, column) in enumerate(texts.items(), first):
+            codes, distinct = coded(column, name, place)
             # The last entry is what code -1, missing, picks.
-            places = np.array([*(self._place(name, value) for value in distinct), -1], np.int32)
-            columns[:, number] = places[codes]
-            unknown = places[codes] < 0
-            values[unknown, number] = 0
-            if not self._learn and (count := int((unknown & (codes >= 0)).sum())):
+            places = np.array([*(self._place(name, value) for value in distinct), _NONE], np.int32)
+            found = places[codes]
+            columns[:, number] = found
+            values[found < 0, number] = 0
+            if count := int((found == _UNKNOWN).sum()):
                 self.unseen[name] = self.unseen.get(name, 0) + count
         stored = values != 0
         ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
@@ -256,30 +283,13 @@ class Encoder:
 
     def _place(self, name: str, value: str) -> int:
         bits = self.columns.hash_bits
-        if bits is None:
-            return self.columns.text[name].get(value, -1)
-        return len(self.columns.numeric) + (crc32(f"{name}={value}".encode()) & ((1 << bits) - 1))
-
-    def _learn_values(self, found: dict[str, tuple[np.ndarray, list[str]]]) -> None:
-        fresh = []
-        for order, (name, (codes, values)) in enumerate(found.items()):
-            known = self.columns.text[name]
-            new = [code for code, value in enumerate(values) if value not in known]
-            if not new:
-                continue
-            if len(known) + len(new) > MOST_VALUES:
-                raise DataError(
-                    f"Column '{name}' has more than {MOST_VALUES} different values",
-                    way("leave it out with {}", exclude=[name]),
-                    way("hash the values with {}", hash_bits=20),
-                )
-            backwards = np.flatnonzero(codes >= 0)[::-1]
-            first = np.empty(len(values), np.int64)
-            first[codes[backwards]] = backwards  # the last one written is the first row
-            fresh += [(int(first[code]), order, name, values[code]) for code in new]
-        width = self.columns.width
-        for number, (_, _, name, value) in enumerate(sorted(fresh)):
-            self.columns.text[name][value] = width + number
+        if bits is not None:
+            return len(self.columns.numeric) + (
+                crc32(f"{name}={value}".encode()) & ((1 << bits) - 1)
+            )
+        if self.columns.reference.get(name) == value:
+            return _NONE
+        return self.columns.text[name].get(value, _UNKNOWN)
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -17,7 +17,8 @@ def open_source(
     missing: str = "error",
     hash_bits: int | None = None,
     exclude: str | list[str] | None = None,
-    scale: bool = False,
+    scale: str = "none",
+    reference_level: str | dict[str, str] | None = None,
     index_base: int | None = None,
     format: str | None = None,
     delimiter: str | None = None,
@@ -36,7 +37,10 @@ def open_source(
     missing : "error", "zero", "drop" or "mean": what to do about missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values
     exclude : column or columns to leave out; tables only
-    scale : whether numeric columns are brought to mean 0 and standard deviation 1; tables only
+    scale : "none" or "standard": bring numeric columns to mean 0 and standard deviation 1; tables
+        only
+    reference_level : text values that have no indicator: None, "first" of every column, or {column:
+        value} to choose others than the first; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     format : "svmlight", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do not
         say it
@@ -75,12 +79,14 @@ def open_source(
 
         source = TableSource(
             paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-            scale=scale, format=format, delimiter=delimiter, recipe=recipe, require_target=labelled,
+            scale=scale, reference_level=reference_level, format=format, delimiter=delimiter,
+            recipe=recipe, require_target=labelled,
         )  # fmt: skip
     else:
         given = {
             "target": target, "missing": missing != "error", "hash_bits": hash_bits,
-            "exclude": exclude, "scale": scale, "delimiter": delimiter,
+            "exclude": exclude, "scale": scale != "none", "reference_level": reference_level,
+            "delimiter": delimiter,
         }  # fmt: skip
         if any(given.values()):
             raise DataError(

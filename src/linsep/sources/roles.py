@@ -15,6 +15,9 @@ from linsep.sources.blanks import WHITESPACE
 from linsep.sources.encode import Columns, coded
 
 MISSING = ("error", "zero", "drop", "mean")
+SCALES = ("none", "standard")
+#: the reference level of every text column is its first value
+FIRST = "first"
 #: from so many rows on, a text column without a repeated value is taken for an id
 _MANY_ROWS = 100
 #: a text column of so many different numbers, and few other rows, was meant to be numeric
@@ -157,6 +160,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "missing": columns.missing,
         "means": dict(columns.means),
         "scale": {name: list(pair) for name, pair in columns.scale.items()},
+        "reference": dict(columns.reference),
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
     }
@@ -181,6 +185,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             means={name: float(mean) for name, mean in recipe["means"].items()},
             scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
+        columns.reference = dict(recipe.get("reference", {}))
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
         first = len(columns.numeric)
@@ -191,6 +196,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and columns.target_kind in {None, "int", "float", "bool", "text"}
             and (not columns.scale or list(columns.scale) == list(columns.numeric))
             and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
+            and all(value not in columns.text[name] for name, value in columns.reference.items())
         )
     except (KeyError, TypeError, AttributeError, ValueError):
         whole = False
@@ -199,12 +205,35 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     return columns
 
 
-def check_options(missing: str, hash_bits: int | None) -> None:
+def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> None:
     """Raise DataError for values that the options do not have."""
+    if scale not in SCALES:
+        raise DataError(f"scale is {scale!r}: choose none or standard.")
     if missing not in MISSING:
         raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
     if hash_bits is not None and not 1 <= hash_bits <= 30:
         raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")
+
+
+def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
+    """Raise DataError for a reference level of what has no levels."""
+    if reference_level is None or reference_level == FIRST:
+        return
+    if not isinstance(reference_level, dict):
+        raise DataError(
+            f"reference_level is {reference_level!r}: give 'first' or a dict of columns and values."
+        )
+    if columns.hash_bits is not None:
+        raise DataError(
+            "A reference level needs values that are learnt, not hashed",
+            way("leave out {}", hash_bits=None),
+        )
+    for column in reference_level:
+        if column not in columns.text:
+            advice = (
+                _closest(column, columns.text) or f"text columns are {listed(list(columns.text))}."
+            )
+            raise DataError(f"{name} has no text column '{column}' for a reference level: {advice}")
 
 
 def check_delimiter(delimiter: Any) -> None:
