@@ -1,6 +1,7 @@
 """What becomes of coefficients: what an exact oracle says, in any order of the rows."""
 
 import json
+import warnings
 from itertools import permutations
 
 import numpy as np
@@ -9,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fourier_motzkin import limits_of
-from linsep import from_json, separation
-from linsep.errors import DataError
+from linsep import LogisticRegression, from_json, separation
+from linsep.errors import DataError, SeparationWarning
 
 small = st.integers(-2, 2)
 
@@ -117,6 +118,41 @@ def test_the_first_of_columns_that_depend_on_each_other_is_kept():
         "dependent", "finite", "dependent", "dependent", "finite", "finite",
     ]  # fmt: skip
     assert "dependent   x0, x2, x3: columns that" in str(overlapping)
+
+
+def regression_rows(X, y, reference):
+    """The rows of a regression of the other class's odds against the reference's."""
+    return two_sided(X, y != reference, True)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("reference", [0, 1])
+def test_a_logistic_regression_has_the_signs_of_the_oracle(seed, reference):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (7, 1 + seed % 2))
+    y = X @ rng.integers(-2, 3, X.shape[1]) + rng.integers(0, 2, 7) * (seed % 3 > 0) > 0
+    y[:2] = 0, 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LogisticRegression(reference=reference).fit(X, y.astype(int))
+        order = rng.permutation(7)
+        again = LogisticRegression(reference=reference).fit(X[order], y[order].astype(int))
+    if model.separation_ is not None:
+        expected = limits_of(regression_rows(X, y, reference), X.shape[1] + 1, True)
+        assert model.limits_.ravel().tolist() == expected
+    assert model.limits_.tolist() == again.limits_.tolist()
+
+
+@pytest.mark.parametrize("reference", [0, 1, 2])
+def test_contrasts_of_several_classes_have_the_signs_of_the_oracle(reference):
+    X, y = np.array([[0], [1], [1], [2], [2], [3]]), np.array([0, 0, 1, 1, 2, 2])
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression(reference=reference).fit(X, y)
+    rows = of_classes(X, np.where(y == reference, 2, np.where(y == 2, reference, y)), True)
+    expected = np.array(limits_of(rows, 2, True)).reshape(2, 2)
+    for block, own in enumerate([2 if k == reference else k for k in (0, 1)]):
+        ours = [k for k in range(3) if k != reference].index(own)
+        assert model.limits_[ours].tolist() == expected[block].tolist()
 
 
 @pytest.mark.parametrize("change", ["multipliers", "rows", "coefficient", "sign"])

@@ -95,8 +95,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         -inf for a class whose rows all have weight 0: its probability is 0. (Of two classes +inf if
         that is the reference; of several the last class with weight is then the reference.)
     limits_ : array of str, of the shape of the weights
-        "finite", or "dependent" (left out), or "+inf", "-inf", "infinite": no finite estimate; or
-        "no weight" for the weights of a class whose rows all have weight 0.
+        "finite", or "dependent" on the intercept and the features before it (left out), or no
+        finite estimate: "+inf" or "-inf" where that sign is proved, else "infinite"; or "no weight"
+        for the weights of a class whose rows all have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features

@@ -13,6 +13,7 @@ from linsep.estimators.logistic_source import StreamRows
 from linsep.regression.firth import Data, firth, profile
 from linsep.regression.logistic import Fit, Task, fitted
 from linsep.regression.separated import Contrasts, limit, proves
+from linsep.theory.data import data_of
 from linsep.theory.deciding import separation
 
 LEVEL = 0.95
@@ -65,18 +66,19 @@ def settled(
     # a data frame brings its names
     named = everything and hasattr(rows.given, "columns")
     X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
-    y = rows.known.labels[rows.places[counted]]
-    answer: Any = separation(X, y, fit_intercept=task.intercept, senses=("multinomial",))
+    data = data_of(X, rows.known.labels[rows.places[counted]])
+    answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict)
     if not task.factored:  # the limit needs a matrix for all weights
-        return _broken_off(task, rows.known.ranks, fit, verdict)
+        return _broken_off(task, Contrasts(verdict, data, rows.known.ranks, task.width), fit)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     places = rows.places[counted]
-    found = limit(verdict, rows.known.ranks, Z, places, weights, fit.weights[:, columns])
+    contrasts = Contrasts(verdict, data, rows.known.ranks, len(columns))
+    found = limit(contrasts, Z, places, weights, fit.weights[:, columns])
     wide = Wide(task, columns)
     lost = limits.copy()
     lost[:, columns] = found.limits
@@ -122,13 +124,12 @@ def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) ->
     """The same of rows that are read again for the verdict."""
     if exactly(fit):  # columns of a source cannot be left out of the question
         return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
-    answer: Any = separation(
-        rows.feed.source, fit_intercept=task.intercept, senses=("multinomial",)
-    )
+    data = data_of(rows.feed.source)
+    answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict)
-    return _broken_off(task, rows.known.ranks, fit, verdict)
+    return _broken_off(task, Contrasts(verdict, data, rows.known.ranks, task.width), fit)
 
 
 def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:
@@ -142,9 +143,9 @@ def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settl
     return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
 
 
-def _broken_off(task: Task, order: list[int], fit: Fit, verdict: Any) -> Settled:
+def _broken_off(task: Task, contrasts: Contrasts, fit: Fit) -> Settled:
     """The weights so far of a likelihood that has no maximum."""
-    lost = Contrasts(verdict, order, task.width).limits()
+    verdict, lost = contrasts.verdict, contrasts.limits()
     kind = str(verdict.kind)
     return Settled(fit.weights, lost, fit.log_likelihood, None, kind, verdict, lost, at_limit=False)
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
+from linsep.theory.data import Data
+from linsep.theory.recession import cone_of
 
 #: scores this far apart are certainty
 CERTAIN = 40.0
@@ -44,11 +46,12 @@ class Contrasts:
     Parameters
     ----------
     verdict : about two classes, or in the multinomial sense
+    data : what it is about, as :func:`linsep.theory.data.data_of` opens it
     order : class codes whose weights the regression has, the reference last
     """
 
-    def __init__(self, verdict: Any, order: list[int], width: int):
-        self.verdict, self.order, self.width = verdict, order, width
+    def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
+        self.verdict, self.data, self.order, self.width = verdict, data, order, width
         two = len(order) == 2
         self.block = {1: 0} if two else {code: code for code in range(len(order) - 1)}
 
@@ -82,12 +85,14 @@ class Contrasts:
 
     def limits(self) -> np.ndarray:
         """What becomes of every weight of the regression."""
-        direction = self.direction()
-        said = np.where(direction > 0, "+inf", np.where(direction < 0, "-inf", "infinite"))
-        if isinstance(self.verdict, QuasiSeparable):
-            for row, j in np.ndindex(*said.shape):
-                if not self.verdict.space.remainder(self.functional(row, j)):
-                    said[row, j] = "finite"
+        cone = cone_of(self.verdict, self.data)
+        said = np.full((len(self.order) - 1, self.width), "infinite", dtype="U9")
+        for row, j in np.ndindex(*said.shape):
+            function = self.functional(row, j)
+            if not cone.boundary.remainder(function):
+                said[row, j] = "finite"
+            elif (sign := cone.sign(function)) is not None:
+                said[row, j] = "+inf" if sign.value > 0 else "-inf"
         return said
 
 
@@ -97,21 +102,19 @@ def proves(verdict: Verdict) -> bool:
 
 
 def limit(
-    verdict: Any, order: list[int], Z: np.ndarray, codes: np.ndarray, weights: np.ndarray,
-    last: np.ndarray,
-) -> Limit:  # fmt: skip
+    contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray
+) -> Limit:
     """What the regression comes to.
 
     Parameters
     ----------
-    verdict : Separable or QuasiSeparable, about these rows
-    order : class codes whose weights the regression has, the reference last
+    contrasts : of a verdict, Separable or QuasiSeparable, about these rows
     Z : array of shape (rows, width), the rows with a 1 for the intercept
-    codes : array of shape (rows,), place of each row's class in ``order``
+    codes : array of shape (rows,), place of each row's class in the order of the contrasts
     weights : array of shape (rows,)
     last : array of shape (q, width), the weights where the climb was broken off
     """
-    contrasts = Contrasts(verdict, order, Z.shape[1])
+    verdict, order = contrasts.verdict, contrasts.order
     direction, said = contrasts.direction(), contrasts.limits()
     rows = np.arange(len(Z))
     scores = np.column_stack([Z @ direction.T, np.zeros(len(Z))])
@@ -124,7 +127,6 @@ def limit(
         behind[rows, 1 - codes] = True
         behind[list(verdict.boundary)] = False
     if isinstance(verdict, Separable) and _separates(last, Z, codes):
-        said = np.where(last > 0, "+inf", np.where(last < 0, "-inf", "infinite"))
         covariance = np.full((said.size, said.size), np.nan)
         return Limit(last, said, 0.0, covariance)
     B, value, covariance = conditional(Z, codes, weights, ~behind)

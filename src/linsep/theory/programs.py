@@ -110,29 +110,27 @@ def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Any:
     return result if result.status == 0 else None
 
 
-def opposite(A: sp.csr_matrix, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights with ``A w >= 0`` and a positive product with the goal, zeros where there seem none.
+def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Weights that are positive on the last row of ``A`` and negative on none, zeros else.
 
-    And multipliers, not negative, of few rows that add up to the goal times -1, zeros else.
+    And multipliers, not negative, of few rows and the last that add up to zero, zeros else.
     """
     scaled, rows, columns = equilibrated(A)
-    wanted = np.ldexp(goal, columns.astype(int))
+    w, multipliers = np.zeros(A.shape[1]), np.zeros(A.shape[0])
     result = linprog(
-        -wanted / (np.abs(wanted).max() or 1.0),
-        A_ub=-scaled,
-        b_ub=np.zeros(scaled.shape[0]),
+        -np.ravel(scaled[-1].toarray()),
+        A_ub=-scaled[:-1],
+        b_ub=np.zeros(A.shape[0] - 1),
         bounds=(-1, 1),
         method="highs-ds",
         options=OPTIONS,
     )
-    none = np.zeros(A.shape[1]), np.zeros(A.shape[0])
-    if result.status != 0:
-        return none
-    with np.errstate(over="ignore"):
-        if result.fun < -1e-7:
-            return np.ldexp(result.x, columns.astype(int)), none[1]
-        found = -result.ineqlin.marginals
-        return none[0], np.where(found > 1e-11, np.ldexp(found, rows.astype(int)), 0.0)
+    if result.status == 0 and result.fun < -1e-7:
+        w = np.ldexp(result.x, columns.astype(int))
+    elif result.status == 0:
+        found = np.append(-result.ineqlin.marginals, 1.0)
+        multipliers = np.where(found > 1e-11, np.ldexp(found, rows.astype(int)), 0.0)
+    return w, multipliers
 
 
 def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:

@@ -8,22 +8,33 @@ vector, or both signs. Farkas (1902): either another vector of the cone gives it
 rows with positive multipliers add up to it, but for a row of the boundary's space.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from linsep.theory.elimination import null_combination, remainders
-from linsep.theory.programs import opposite
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Subject
+from linsep.theory.data import Data
+from linsep.theory.elimination import null_combination, reduced, remainders
+from linsep.theory.nearest import nearest
+from linsep.theory.programs import alternatives, equilibrated
+from linsep.theory.questions import Question, multinomial, two_sides
 from linsep.theory.row_space import Reduced, to_whole
-from linsep.theory.search import boundary_of
-from linsep.theory.simplex import TooLarge, alternative
+from linsep.theory.search import boundary_of, first_members
+from linsep.theory.simplex import TooLarge, Work, alternative
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, all_positive, roundings, signed, true_scale
 from linsep.theory.whole import Row, dot, sparse_floats
 from linsep.theory.working_set import Member, WorkingSet, table_of
 
+#: seconds, or so, that the signs of all coefficients may take
+MOST_WORK = 3.0
+#: with more weights a linear program guesses
+MOST_WEIGHTS = 100
 #: a linear function of the weights: {number of the weight: number}
 Function = Mapping[int, Fraction | int]
 
@@ -38,6 +49,26 @@ class Sign(NamedTuple):
     value: int
     members: list[Member]
     multipliers: list[Fraction]
+
+
+def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
+    """The recession cone of the data that a verdict is about."""
+    working = WorkingSet(data, _question_of(verdict.subject, data))
+    working.sample(first_members(working.question))
+    if isinstance(verdict, QuasiSeparable):
+        return Cone(working, reduced(list(verdict.space.rows.values())), verdict.direction)
+    d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
+    blocks = zip(verdict.coef, verdict.intercept, strict=True)
+    inside = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
+    return Cone(working, Reduced({}), to_whole(dict(enumerate(map(Fraction, inside)))))
+
+
+def _question_of(subject: Subject, data: Data) -> Question:
+    if subject.multinomial:
+        return multinomial(data, subject.fit_intercept)
+    code = {label: k for k, label in enumerate(data.labels())}
+    positive, negative = ([code[k] for k in side] for side in (subject.positive, subject.negative))
+    return two_sides(data, positive, negative, subject.fit_intercept)
 
 
 class Cone:
@@ -60,6 +91,10 @@ class Cone:
         self._seen = 0
         self._members: list[Member] = []
         self._rows: list[tuple[Row, Fraction]] = []
+        #: floats of the rows as they are, and as the boundary leaves them
+        self._given = self._table = sp.csr_matrix((0, working.question.size))
+        self._last = np.zeros(0)
+        self.work = Work(MOST_WORK)
 
     def sign(self, function: Function) -> Sign | None:
         """The sign of a function; None where it is zero on the cone, or has both signs.
@@ -92,45 +127,63 @@ class Cone:
             table = table_of(new, self.working.question.size)
             outside = self._span.outside_rows(table, lambda k: new[k].whole[0])
             new = [new[k] for k in np.flatnonzero(outside)]
+            rows = remainders([member.whole[0] for member in new], self.boundary)
             self._members += new
-            self._rows += remainders([member.whole[0] for member in new], self.boundary)
+            self._rows += rows
+            self._given = sp.vstack([self._given, table[outside]], format="csr")
+            more = sparse_floats([row for row, _ in rows], table.shape[1])
+            self._table = sp.vstack([self._table, more], format="csr")
 
     def _against(self, target: Row, side: int) -> Sign | Row:
         """Weights that are positive on the target and all known rows; or why there are none."""
-        rows = [row for row, _ in self._rows]
-        table = sparse_floats([*rows, target], self.working.question.size)
-        w, multipliers = opposite(table[:-1], np.ravel(table[-1].toarray()))
-        if w.any():
-            direction = self._inside(w, table, target)
-            if direction is not None:
-                return direction
-        used = np.flatnonzero(multipliers).tolist()
-        exact = signed(null_combination([*(rows[i] for i in used), target])) if used else None
-        if exact is not None:
-            return self._sign(side, dict(zip(used, exact, strict=False)))
-        direction, found = alternative([*rows, target], self.working.work)
+        goal = sparse_floats([target], self.working.question.size)
+        w, multipliers = self._guess(sp.vstack([self._table, goal], format="csr"))
+        direction = self._inside(w, np.ravel(goal.toarray()), target) if w.any() else None
         if direction is not None:
-            return self.boundary.orthogonal(direction)
-        del found[len(rows)]
+            return direction
+        used = np.flatnonzero(multipliers).tolist()
+        rows = [*(row for row, _ in self._rows), target]
+        exact = signed(null_combination([rows[i] for i in used])) if used else None
+        if exact is None:
+            free, found = alternative(rows, self.working.work)
+            if free is not None:
+                return self.boundary.orthogonal(free)
+        else:
+            found = dict(zip(used, exact, strict=True))
+        found.pop(len(rows) - 1, None)  # the target
         return self._sign(side, found)
+
+    def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Weights that are positive on all rows, or multipliers of rows that add up to zero."""
+        columns = np.unique(table.indices)
+        n, k = table.shape[0], len(columns)
+        if k > MOST_WEIGHTS:
+            self.work.pay(n * k * (k + 50) * 1e-8, "signs of coefficients")
+            return alternatives(table)
+        self.work.pay(2 * k * (2 * n * k + k**3 / 3) * 1e-9, "signs of coefficients")
+        scaled, _, powers = equilibrated(table)
+        start = np.append(self._last, np.zeros(n - len(self._last)))
+        found = nearest(scaled[:, columns].toarray(), np.zeros(n), 0.5, start)
+        w = np.zeros(table.shape[1])
+        w[columns] = np.ldexp(found.point, powers[columns].astype(int))
+        self._last = found.multipliers[:-1]
+        return (w, np.zeros(n)) if (table @ w).min() > 0 else (np.zeros(len(w)), found.multipliers)
 
     def _sign(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
         members = [self._members[i] for i in multipliers]
         scaled = [x * self._rows[i][1] for i, x in multipliers.items()]
         return Sign(side, members, true_scale(members, scaled))
 
-    def _inside(self, w: np.ndarray, table: Any, target: Row) -> Row | None:
+    def _inside(self, w: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
         """Whole numbers near some weights, positive on all known rows and the target."""
         middle = np.ravel(sparse_floats(self._found[:1], len(w)).toarray())
         middle[list(self.boundary.rows)] = 0.0
-        goal = np.ravel(table[-1].toarray())
         with np.errstate(all="ignore"):
             w = w + middle * (abs(goal @ w) / abs(goal @ middle) / 2)
         if not np.isfinite(w).all():
             return None
         weights = {j: x for j, x in enumerate(w.tolist()) if x}
-        whole = table_of(self._members, len(w))
         for direction in roundings(weights, self.boundary):
-            if dot(target, direction) > 0 and all_positive(self._members, whole, direction):
+            if dot(target, direction) > 0 and all_positive(self._members, self._given, direction):
                 return direction
         return None

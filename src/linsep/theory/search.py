@@ -67,7 +67,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         Where floats cannot decide and exact arithmetic would take too long.
     """
     working = WorkingSet(data, question)
-    working.sample(int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED)))
+    working.sample(first_members(question))
     find: Widest | Quick
     few = question.blocks == 1 and question.size <= MOST_WEIGHTS
     find = Widest(tolerance) if tolerance or few else Quick()
@@ -86,6 +86,11 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
             return blocked_by(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
     raise TooLarge(f"{MOST_ROUNDS} rounds")
+
+
+def first_members(question: Question) -> int:
+    """How many constraints a working set begins with, and how many are added in a round."""
+    return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
 
 
 def _by_program(working: WorkingSet) -> np.ndarray | None:
@@ -209,7 +214,7 @@ class Worst:
 
     def __init__(self, working: WorkingSet) -> None:
         self.working = working
-        self.most = int(np.clip(4 * working.question.size, LEAST_ADDED, MOST_ADDED))
+        self.most = first_members(working.question)
         self.found: list[tuple[float, Member]] = []
         self.limit = np.inf
 
