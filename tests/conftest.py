@@ -17,8 +17,8 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: Nothing that these test is compiled, or only what others test, too, so without the compiler they
 #: would be the same again; and commands and documents are for people who have it.
 ONCE = {
-    "test_architecture", "test_assumptions", "test_blanks", "test_bounds", "test_certificate",
-    "test_cli",
+    "test_architecture", "test_assumptions", "test_baseline", "test_blanks",
+    "test_bounds", "test_certificate", "test_cli",
     "test_cli_faults", "test_cli_proofs", "test_descent", "test_exact_decisions",
     "test_exact_squares", "test_formats",
     "test_later", "test_learners_cli", "test_least_squares", "test_limits",

@@ -101,7 +101,8 @@ def test_logistic_regression_from_a_table(folder):
     np.testing.assert_allclose(saved.coef_, model.coef_, rtol=1e-9)
     assert shown.startswith("Logistic regression of yes against no\n")
     assert " % of 60 rows right; baseline " in shown
-    assert "\nlearnt  LogisticRegression, 2 classes (no, yes), " in shown
+    assert f"\ntraining  {100 * model.score(X, ILL):.2f} % right; baseline " in shown
+    assert "\nlearnt    LogisticRegression, 2 classes (no, yes), " in shown
     assert printed("summary", "m", cwd=folder) in shown
     lines = printed("predict", "m", "t.csv", "--probabilities", cwd=folder).splitlines()
     assert [line.split("\t")[0] for line in lines] == model.predict(X).tolist()
@@ -153,7 +154,7 @@ def test_a_rate_that_is_too_large_is_said(folder):
 def test_naive_bayes_from_files(folder):
     for data, target in (("t.csv", ("--target", "ill", "--exclude", "place")), ("t.svm", ())):
         fit = ("fit", data, *target, "--learner", "naive-bayes", "--model", "m", "--force")
-        shown = printed(*fit, cwd=folder)
+        shown = here(*fit, cwd=folder).stdout
         assert shown.startswith("Gaussian naive Bayes\nclass  share\n")
         assert "std. dev.  weight, " in shown
         assert shown.startswith(printed("summary", "m", cwd=folder))

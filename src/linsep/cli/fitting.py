@@ -10,7 +10,8 @@ import typer
 
 from linsep import model_file
 from linsep.cli import learners, options, regressions, report
-from linsep.cli.failures import heard, note_warning
+from linsep.cli.baseline import worse_than_baseline
+from linsep.cli.failures import heard, note, note_warning
 from linsep.cli.output import never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.scoring import open_like
@@ -132,12 +133,15 @@ def _tell(
     """Print how the fit went, then raise what made the test impossible."""
     screen: Any = regressions if regressions.is_regression(estimator) else report
     summary = screen.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
+    summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:
         report.print_json(summary)
     else:
         screen.print_fit(estimator, summary, tested.untested)
         if curve:
             report.print_curve(summary)
+    for said in summary["warnings"]:
+        note(said)
     if tested.trouble is not None:
         raise tested.trouble
 

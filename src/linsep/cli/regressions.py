@@ -13,6 +13,8 @@ from linsep.cli.report import (
     print_json,
     recipe_pairs,
     scale_of,
+    training_scores,
+    training_text,
 )
 from linsep.cli.scoring import score_classes
 from linsep.cli.screen import (
@@ -47,6 +49,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "rows": int(model._fitted.n_rows if classes is None else model.n_rows_),
         "features": model.n_features_in_,
         "classes": None if classes is None else classes.tolist(),
+        **({} if classes is None else training_scores(model)),
         "summary": _naive_bayes(model) if table is None else table.to_dict(),
     }
 
@@ -76,6 +79,8 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         pairs.append(("test", "; ".join([_how_good(test), *aside])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
+    if summary.get("training_accuracy") is not None:
+        pairs.append(("training", training_text(model, summary)))
     pairs += [
         ("learnt", learnt_text(summary)),
         *recipe_pairs(model),

@@ -88,7 +88,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "stop_reason": model.stop_reason_,
         "keep": model.keep,
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
-        "training_accuracy": getattr(model, "training_accuracy_", None),
+        **training_scores(model),
         "validation_accuracy": max(
             (p.validation_score for p in passes if p.validation_score is not None), default=None
         ),
@@ -103,6 +103,22 @@ def training_summary(model: Any) -> dict[str, Any]:
         ],
         "criterion": [p.criterion for p in passes if p.criterion is not None],
     }
+
+
+def training_scores(model: Any) -> dict[str, Any]:
+    """How a classifier does on the rows it learnt, or on so many of them, beside its baseline."""
+    names = ("training_accuracy", "training_rows", "training_baseline")
+    return {name: getattr(model, f"{name}_", None) for name in names}
+
+
+def training_text(model: Any, summary: dict[str, Any]) -> str:
+    """The same in words."""
+    right, rows = summary["training_accuracy"], summary["training_rows"]
+    sample = f" of {rows:,} rows drawn evenly" if rows and rows < summary["rows"] else ""
+    weights = f", {WEIGHTS[model.keep]}" if hasattr(model, "keep") else ""
+    return (
+        f"{percent(right)}{sample} right{weights}; baseline {percent(summary['training_baseline'])}"
+    )
 
 
 def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
@@ -126,10 +142,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     why = "learning was interrupted" if interrupted else "the rows were not kept"
     measured = f"not measured: {why}; `linsep score` reads them again"
     pairs += [
-        (
-            "training",
-            measured if training is None else f"{percent(training)} right, {WEIGHTS[model.keep]}",
-        ),
+        ("training", measured if training is None else training_text(model, summary)),
         ("learnt", learnt_text(summary)),
         *recipe_pairs(model),
         *kernel_pairs(summary),

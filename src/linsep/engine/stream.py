@@ -18,6 +18,7 @@ from linsep.engine.blocks import shuffled_batches
 from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit, summed
 from linsep.engine.label_book import BadLabel, LabelBook
 from linsep.engine.order import Mixing
+from linsep.engine.sample import Sample
 from linsep.engine.store import Keeper
 from linsep.errors import DataError, LinsepError
 from linsep.interrupts import held
@@ -271,7 +272,12 @@ class SourceFeed:
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """The rows to learn from in the order of that pass."""
+        if pass_number == 0:
+            self.sample = Sample(self.classes.size)
         if self._fed is not None:
+            if self._memory is not None and pass_number == 0:
+                codes = self.book.codes[self._memory[1]]
+                self.sample.take(self._memory[0], codes, self._fed.order(0))
             return self._fed.visits(pass_number)
         if self.spool is not None:
             if self.shuffle and pass_number:
@@ -340,7 +346,10 @@ class SourceFeed:
                 free = np.arange(codes.size)
                 if self._hold is not None:
                     free = free[~self._mask(codes, seen, draw)]
-                yield self._visit(X, codes, free, first)
+                visit = self._visit(X, codes, free, first)
+                if draw:
+                    self.sample.take(X, codes, visit.order)
+                yield visit
                 seen += codes.size
         if self._memory is not None:
             self.start()  # rows that fit in memory are now fed like any array
@@ -369,7 +378,10 @@ class SourceFeed:
             if self._hold is not None:
                 mask = self._mask(codes, first, draw)
                 order = order[mask if held_out else ~mask]
-            yield self._visit(X, codes, order, first)
+            visit = self._visit(X, codes, order, first)
+            if draw:
+                self.sample.take(X, codes, visit.order)
+            yield visit
             first += codes.size
 
     def _shuffled(self, pass_number: int) -> Visits:

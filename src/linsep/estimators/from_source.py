@@ -14,6 +14,7 @@ from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
 from linsep.estimators.labels import warn_of_weightless, weigh_classes
+from linsep.estimators.measured import measure
 from linsep.sources.base import Source
 
 
@@ -74,7 +75,7 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
         finally:
             estimator.progress_.reading += reading
             _describe(estimator, run.feed)
-        estimator.training_accuracy_ = _training_accuracy(run)
+        measure(estimator, run.feed, _training_accuracy(run))
 
 
 class SourceRun:

@@ -36,6 +36,8 @@ def fit_source(estimator: Any, source: Source) -> None:
         clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
         # Before the features have names, for those of X, which is an array, have none.
         estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
+        estimator.training_rows_ = len(y)
+        estimator.training_baseline_ = float(np.unique(y, return_counts=True)[1].max() / len(y))
     finally:
         if hasattr(estimator, "progress_"):
             estimator.progress_.reading += reading

@@ -12,7 +12,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.facts import INTERCEPT, check_parameters
 from linsep.estimators.labels import check_sample_weight, feature_names
-from linsep.estimators.predict_linear import LinearPrediction, numbers
+from linsep.estimators.predict_linear import LinearPrediction, Residuals, numbers
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import Assumptions, check_assumptions
@@ -57,6 +57,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), where X has names
     recipe_ : dict, where it was learnt from a source
+    training_deviation_ : float, where it was learnt from a source
+        The standard deviation of y, which is the rms error of always saying the mean.
 
     Examples
     --------
@@ -180,6 +182,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         blocks = source_blocks(source, values)
         fitted = least_squares(blocks, fit_intercept=self.fit_intercept, reread=False)
         self._take(fitted, values)
+        self.training_deviation_ = values.deviation
         self.n_features_in_, self.recipe_ = fitted.coef.size, source.recipe()
         self.__dict__.pop("feature_names_in_", None)
         if source.feature_names:
@@ -298,13 +301,20 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
 
 class TwoValues:
-    """Whether y has two values only, seen block by block."""
+    """Whether y has two values only, and how far it is from its mean, seen block by block."""
 
     def __init__(self) -> None:
         self._values: np.ndarray | None = np.zeros(0)
+        self._about_mean = Residuals()
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of y: the rms error of always saying the mean."""
+        return float(np.sqrt(self._about_mean.spread / max(1, self._about_mean.rows)))
 
     def see(self, y: np.ndarray) -> None:
-        """Some more values."""
+        """Some more values; all of them may be seen again."""
+        self._about_mean = self._about_mean.and_more(y, y)
         if self._values is None or not y.size:
             return
         both = np.unique(np.concatenate([self._values, [y.min(), y.max()]]))

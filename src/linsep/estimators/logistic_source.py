@@ -12,6 +12,7 @@ from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.estimators.fitted_classes import FittedClasses
 from linsep.estimators.from_source import class_importance, refuse_one_class
 from linsep.estimators.logistic_rows import Rows
+from linsep.estimators.measured import measure
 from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import Task
 from linsep.sources.base import Source
@@ -104,3 +105,4 @@ def fit_source(model: Any, source: Source) -> None:
             model.feature_names_in_ = np.array(names, dtype=object)
         model.recipe_ = feed.recipe()
         model._fit(rows)
+        measure(model, feed)

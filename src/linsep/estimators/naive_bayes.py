@@ -16,6 +16,7 @@ from linsep.estimators.from_source import refuse_one_class
 from linsep.estimators.logistic import LogisticRegression, implied
 from linsep.estimators.logistic_rows import FLOATS, checked, encoded
 from linsep.estimators.logistic_source import matrix_of
+from linsep.estimators.measured import measure
 from linsep.estimators.predict_logistic import LogisticPrediction
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
@@ -134,6 +135,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._take(feed.classes, widened(moments, self.n_features_in_))
             self.n_rows_, self.recipe_ = feed.n_rows or 0, feed.recipe()
+            measure(self, feed)
 
     def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
         """Set the attributes."""

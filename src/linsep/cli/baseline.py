@@ -1,0 +1,75 @@
+"""Whether a model predicts worse than saying the same of every row, and what may help."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.cli.failures import in_options
+from linsep.cli.screen import label_text, percent
+from linsep.errors import LinsepError, way
+from linsep.estimators.learners import LEARNERS, UNSCALED
+
+#: errors that differ by no more than rounding are the same
+ROUNDING = 1e-9
+
+
+def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
+    """A warning where ``model``, of which ``summary`` is what ``fit`` prints, is worse than its
+    baseline on the rows learnt or on those of the test; else nothing.
+    """
+    about = _of_classes if hasattr(model, "classes_") else _of_numbers
+    found = about(model, summary)
+    if not found:
+        return []
+    said = f"the model predicts worse than the baseline: {'; '.join(found)}"
+    return [LinsepError(said, *_advice(model, summary)).told(lambda way: way.told(in_options))]
+
+
+def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
+    found, test = [], summary["test"]
+    right, baseline = summary["training_accuracy"], summary["training_baseline"]
+    if right is not None and right < baseline:
+        found.append(
+            f"{percent(right)} of the rows learnt are right, where always saying the commonest "
+            f"class gets {percent(baseline)}"
+        )
+    if test is not None and test["accuracy"] < test["most_frequent"]:
+        label = max(test["classes"], key=lambda c: c["rows"])["label"]
+        found.append(
+            f"{percent(test['accuracy'])} of the test rows are right, where always saying "
+            f"{label_text(label)} gets {percent(test['most_frequent'])}"
+        )
+    return found
+
+
+def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
+    fitted, test = model._fitted, summary["test"]
+    errors = [("the rows learnt", np.sqrt(fitted.rss / fitted.n_rows), model.training_deviation_)]
+    if test is not None:
+        errors.append(
+            ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])
+        )
+    return [
+        f"its rms error on {rows} is {error:.6g}, where always saying their mean has "
+        f"{deviation:.6g}"
+        for rows, error, deviation in errors
+        if error > deviation * (1 + ROUNDING)
+    ]
+
+
+def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
+    """What may help, as far as it was not done."""
+    ways: list[Any] = []
+    online = type(model) in LEARNERS.values()
+    scales = {LEARNERS[name] for name in LEARNERS if name not in UNSCALED}
+    if type(model) in scales and model.recipe_["format"] == "table" and summary["scale"] == "none":
+        ways.append(way("choose {}", scale="standard"))
+    if online and model.keep == "last":
+        ways.append(way("choose {}", keep="average"))
+    if getattr(model, "class_weight", None) is not None:
+        ways.append(way("leave out {}", class_weight=None))
+    if online and model.stop_reason_ == "max_iter":
+        ways.append(way("raise {}", max_iter=None))
+    if getattr(model, "fit_intercept", True) is False:
+        ways.append(way("leave out {}", no_fit_intercept=None))
+    return [*ways, way("choose another {}", learner=None)]
