@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from linsep.errors import DataError
 from linsep.sources.chunks import opened
+from linsep.sources.limits import Unchanged
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -46,7 +47,7 @@ class TableFile(ABC):
     sparse = False
 
     def __init__(self, path: Path):
-        self.path = path
+        self.path, self.unchanged = path, Unchanged([path])
         with opened(path):
             self.size = path.stat().st_size
         if self.size == 0:
@@ -109,6 +110,7 @@ class ParquetFile(TableFile):
         with self._open() as file:
             total = max(1, file.metadata.num_rows)
             for batch in file.iter_batches(rows, columns=list(kinds)):
+                self.unchanged.check(self.path)
                 _check_codes(batch)
                 read += batch.num_rows
                 self._done = read / total
@@ -119,7 +121,7 @@ class ParquetFile(TableFile):
         check_ends(self.path, b"PAR1", "a Parquet file")
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
         with (
-            reading(self.path, "a Parquet file"),
+            reading(self.path, "a Parquet file", self.unchanged),
             pq.ParquetFile(self.path, pre_buffer=False, buffer_size=1 << 20) as file,
         ):
             yield file
@@ -153,23 +155,27 @@ class IpcFile(TableFile):
         self._done = 0.0
         with self._open(list(kinds)) as (_, batches):
             for batch in batches:
+                self.unchanged.check(self.path)
                 yield batch.select(list(kinds))
 
     @contextmanager
     def _open(
         self, names: list[str] | None
     ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-        with reading(self.path, "an Arrow file"), self.path.open("rb") as start:
+        with reading(self.path, "an Arrow file", self.unchanged), self.path.open("rb") as start:
             magic = start.read(6)
         if magic[:4] == _OLD_FEATHER:
             raise DataError(f"{self.path} is in the old Feather format: write it again as Arrow.")
         if magic != b"ARROW1":
-            with reading(self.path, "an Arrow file"), pa.OSFile(str(self.path)) as raw:
+            with (
+                reading(self.path, "an Arrow file", self.unchanged),
+                pa.OSFile(str(self.path)) as raw,
+            ):
                 stream = pa.ipc.open_stream(raw)
                 yield stream.schema, self._stream(stream, raw)
             return
         check_ends(self.path, b"ARROW1", "an Arrow file")
-        with reading(self.path, "an Arrow file"), self._raw() as raw:
+        with reading(self.path, "an Arrow file", self.unchanged), self._raw() as raw:
             file = pa.ipc.open_file(raw)
             schema = file.schema
             # Choosing columns of a mapped file would copy them into memory.
@@ -208,7 +214,7 @@ class IpcFile(TableFile):
 
 
 @contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
+def reading(path: Path, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
     """Turn the errors of opening and reading `path` into a DataError of one sentence.
 
     Parameters
@@ -217,16 +223,17 @@ def reading(path: Path, what: str) -> Iterator[None]:
         The file the message names.
     what : str
         What the file should be, such as "an Arrow file".
+    unchanged : Unchanged or None
+        Asked first whether the file has changed since.
     """
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        said = first_line(error)
-        if "runcated compressed stream" in said:
-            message = f"{path} is cut short in its compressed data: copy it again from the whole."
-        else:
-            message = f"{path} is damaged or not {what} ({said}): write it again or rename it."
-        raise DataError(message) from error
+        if unchanged is not None:
+            unchanged.check(path)
+        raise DataError(
+            f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it."
+        ) from error
 
 
 def first_line(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from linsep.errors import DataError
+from linsep.sources.limits import MAX_LINE, Unchanged, check_growth, line_too_long
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -44,16 +45,35 @@ class LineReader:
         Bytes in a chunk, about; a line longer than that makes a larger one.
     padding : int
         Newlines to put after the lines of each chunk.
+    max_line : int
+        Bytes that a line may have.
+    unchanged : Unchanged or None
+        Checks that the files stay as they are; None looks at them now.
+    returns : bool
+        Whether carriage returns alone end lines where there are no newlines.
 
     Attributes
     ----------
     position : int
         Bytes on disk read so far, over all files.
+    marked : bool
+        Whether the file at hand begins with a byte-order mark.
     """
 
-    def __init__(self, paths: list[Path], chunk_bytes: int, padding: int = 1):
+    def __init__(
+        self,
+        paths: list[Path],
+        chunk_bytes: int,
+        padding: int = 1,
+        *,
+        max_line: int = MAX_LINE,
+        unchanged: Unchanged | None = None,
+        returns: bool = False,
+    ):
         self.paths = paths
-        self.position = 0
+        self._max_line, self._returns = max_line, returns
+        self._unchanged = unchanged or Unchanged(paths)
+        self.position, self.marked = 0, False
         self._padding = padding
         self._length = chunk_bytes + padding
         # A deque may be filled and emptied by different threads.
@@ -62,18 +82,25 @@ class LineReader:
     def chunks(self) -> Generator[Chunk, None, None]:
         """Yield the chunks, a byte-order mark as blanks.
 
-        Raises DataError for a file that cannot be opened or is damaged.
+        Raises DataError for a file that cannot be opened, is damaged, or changes meanwhile.
         """
         before = 0
         for file, path in enumerate(self.paths):
             with opened(path) as (stream, tell):
-                tail, ended, start = b"", False, True
+                self._unchanged.check(path)
+                compressed = path.suffix.lower() in CODECS
+                tail, ended, read = b"", False, 0
                 while not ended:
-                    buffer, size, end, ended = self._fill(path, stream, tail)
-                    if start and buffer.startswith(BYTE_ORDER_MARK):
-                        buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
-                    start = False
+                    buffer, size, end, ended = self._fill(path, stream, tail, read)
+                    self._unchanged.check(path)
+                    if read == 0:
+                        self.marked = buffer.startswith(BYTE_ORDER_MARK)
+                        if self.marked:
+                            buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                    read += size
                     self.position = before + tell()
+                    if compressed:
+                        check_growth(path, tell(), read)
                     tail = bytes(memoryview(buffer)[size:end])
                     buffer[size : size + self._padding] = b"\n" * self._padding
                     if size:
@@ -85,12 +112,12 @@ class LineReader:
         self._free.append(chunk.text)
 
     def _fill(
-        self, path: Path, stream: pa.NativeFile, tail: bytes
+        self, path: Path, stream: pa.NativeFile, tail: bytes, read: int
     ) -> tuple[bytearray, int, int, bool]:
         """Fill a buffer behind the ``tail`` of the last one up to at least one newline.
 
         Returns the buffer, the end of its last whole line, the end of its text, and whether the
-        file has ended.
+        file has ended. ``read`` bytes were in the lines before.
         """
         buffer = self._free.pop() if self._free else bytearray(self._length)
         if len(buffer) <= len(tail) + self._padding:
@@ -101,12 +128,38 @@ class LineReader:
             room = len(buffer) - self._padding
             end, ended = self._read(path, stream, buffer, end, room)
             if ended:
+                self._check_lines(path, buffer, end, read)
                 return buffer, end, end, True
             size = buffer.rfind(b"\n", searched, end) + 1
+            if not size and self._returns:  # a newline may be behind the last byte
+                size = buffer.rfind(b"\r", 0, end - 1) + 1
             if size:
+                self._check_lines(path, buffer, size, read)
                 return buffer, size, end, False
+            if end > self._max_line:
+                raise line_too_long(path, self._line_at(path, read), self._max_line)
             searched = end
             buffer.extend(bytes(room))
+
+    def _check_lines(self, path: Path, buffer: bytearray, size: int, read: int) -> None:
+        """Raise DataError for a line that is too long; only large buffers can hold one."""
+        if size <= self._max_line:
+            return
+        start = 0
+        while start < size:
+            end = buffer.find(b"\n", start, size) + 1 or size
+            if end - start > self._max_line:
+                raise line_too_long(path, self._line_at(path, read + start), self._max_line)
+            start = end
+
+    def _line_at(self, path: Path, byte: int) -> int:
+        """The number of the line that begins at this byte of the text; reads it again."""
+        lines = 1
+        with opened(path) as (stream, _):
+            while byte > 0 and (block := stream.read(min(byte, self._length))):
+                lines += block.count(b"\n")
+                byte -= len(block)
+        return lines
 
     def _read(
         self, path: Path, stream: pa.NativeFile, buffer: bytearray, end: int, room: int

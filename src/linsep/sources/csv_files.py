@@ -4,9 +4,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +16,12 @@ import pyarrow.csv
 from linsep.errors import DataError, way
 from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names
-from linsep.sources.blanks import WHITESPACE, Squeezed
-from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
+from linsep.sources.blanks import WHITESPACE, squeezed
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit, too_long
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_FIELDS = Lock()
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 
 
@@ -35,9 +38,11 @@ class CsvFile(TextFile):
         lines, too.
     """
 
-    def __init__(self, path: Path, delimiter: str):
+    returns = True
+
+    def __init__(self, path: Path, delimiter: str, max_line: int = MAX_LINE):
         self._squeezes = delimiter == WHITESPACE
-        super().__init__(path)
+        super().__init__(path, max_line)
         self._delimiter = "\t" if self._squeezes else delimiter
         records = [fields for _, fields in islice(self._records(), 2)]
         if not records:
@@ -62,11 +67,9 @@ class CsvFile(TextFile):
         self._has_rows = len(records) == 2
         self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
 
-    @contextmanager
-    def open(self, watched: bool = False) -> Iterator[pa.NativeFile]:
-        """Open the decompressed bytes, runs of blanks as one tab where they separate fields."""
-        with super().open(watched) as stream:
-            yield pa.PythonFile(Squeezed(stream), "r") if self._squeezes else stream
+    def _looked_at(self, block: bytes, lines: int) -> bytes:
+        """Runs of blanks as one tab where they separate fields."""
+        return squeezed(block) if self._squeezes else block
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -112,7 +115,7 @@ class CsvFile(TextFile):
         return self._checked(
             lambda stream: pa.csv.open_csv(
                 stream,
-                read_options=pa.csv.ReadOptions(block_size=self._block),
+                read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
                 parse_options=pa.csv.ParseOptions(
                     delimiter=self._delimiter, newlines_in_values=True
                 ),
@@ -149,18 +152,26 @@ class CsvFile(TextFile):
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each record with the number of the line it starts on, the header first."""
         with self.open() as stream, io.BufferedReader(stream) as buffer:
-            text = io.TextIOWrapper(buffer, "utf-8-sig", errors="surrogateescape", newline="")
+            text = io.TextIOWrapper(buffer, "utf-8", errors="surrogateescape", newline="")
             reader = csv.reader(text, delimiter=self._delimiter)
             line = 1
+            while (fields := self._next_record(reader, line)) is not None:
+                if fields:
+                    yield line, fields
+                line = reader.line_num + 1
+
+    def _next_record(self, reader: Any, line: int) -> list[str] | None:
+        """The next fields, of any length; None at the end."""
+        with _FIELDS:  # the limit is one for all readers of the process, so it is put back
+            before = csv.field_size_limit(self._max_line)
             try:
-                for fields in reader:
-                    if fields:
-                        yield line, fields
-                    line = reader.line_num + 1
+                return next(reader, None)
             except csv.Error as error:
                 raise DataError(
                     f"{self.path} line {line} cannot be read ({error}): correct the line."
                 ) from error
+            finally:
+                csv.field_size_limit(before)
 
 
 def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
@@ -176,7 +187,8 @@ def _shown(delimiter: str) -> str:
 
 
 def _length(fields: list[str]) -> int:
-    return sum(map(len, fields)) + len(fields)
+    """Bytes of a row, as they were read."""
+    return sum(len(field.encode(errors="surrogateescape")) for field in fields) + len(fields)
 
 
 def _is_utf8(field: str) -> bool:

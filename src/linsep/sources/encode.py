@@ -18,6 +18,9 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, way
 
+#: text of more characters is no label
+LONGEST_LABEL = 1000
+
 #: tells where row i of the table at hand stands
 Place = Callable[[int], str]
 
@@ -233,6 +236,7 @@ class Encoder:
         kind = self.columns.target_kind
         if kind == "text":
             codes, values = coded(label, self.columns.target, place)
+            self._check_labels(codes, values, place)
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
         if y.dtype.kind in "biu" and kind != "float":
@@ -255,6 +259,16 @@ class Encoder:
             self.columns.target_kind = "float"
             return y
         return y.astype(np.int64)
+
+    def _check_labels(self, codes: np.ndarray, values: list[str], place: Place) -> None:
+        """Refuse labels that numpy's text would cut, or that no memory would hold."""
+        for code, value in enumerate(values):
+            if "\0" in value or len(value) > LONGEST_LABEL:
+                what = "with a NUL character" if "\0" in value else f"of {len(value):,} characters"
+                raise DataError(
+                    f"{place(int(np.argmax(codes == code)))} has a label {what} in column "
+                    f"'{self.columns.target}': correct it, or choose another column."
+                )
 
     def _with_indicators(
         self, X: np.ndarray, texts: dict[str, pa.ChunkedArray], place: Place

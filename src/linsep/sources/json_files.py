@@ -5,26 +5,23 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
 from linsep.errors import DataError, way
-from linsep.sources import text_files
 from linsep.sources.arrow_files import SAMPLE_ROWS, Kinds, check_names, reading
-from linsep.sources.text_files import ARROW_TYPES, TextFile, misfit, too_long
+from linsep.sources.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
+
+#: brackets that may be open at once: parsers call themselves for each, until their stack is full
+MOST_DEPTH = 100
 
 
 class JsonFile(TextFile):
     """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
 
     sparse = True
-
-    def __init__(self, path: Path):
-        super().__init__(path)
-        longest = max((len(line) for _, line in islice(self._lines(), 2)), default=0)
-        self._block = max(text_files.BLOCK_BYTES, 4 * longest)
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the fields of the objects in the first block."""
@@ -67,7 +64,7 @@ class JsonFile(TextFile):
         return self._checked(
             lambda stream: pa.json.open_json(
                 stream,
-                read_options=pa.json.ReadOptions(block_size=self._block),
+                read_options=pa.json.ReadOptions(block_size=LARGEST_BLOCK),
                 parse_options=options,
             ),
             lambda error, done: self._explain(done, kinds, others_allowed),
@@ -83,7 +80,7 @@ class JsonFile(TextFile):
             except (ValueError, RecursionError):
                 fields = None
             if not isinstance(fields, dict):
-                return DataError(f"{place} is not one JSON object", "write one object per line")
+                return _no_object(place)
             for name, value in fields.items():
                 if not kinds and value is not None:  # still guessing: the first value says the kind
                     known.setdefault(name, _kind_of(value))
@@ -96,17 +93,33 @@ class JsonFile(TextFile):
                     )
                 if kind is not None and value is not None and _kind_of(value) != kind:
                     return misfit(place, name, json.dumps(value), kind)
-            if said := too_long(place, len(raw), self._block):
-                return said
         return None
+
+    def _looked_at(self, block: bytes, lines: int) -> bytes:
+        """Refuse what is not one object a line before Arrow's parser sees it: it may crash."""
+        from linsep.compiled.json_lines import FINE, TOO_DEEP, look_at_lines
+
+        ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
+        if ended == FINE:
+            return block
+        number = lines + block.count(b"\n", 0, at) + 1
+        place = f"{self.path} line {number}"
+        if ended == TOO_DEEP:
+            raise DataError(
+                f"{place} has values nested more than {MOST_DEPTH} deep", "leave them out"
+            )
+        raise _no_object(place)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line that is not blank with its number."""
         with self.open() as stream, io.BufferedReader(stream) as buffer:
             for number, line in enumerate(buffer, 1):
-                kept = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if not kept.isspace():
-                    yield number, kept
+                if not line.isspace():
+                    yield number, line
+
+
+def _no_object(place: str) -> DataError:
+    return DataError(f"{place} is not one JSON object", "write one object per line")
 
 
 def _kind_of(value: object) -> str:

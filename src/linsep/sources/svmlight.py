@@ -19,6 +19,7 @@ from linsep.compiled.text import PADDING
 from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
+from linsep.sources.limits import Unchanged
 from linsep.textbook.svmlight import LABELS_BELOW, LARGEST_INDEX, parse_line
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -91,6 +92,7 @@ class SvmlightSource(Source):
         if chunk_bytes < 1 or (threads is not None and threads < 1):
             raise ValueError("chunk_bytes and threads must be at least 1.")
         self.paths = [Path(path) for path in paths]
+        self._unchanged = Unchanged(self.paths)
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
         self._base = index_base
@@ -139,7 +141,9 @@ class SvmlightSource(Source):
         memory. The width is kept between calls. Raises DataError naming file and line.
         """
         first = lines = file = 0
-        self._reader = reader = LineReader(self.paths, self._chunk_bytes, PADDING)
+        self._reader = reader = LineReader(
+            self.paths, self._chunk_bytes, PADDING, unchanged=self._unchanged
+        )
         with closing(self._scanned(reader)) as scanned:
             for part in scanned:
                 if part.file != file:

@@ -1,0 +1,89 @@
+"""What files may not do: change while they are read, hold endless lines, swell beyond measure."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from linsep.errors import DataError, way
+
+#: bytes of the longest line that is read unless somebody says otherwise
+MAX_LINE = 64 << 20
+#: compressed text may grow so many times; what is not worth a look is let alone
+MOST_GROWTH, WORTH_A_LOOK = 500, 64 << 20
+
+_UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
+
+
+def bytes_of(size: int | str) -> int:
+    """The bytes in a size such as 1000, "500 kB" or "64MB" (of 1,024 kB).
+
+    Raises DataError for what is no size, or none of at least one byte.
+    """
+    found = _SIZE.fullmatch(str(size).strip())
+    if found is not None:
+        unit = found[2].upper().removesuffix("B")
+        count = int(float(found[1]) * _UNITS[unit + "B" if unit else ""])
+        if count >= 1:
+            return count
+    raise DataError(f"{size!r} is no size: give bytes, or a number with a unit such as '64MB'.")
+
+
+def size_text(count: int) -> str:
+    """So many bytes for people: 64 MB."""
+    for unit in ("GB", "MB", "KB"):
+        if count >= _UNITS[unit]:
+            return f"{count / _UNITS[unit]:.4g} {unit.replace('K', 'k')}"
+    return f"{count} bytes"
+
+
+def line_too_long(path: Path, line: int, limit: int) -> DataError:
+    """What to raise of a line that is longer than ``limit`` bytes."""
+    return DataError(
+        f"{path} line {line} is longer than {size_text(limit)}",
+        "split it",
+        way("allow longer lines with {}", max_line=size_text(4 * limit).replace(" ", "")),
+    )
+
+
+def check_growth(path: Path, on_disk: int, read: int) -> None:
+    """Raise DataError where ``on_disk`` compressed bytes became far too many to be rows."""
+    if read > WORTH_A_LOOK and read > MOST_GROWTH * on_disk:
+        raise DataError(
+            f"{path} becomes more than {MOST_GROWTH} times as large when it is decompressed: "
+            "decompress it first if that is meant."
+        )
+
+
+class Unchanged:
+    """Files that must stay as they are while they are read, all passes over them included.
+
+    Parameters
+    ----------
+    paths : files; one that is not there yet is looked at when it is first checked
+    """
+
+    def __init__(self, paths: Iterable[Path]):
+        self._seen = {path: _state(path) for path in paths}
+
+    def check(self, path: Path) -> None:
+        """Raise DataError if the size, the time of modification or the inode is another."""
+        seen, now = self._seen.get(path), _state(path)
+        if seen is None:
+            self._seen[path] = now
+        elif now is None:
+            raise DataError(f"{path} was removed while it was read: put it back and start again.")
+        elif now != seen:
+            sizes = f" ({seen[0]:,} bytes at first, now {now[0]:,})" if seen[0] != now[0] else ""
+            raise DataError(
+                f"{path} changed while it was read{sizes}: start again when nothing writes to it."
+            )
+
+
+def _state(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev

@@ -1,0 +1,242 @@
+"""Files that are not what they seem: none crashes a parser, is read wrongly, or changes unseen."""
+
+import csv
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linsep import Perceptron, open_source
+from linsep.compiled.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
+from linsep.errors import DataError
+from linsep.sources import text_files
+from linsep.sources.json_files import MOST_DEPTH
+from linsep.sources.tables import load_table
+
+GOOD = '{"x":1,"t":"a"}\n{"x":2,"t":"b"}\n'
+
+
+def read(path, target="t", **options):
+    return [batch for batch in open_source(path, target=target, **options).batches()]
+
+
+def nested(depth, open_="[", close="]"):
+    return '{"x":3,"t":"a","z":' + open_ * depth + "1" * (open_ != "[") + close * depth + "}\n"
+
+
+@pytest.mark.parametrize("before", ["", GOOD], ids=["first", "later"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "null",
+        "[1]",
+        "3",
+        '"s"',
+        "true",
+        ",",
+        "}",
+        "{",
+        '{"x":1',
+        "[" * 30_000,
+        "\x0c{}",
+        "\ufeff{}",
+        '{"x":1,"t":"a"} null',
+        '{"x":1,"t":"a"}{"x":3,"t":"b"}',
+        '{"x":1,\n"t":"a"}',
+        '{"x":"\n"}',
+    ],
+)
+def test_lines_that_are_no_object_never_reach_the_parser(tmp_path, before, line):
+    """A first line null, or many open brackets, ended the process."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(before + line + "\n" + GOOD)
+    number = 1 + before.count("\n")
+    if line == "\ufeff{}" and not before:  # a byte-order mark
+        with pytest.raises(DataError, match="line 1"):
+            read(path)
+        return
+    with pytest.raises(DataError, match=rf"a\.jsonl line {number} is not one JSON object: write"):
+        read(path, missing="drop")
+
+
+@pytest.mark.parametrize("kind", [("[", "]"), ('{"a":', "}")])
+def test_values_nested_too_deep_are_refused(tmp_path, kind):
+    path = tmp_path / "a.jsonl"
+    path.write_text(GOOD + nested(MOST_DEPTH - 1, *kind))
+    assert sum(batch.X.shape[0] for batch in read(path, exclude="z")) == 3
+    for depth in (MOST_DEPTH, 100_000):
+        path.write_text(GOOD + nested(depth, *kind))
+        with pytest.raises(DataError, match="line 3 has values nested more than 100 deep: leave"):
+            read(path, exclude="z")
+
+
+PIECES = ["{", "}", "[", "]", '"', "\\", '\\"', ":", ",", "1", "null", " ", "\t", "\n", "\r\n", "é"]
+OBJECTS = ['{"a":1}', '{"a":{"b":[1,2]}}', '{"a":"}\\"\\\\{"}', "{}", ' {"a":"\\n"} ', "", "  "]
+
+
+def is_object(line):
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+@given(st.lists(st.sampled_from(PIECES + OBJECTS), max_size=12).map("".join))
+def test_lines_that_pass_begin_and_end_one_object(text):
+    data = text.encode()
+    ended, at = look_at_lines(np.frombuffer(data, np.uint8), len(data), 3)
+    lines = text.replace("\r", "\n").split("\n")
+    filled = [line for line in lines if line.strip(" \t")]
+    if all(map(is_object, filled)):
+        assert ended == FINE
+    if ended == FINE:
+        assert all(line.strip(" \t")[0] + line.strip(" \t")[-1] == "{}" for line in filled)
+    if ended == NOT_ONE_OBJECT:
+        assert not is_object(lines[data[: at + 1].replace(b"\r", b"\n").count(b"\n")])
+
+
+def test_brackets_in_strings_do_not_count():
+    data = b'{"a":"[[[[[[","b":[[1]]}\n{"a":[[[1]]]}\n'
+    assert look_at_lines(np.frombuffer(data, np.uint8), len(data), 3) == (TOO_DEEP, 32)
+
+
+def test_line_breaks_in_quotes_stay_as_they_are(tmp_path, monkeypatch):
+    """A carriage return at the end of a block lost the newline at the start of the next."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    path = tmp_path / "a.csv"
+    values = ["a\r\nb", "c\rd", "e\nf", "g\r\n\r\nh", "\r\n"]
+    for shift in range(66):
+        head = "x" * (1 + shift)
+        rows = [f'{k},"{value}",{k % 2}' for k, value in enumerate(values * 4)]
+        path.write_bytes("\r\n".join([f"{head},t,y", *rows, ""]).encode())
+        _, y, names = load_table(path, target="y")
+        assert sorted(names[1:]) == sorted(f"t={value}" for value in values)
+        assert y.size == 20
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_any_line_ending(tmp_path, ending, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    path = tmp_path / "a.csv"
+    path.write_bytes(ending.join(["x,y", *(f"{k},{k % 2}" for k in range(60)), ""]).encode())
+    X, y, _ = load_table(path, target="y")
+    assert X[:, 0].tolist() == list(range(60))
+    assert y.tolist() == [0, 1] * 30
+
+
+@pytest.mark.parametrize("place", ["header", "first", "later"])
+def test_cells_of_any_length_wherever_they_stand(tmp_path, place):
+    """The first rows refused more than 131,072 characters, later ones did not."""
+    path, limit = tmp_path / "a.csv", csv.field_size_limit()
+    long = "é" * 200_000
+    rows = ["t,y", "p,0", "q,1", "p,0"]
+    row = ["header", "first", "later"].index(place)
+    rows[row] = rows[row].replace(rows[row][0], long, 1)
+    path.write_text("\n".join(rows) + "\n")
+    _, y, names = load_table(path, target="y")
+    assert y.tolist() == [0, 1, 0]
+    assert any(long in name for name in names)
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("label", "said"), [("p\0", "a NUL character"), ("p" * 1001, "of 1,001 characters")]
+)
+def test_labels_that_would_be_cut_are_refused(tmp_path, kind, label, said):
+    """A NUL at the end is no character to numpy: "p" and "p\\0" were one class."""
+    path = tmp_path / f"a.{kind}"
+    rows = [{"x": k, "y": value} for k, value in enumerate(["p", "q", label, "p"])]
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    with pytest.raises(DataError, match=rf"(line|row) 3 has a label (with )?{said} in column 'y'"):
+        load_table(path, target="y")
+
+
+def test_binary_data_behind_text(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x,y\n" + b"1,0\n" * 300_000 + b"1,\0\n")
+    with pytest.raises(DataError, match="line 300002 holds binary data"):
+        load_table(path, target="y")
+
+
+def many_rows(folder, kind):
+    """A file of several blocks, and what can be added to its end."""
+    path = folder / f"rows.{kind}"
+    rows = 120_000
+    x, y = np.arange(rows) * 1.5, np.arange(rows) % 2
+    if kind in ("parquet", "arrow"):
+        table = pa.table({"x": x, "y": y})
+        if kind == "parquet":
+            pq.write_table(table, path, row_group_size=1000)
+        else:
+            with pa.ipc.new_file(path, table.schema) as sink:
+                sink.write_table(table, max_chunksize=1000)
+        return path
+    line = {"csv": "{0},{1}\n", "jsonl": '{{"x":{0},"y":{1}}}\n', "svm": "{1} 1:{0}\n"}[kind]
+    text = "x,y\n" * (kind == "csv") + "".join(line.format(a, b) for a, b in zip(x, y, strict=True))
+    path.write_text(text * (1 if kind == "jsonl" else 3 if kind == "svm" else 1))
+    return path
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def appended(path):
+    with path.open("ab") as file:
+        file.write(b"\n")
+
+
+def touched(path):
+    os.utime(path, ns=(1, 1))
+
+
+def replaced(path):
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    other.replace(path)
+
+
+def removed(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize("change", [cut, emptied, appended, touched, replaced, removed])
+@pytest.mark.parametrize("kind", ["svm", "csv", "jsonl", "parquet", "arrow"])
+def test_files_that_change_while_they_are_read(tmp_path, kind, change, monkeypatch):
+    """An Arrow file cut short under a map of it ended the process; svmlight text gave a model."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 4096)
+    path = many_rows(tmp_path, kind)
+    options = {} if kind == "svm" else {"target": "y"}
+    source = open_source(path, **options)
+    batches = source.batches()
+    next(batches)
+    change(path)
+    with pytest.raises(DataError, match=rf"rows\.{kind} (changed|was removed) while it was read"):
+        list(batches)
+
+
+def test_files_that_change_between_two_readings(tmp_path):
+    path = many_rows(tmp_path, "csv")
+    source = open_source(path, target="y")
+    list(source.batches())
+    appended(path)
+    with pytest.raises(DataError, match=r"1 bytes|changed while it was read \("):
+        list(source.batches())
+    model = Perceptron(max_iter=1)
+    with pytest.raises(DataError, match="changed while it was read"):
+        model.fit(source)
+    assert not hasattr(model, "coef_")
