@@ -240,10 +240,12 @@ def test_class_weights_that_make_no_sense(folder):
 def test_ties_are_drawn_alike_however_the_file_is_cut(folder, monkeypatch):
     table(folder, "t.csv", ["x", "kind"], [[0, "ab"[k % 2]] for k in range(400)])
     fit = ("fit", "t.csv", "--target", "kind", "--tie", "random", "--no-fit-intercept")
-    here(*fit, "--max-iter", 1, "--model", "m", cwd=folder)
+    here(*fit, "--max-iter", 1, "--scale", "none", "--model", "m", cwd=folder)
+    # Weights are zero, and a draw depends on the values of the row.
+    table(folder, "t.csv", ["x", "kind"], [[k, "ab"[k % 2]] for k in range(400)])
     model = linsep.load(folder / "m")
     del model.feature_names_in_
-    expected = model.predict(np.zeros((400, 1))).tolist()
+    expected = model.predict(np.arange(400.0)[:, None]).tolist()
     assert set(expected) == {"a", "b"}
     monkeypatch.setattr("linsep.sources.tables._BATCH_VALUES", 60)
     assert here("predict", "m", "t.csv", cwd=folder).stdout.split() == expected
@@ -314,6 +316,23 @@ def test_a_model_from_python_has_no_files_to_read(folder):
 
 
 # Interruption.
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [ValueError("operands could not be broadcast together"), KeyError("x"), AssertionError("no")],
+)
+def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
+    def broken(*arguments, **options):
+        raise fault
+
+    monkeypatch.setattr("linsep.engine.stream.SourceFeed.begin", broken)
+    done = here("fit", "t.svm", "--model", "m", cwd=folder)
+    assert done.returncode == 70
+    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert f"{type(fault).__name__}: {fault}\n" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("linsep: this is a fault of linsep 0.1.0, not")
+    assert not (folder / "m").exists()
 
 
 @pytest.mark.parametrize("after", [0, 1, 5])

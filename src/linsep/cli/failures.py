@@ -1,9 +1,10 @@
-"""Every failure is one line on stderr and an exit code; never a traceback, never half a file."""
+"""Every failure is one line on stderr and an exit code, but for faults of linsep: a traceback."""
 
 import errno
 import os
 import shlex
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,11 +13,15 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+import linsep
+from linsep.cli.screen import safe
 from linsep.errors import LinsepError, ParameterError, Way
 
 # Typer brings its own click, or uses the one that is installed.
 UsageError: Any = typer.BadParameter.__base__
 
+#: exit code of a fault of linsep's own: EX_SOFTWARE of sysexits.h
+OWN_FAULT = 70
 # Characters that cannot be seen on a command line have names there.
 TYPED = {"\t": "tab"}
 
@@ -24,7 +29,8 @@ TYPED = {"\t": "tab"}
 class Commands(TyperGroup):
     """Commands whose failures are told in one sentence.
 
-    Exit code 1; 2 for wrong use, 130 after Ctrl-C.
+    Exit code 1; 2 for wrong use, 130 after Ctrl-C. What no part of linsep means to raise is a fault
+    of linsep's own: a traceback and exit code 70.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -51,8 +57,6 @@ class Commands(TyperGroup):
         except LinsepError as problem:
             told = problem.told(as_options(self.commands[ctx.invoked_subcommand]))
             fail(told, 2 if isinstance(problem, ParameterError) else 1)
-        except ValueError as problem:
-            fail(str(problem))
         except UsageError as problem:
             fail(wrong_use(problem), 2)
         except OSError as problem:
@@ -62,6 +66,11 @@ class Commands(TyperGroup):
             what = "The output" if problem.filename is None else str(problem.filename)
             _drop_output()
             fail(f"{what} cannot be read or written: {problem.strerror or problem}.")
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as fault:
+            _drop_output()
+            _own_fault(fault)
         return result
 
 
@@ -105,7 +114,7 @@ def wrong_use(problem: Any) -> str:
 def note(said: str) -> None:
     """Say something in one line beside the results."""
     if sys.stderr is not None:
-        print("linsep:", " ".join(said.splitlines()), file=sys.stderr)
+        print("linsep:", safe(" ".join(said.splitlines())), file=sys.stderr)
 
 
 def heard() -> Any:
@@ -139,6 +148,18 @@ def fail(said: str, code: int = 1) -> None:
     """Say why in one line and end the command."""
     note(said)
     raise typer.Exit(code) from None
+
+
+def _own_fault(fault: Exception) -> None:
+    """Show where in linsep something went wrong that nobody foresaw, and end the command."""
+    if sys.stderr is not None:
+        for line in "".join(traceback.format_exception(fault)).splitlines():
+            print(safe(line), file=sys.stderr)
+    fail(
+        f"this is a fault of linsep {linsep.__version__}, not of the data or the command: please "
+        "report it with the lines above.",
+        OWN_FAULT,
+    )
 
 
 def _drop_output() -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.engine.keepings import NAMES
+from linsep.errors import ParameterError
 
 
 class Parameter(NamedTuple):
@@ -142,7 +143,7 @@ def check_parameters(estimator: Any, parameters: tuple[Parameter, ...]) -> None:
     for parameter in parameters:
         value = getattr(estimator, parameter.name)
         if not parameter.accepts(value):
-            raise ValueError(
+            raise ParameterError(
                 f"{parameter.name} of {type(estimator).__name__} must be {parameter.wanted}, "
                 f"got {value!r}."
             )

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.errors import DataError
+
 #: what ``limits_`` says of the weights of a class without weight
 NO_WEIGHT = "no weight"
 
@@ -31,7 +33,7 @@ class FittedClasses:
     def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
         counted = totals > 0
         if not counted.any():
-            raise ValueError("No row is left to learn from: all have weight 0.")
+            raise DataError("No row is left to learn from: all have weight 0.")
         if len(order) > 2 and not counted[order[-1]]:
             last = int(np.flatnonzero(counted)[-1])
             order = [*(code for code in sorted(order) if code != last), last]

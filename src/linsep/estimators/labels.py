@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.engine.feed import NO_IMPORTANCE
+from linsep.errors import DataError
 
 PEEK = 1024
 
@@ -64,7 +65,7 @@ def check_two_classes(classes: np.ndarray) -> None:
     """Raise ValueError unless there are at least two classes."""
     if classes.size < 2:
         label = classes.tolist()[0] if classes.size else "none"
-        raise ValueError(
+        raise DataError(
             f"Only one class ({label!r}) is in y; a classifier needs rows of at least two classes."
         )
 
@@ -88,7 +89,7 @@ def check_sample_weight(
             f"sample_weight of row {row} is {weights[row]}; weights must be finite and at least 0."
         )
     if not weights.any() and not all_may_be_zero:
-        raise ValueError("All of sample_weight is zero, so there is nothing to learn from.")
+        raise DataError("All of sample_weight is zero, so there is nothing to learn from.")
     return weights
 
 
@@ -118,19 +119,19 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
     elif isinstance(class_weight, dict):  # scikit-learn would take the text "1" for the number
         missing = [label for label in known if label not in class_weight]
         if missing and len(known) - len(missing) < len(class_weight):
-            raise ValueError(
+            raise DataError(
                 f"The classes, {missing}, are not in class_weight, which has others: name classes "
                 "of y."
             )
         weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     else:
-        raise ValueError(
+        raise DataError(
             "class_weight must be a dict of weights by label, 'balanced' or None, got "
             f"{class_weight!r}."
         )
     for label, weight in zip(known, weights.tolist(), strict=True):
         if not (np.isfinite(weight) and weight >= 0):
-            raise ValueError(
+            raise DataError(
                 f"The class weight of {label!r} is {weight}; weights must be finite and at least 0."
             )
     return weights

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import ParameterError, SeparationError, SeparationWarning, way
+from linsep.errors import DataError, ParameterError, SeparationError, SeparationWarning, way
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
@@ -254,7 +254,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         found = np.flatnonzero(classes == self.reference)
         if not found.size:
             known = ", ".join(map(repr, classes.tolist()[:8]))
-            raise ValueError(f"reference is {self.reference!r}, which is no class of y: {known}.")
+            raise DataError(f"reference is {self.reference!r}, which is no class of y: {known}.")
         return [code for code in codes if code != found[0]] + [int(found[0])]
 
     def _fit(self, rows: Rows | StreamRows) -> None:
@@ -349,9 +349,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
-            raise ValueError(
-                f"The score of row {row} is beyond floating point; scale the features."
-            )
+            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         order = self._order_of_classes
         if len(order) == 2:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]

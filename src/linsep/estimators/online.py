@@ -26,7 +26,7 @@ from linsep.engine.loop import (
 )  # fmt: skip
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
-from linsep.errors import LinsepError
+from linsep.errors import DataError, LinsepError
 from linsep.estimators import labels
 from linsep.estimators.attributes import Counted
 from linsep.estimators.facts import Parameter, check_parameters
@@ -126,7 +126,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         said, names = str(problem), getattr(self, "feature_names_in_", None)
         if isinstance(problem, BadRow) and names is not None:
             said = problem.said_of(f"feature {names[problem.column]!r}")
-        return ValueError(f"{said}." if row is None else f"Row {row}: {said}.")
+        return DataError(f"{said}." if row is None else f"Row {row}: {said}.")
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

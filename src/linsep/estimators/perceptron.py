@@ -3,6 +3,7 @@
 from typing import Any
 
 from linsep.engine.learners import BatchLearner, Learner, PerceptronLearner, Schedule
+from linsep.errors import ParameterError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, SCHEDULES, Parameter
 
@@ -174,7 +175,7 @@ class Perceptron(LinearClassifier):
 
     def _learner(self) -> Learner:
         if callable(self.learning_rate) and self.schedule != "constant":
-            raise ValueError(
+            raise ParameterError(
                 "A learning_rate that is a function is the whole schedule: leave schedule at "
                 f"'constant', got {self.schedule!r}."
             )

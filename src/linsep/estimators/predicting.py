@@ -10,6 +10,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.engine.decide import decision, predicted
 from linsep.engine.ties import Draws, numbered, seeded
+from linsep.errors import DataError
 from linsep.estimators.attributes import Counted
 from linsep.estimators.predict_source import Prediction
 from linsep.sources.base import Source
@@ -87,9 +88,7 @@ class Predicts(Counted):
         if not np.isfinite(scores).all():
             assert_all_finite(X, input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise ValueError(
-                f"The score of row {row} is beyond floating point; scale the features."
-            )
+            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         return decision(self._state, scores, self.tie)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.descent import Descent, minimize
+from linsep.errors import DataError
 from linsep.regression import ascent
 from linsep.regression.likelihood import Likelihood, Point, working
 from linsep.regression.logistic import LAST, Fit, Task, inverted
@@ -39,7 +40,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
             trace=trace, max_iter=task.max_iter,
         )  # fmt: skip
         if found.reason in {"cycle", "diverged"}:
-            raise ValueError(f"Gradient ascent diverged: {found.sentence}.")
+            raise DataError(f"Gradient ascent diverged: {found.sentence}.")
         return _told(task, likelihood, penalty, found, plain), found
 
 

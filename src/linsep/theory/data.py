@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from linsep.errors import DataError
+
 #: so many numbers of a dense array are looked at at a time: they stay in the cache
 PIECE_VALUES = 1 << 18
 #: products below the smallest number vanish: each may be wrong by this much
@@ -158,7 +160,7 @@ def tidy(X: Any) -> Any:
 def _two_classes(classes: np.ndarray) -> None:
     if len(classes) < 2:
         (only,) = plain_labels(classes)
-        raise ValueError(f"All rows have the label {only}: separation needs at least two classes.")
+        raise DataError(f"All rows have the label {only}: separation needs at least two classes.")
 
 
 def _from_source(source: Any) -> Data:
@@ -175,7 +177,7 @@ def _from_source(source: Any) -> Data:
             kept.append((X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
     if not n_rows:
-        raise ValueError(f"{source.name} has no rows.")
+        raise DataError(f"{source.name} has no rows.")
     classes = np.array(sorted(labels))
     _two_classes(classes)
 

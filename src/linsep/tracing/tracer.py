@@ -108,7 +108,7 @@ def trace(
     ))  # fmt: skip
     taken = list(islice(steps, max_rounds))
     if not taken:
-        raise ValueError("No row is left to learn from: all have weight 0.")
+        raise DataError("No row is left to learn from: all have weight 0.")
     return Trace(
         list(trace_rows(taken, start, rows, y)), features, texts, vectors,
         learnt or not rule.learns_intercept,
