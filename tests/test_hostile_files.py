@@ -1,8 +1,10 @@
 """Files that are not what they seem: none crashes a parser, is read wrongly, or changes unseen."""
 
 import csv
+import gzip
 import json
 import os
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import refused
 from linsep import Perceptron, open_source
 from linsep.compiled.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.json_files import MOST_DEPTH
+from linsep.sources.limits import bytes_of
 from linsep.sources.tables import load_table
 
 GOOD = '{"x":1,"t":"a"}\n{"x":2,"t":"b"}\n'
@@ -95,7 +99,9 @@ def test_lines_that_pass_begin_and_end_one_object(text):
     if all(map(is_object, filled)):
         assert ended == FINE
     if ended == FINE:
-        assert all(line.strip(" \t")[0] + line.strip(" \t")[-1] == "{}" for line in filled)
+        # Which bracket closes which is for the parser to say.
+        ends = {line.strip(" \t")[0] + line.strip(" \t")[-1] for line in filled}
+        assert ends <= {"{}", "{]"}
     if ended == NOT_ONE_OBJECT:
         assert not is_object(lines[data[: at + 1].replace(b"\r", b"\n").count(b"\n")])
 
@@ -165,6 +171,73 @@ def test_binary_data_behind_text(tmp_path):
     path.write_bytes(b"x,y\n" + b"1,0\n" * 300_000 + b"1,\0\n")
     with pytest.raises(DataError, match="line 300002 holds binary data"):
         load_table(path, target="y")
+
+
+LONG = {"a.svm": "1 1:0." + "1" * 4998, "a.csv": '0,"' + "p" * 5000 + '"'}
+LONG["a.jsonl"] = '{"x":0,"t":"' + "p" * 5000 + '"}'
+
+
+@pytest.mark.parametrize("kind", ["svm", "csv", "jsonl"])
+@pytest.mark.parametrize("later", [0, 2000])
+@pytest.mark.parametrize("last", [True, False])
+def test_lines_have_a_limit(tmp_path, kind, later, last):
+    head = "x,t\n" * (kind == "csv")
+    good = {"svm": "0 1:1\n", "csv": "1,q\n", "jsonl": '{"x":1,"t":"q"}\n'}[kind]
+    (path := tmp_path / f"a.{kind}").write_text(
+        head + good * (later + 1) + LONG[path.name] + "\n" * (not last) + good * (not last)
+    )
+    options = {} if kind == "svm" else {"target": "t", "exclude": []}
+    line = later + 2 + (kind == "csv")
+    said = rf"a\.{kind} line {line} is longer than 4 kB: split it or allow longer lines with max_li"
+    with pytest.raises(DataError, match=said + 'ne="16kB"'):
+        list(open_source(path, max_line="4kB", **options).batches())
+    if kind == "svm":  # elsewhere it would be a label
+        batches = list(open_source(path, max_line=5010, **options).batches())
+        assert sum(batch.X.shape[0] for batch in batches) == later + 1 + 1 + (not last)
+
+
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.jsonl.gz"])
+def test_a_small_file_of_one_endless_line(tmp_path, name):
+    """200 kB of gzip took gigabytes."""
+    with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
+        for _ in range(80):
+            file.write(b" " * (1 << 20))
+    tracemalloc.start()
+    options = {} if "svm" in name else {"target": "t"}
+    with pytest.raises(DataError, match=r"line 1 is longer than 64 MB: .*max_line=\"256MB\""):
+        list(open_source(tmp_path / name, **options).batches())
+    assert tracemalloc.get_traced_memory()[1] < 400 << 20
+    tracemalloc.stop()
+
+
+def test_text_that_swells_beyond_measure(tmp_path):
+    path = tmp_path / "a.svm.zst"
+    with pa.CompressedOutputStream(str(path), "zstd") as file:
+        for _ in range(70):
+            file.write((b"#" * 1023 + b"\n") * 1024)
+    with pytest.raises(DataError, match="more than 500 times as large when it is decompressed"):
+        list(open_source(path).batches())
+
+
+@pytest.mark.parametrize(
+    ("size", "count"), [("64MB", 64 << 20), ("1.5 kb", 1536), (7, 7), ("1g", 1 << 30), ("9 B", 9)]
+)
+def test_sizes(size, count):
+    assert bytes_of(size) == count
+
+
+@pytest.mark.parametrize("size", ["", "MB", "-1", "0", "2GB", "1TB", "1e3", None])
+def test_what_is_no_size(size):
+    with pytest.raises(DataError, match="is no size of a line: give bytes, or a number with a un"):
+        bytes_of(size)
+
+
+def test_the_option_of_the_commands(tmp_path):
+    (tmp_path / "a.svm").write_text("0 1:1\n1 1:2\n1 1:" + "3" * 300 + "\n")
+    said = "line 3 is longer than 100 bytes: split it or allow longer lines with --max-line 400B"
+    refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, said=said)
+    said = "is no size of a line"
+    refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, code=2)
 
 
 def many_rows(folder, kind):

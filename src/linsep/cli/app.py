@@ -61,6 +61,7 @@ def predict(
     *,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     output: options.Output = None,
     scores: options.Scores = False,
     probabilities: options.Probabilities = False,
@@ -76,7 +77,15 @@ def predict(
     estimator = model_file.load(model)
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
-    source = open_like(estimator, model, data, labelled=False, format=format, delimiter=delimiter)
+    source = open_like(
+        estimator,
+        model,
+        data,
+        labelled=False,
+        format=format,
+        delimiter=delimiter,
+        max_line=max_line,
+    )
     never_overwrite(output, [*source.paths, model])
     # A bar would be drawn into predictions that go to the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
@@ -98,6 +107,7 @@ def score(
     *,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Compare predictions with the labels in DATA.
@@ -105,7 +115,9 @@ def score(
     Example: linsep score species.linsep test.csv
     """
     estimator = model_file.load(model)
-    source = open_like(estimator, model, data, format=format, delimiter=delimiter)
+    source = open_like(
+        estimator, model, data, format=format, delimiter=delimiter, max_line=max_line
+    )
     result = regressions.score_source(estimator, source)
     if as_json:
         report.print_json(result)
@@ -134,6 +146,7 @@ def trace(
     index_base: options.IndexBase = None,
     format: options.TraceDataFormat = None,
     delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     **parameters: Any,
@@ -148,7 +161,7 @@ def trace(
         model_file.check_free(output, force)
     source, X, y, names = read_rows(
         data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter,
+        index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
     )  # fmt: skip
     never_overwrite(output, source.paths)
     estimator = learners.make_learner(

@@ -40,6 +40,7 @@ def fit(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     cache: options.CacheFolder = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
@@ -55,7 +56,10 @@ def fit(
     """
     if model is not None:
         model_file.check_free(model, force)
-    started, files = perf_counter(), {"format": format, "delimiter": delimiter}
+    started, files = (
+        perf_counter(),
+        {"format": format, "delimiter": delimiter, "max_line": max_line},
+    )
     kept = None if no_cache else cache or cache_folder()
     intercept = parameters.get("fit_intercept") is not False
     source = open_source(

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from linsep.cli.failures import TYPED
+from linsep.errors import DataError
 from linsep.estimators.facts import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.estimators.linear_regression import INTERVALS
 from linsep.sources.formats import FORMATS
+from linsep.sources.limits import bytes_of
 from linsep.sources.roles import MISSING, SCALES, is_delimiter
 
 
@@ -34,6 +36,13 @@ def reader(*parameters: Parameter) -> Callable[[Any], Any]:
         raise typer.BadParameter(f"must be {wanted}, not {text!r}.")
 
     return read
+
+
+def _max_line(text: Any) -> int:
+    try:
+        return bytes_of(text)
+    except DataError as problem:
+        raise typer.BadParameter(str(problem)) from None
 
 
 def _delimiter(text: str) -> str:
@@ -138,6 +147,16 @@ Delimiter = Annotated[
         "of blanks.",
         parser=_delimiter,
         metavar="CHARACTER",
+        show_default=False,
+    ),
+]
+MaxLine = Annotated[
+    Any,
+    typer.Option(
+        "--max-line",
+        help="Refuse lines of text that are longer; 64MB if not given.",
+        parser=_max_line,
+        metavar="SIZE",
         show_default=False,
     ),
 ]

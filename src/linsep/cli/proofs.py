@@ -76,6 +76,7 @@ def separate(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Say whether a hyperplane separates the classes of DATA, and prove it.
@@ -91,7 +92,7 @@ def separate(
         model_file.check_free(proof, force)
     how = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
-        "index_base": index_base, "format": format, "delimiter": delimiter,
+        "index_base": index_base, "format": format, "delimiter": delimiter, "max_line": max_line,
     }  # fmt: skip
     source = open_source(data, **how)
     never_overwrite(proof, source.paths)
@@ -177,6 +178,7 @@ def verify(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     time_limit: TimeLimit = 60.0,
     as_json: options.AsJson = False,
 ) -> None:
@@ -189,7 +191,7 @@ def verify(
     claim, recipe = read_proof(proof)
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter,
+        index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
     )  # fmt: skip
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)

@@ -12,6 +12,9 @@ MAX_LINE = 64 << 20
 #: compressed text may grow so many times; what is not worth a look is let alone
 MOST_GROWTH, WORTH_A_LOOK = 500, 64 << 20
 
+#: what parsers of 32 bits can be given
+LARGEST = 1 << 30
+
 _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 
@@ -19,15 +22,18 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 def bytes_of(size: int | str) -> int:
     """The bytes in a size such as 1000, "500 kB" or "64MB" (of 1,024 kB).
 
-    Raises DataError for what is no size, or none of at least one byte.
+    Raises DataError for what is no size, or none from one byte to a gigabyte.
     """
     found = _SIZE.fullmatch(str(size).strip())
     if found is not None:
         unit = found[2].upper().removesuffix("B")
         count = int(float(found[1]) * _UNITS[unit + "B" if unit else ""])
-        if count >= 1:
+        if 1 <= count <= LARGEST:
             return count
-    raise DataError(f"{size!r} is no size: give bytes, or a number with a unit such as '64MB'.")
+    raise DataError(
+        f"{size!r} is no size of a line: give bytes, or a number with a unit such as '64MB', up to "
+        "1GB."
+    )
 
 
 def size_text(count: int) -> str:
@@ -40,10 +46,11 @@ def size_text(count: int) -> str:
 
 def line_too_long(path: Path, line: int, limit: int) -> DataError:
     """What to raise of a line that is longer than ``limit`` bytes."""
+    longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return DataError(
         f"{path} line {line} is longer than {size_text(limit)}",
         "split it",
-        way("allow longer lines with {}", max_line=size_text(4 * limit).replace(" ", "")),
+        *([way("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []),
     )
 
 

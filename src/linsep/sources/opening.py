@@ -7,6 +7,7 @@ from typing import Any
 from linsep.errors import DataError, way
 from linsep.sources.base import Source
 from linsep.sources.formats import ENDINGS, format_by_name, format_of
+from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.svmlight import SvmlightSource
 
 
@@ -24,6 +25,7 @@ def open_source(
     delimiter: str | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool = True,
+    max_line: int | str | None = None,
     cache: Path | None = None,
 ) -> Source:
     """A source of the rows in files; nothing but names and formats is looked at yet.
@@ -49,6 +51,8 @@ def open_source(
     recipe : how a model's training data were read (its ``recipe_``); overrides all of the above but
         ``format`` and ``delimiter``
     labelled : whether a table must have its target column
+    max_line : bytes that a line of text may have, also as text with a unit such as "64MB", which is
+        what None takes: without a limit, a small compressed file of one endless line fills memory
     cache : folder to keep parsed rows in, for later passes and later runs, where they do not fit
         in memory; None keeps them in a temporary folder for one run
 
@@ -58,7 +62,7 @@ def open_source(
         When nothing is there, formats are mixed, or an option does not fit the format.
     """
     paths = find_files([data] if isinstance(data, str | Path) else list(data), format)
-    kind = kind_of(paths, format)
+    kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     source: Source
     if recipe is not None and recipe.get("format") != kind:
         raise DataError(
@@ -80,7 +84,7 @@ def open_source(
         source = TableSource(
             paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
             scale=scale, reference_level=reference_level, format=format, delimiter=delimiter,
-            recipe=recipe, require_target=labelled,
+            recipe=recipe, require_target=labelled, max_line=limit,
         )  # fmt: skip
     else:
         given = {
@@ -96,7 +100,7 @@ def open_source(
         base = index_base if recipe is None else recipe.get("index_base")
         if recipe is not None and base not in {0, 1}:
             raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
-        source = SvmlightSource(paths, index_base=base, require_labels=labelled)
+        source = SvmlightSource(paths, index_base=base, require_labels=labelled, max_line=limit)
     source.cache, source.by_recipe = cache, recipe is not None
     return source
 

@@ -19,7 +19,7 @@ from linsep.compiled.text import PADDING
 from linsep.errors import DataError, LinsepError
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
-from linsep.sources.limits import Unchanged
+from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.textbook.svmlight import LABELS_BELOW, LARGEST_INDEX, parse_line
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -71,6 +71,8 @@ class SvmlightSource(Source):
         Of X: float64 or float32. Labels are always float64.
     require_labels : bool
         False takes files whose lines all begin with a pair, too; their Batch.y is None.
+    max_line : int
+        Bytes that a line may have.
     """
 
     kind = "svmlight"
@@ -84,6 +86,7 @@ class SvmlightSource(Source):
         threads: int | None = None,
         dtype: type = np.float64,
         require_labels: bool = True,
+        max_line: int = MAX_LINE,
     ):
         if not paths:
             raise ValueError("paths must name at least one file.")
@@ -100,7 +103,10 @@ class SvmlightSource(Source):
         self.threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
         self._dtype = np.dtype(dtype).type
         self._width = 0
-        self._bare = [not require_labels and _begins_with_pair(path) for path in self.paths]
+        self._max_line = max_line
+        self._bare = [
+            not require_labels and _begins_with_pair(path, max_line) for path in self.paths
+        ]
         self._reader: LineReader | None = None
 
     @property
@@ -142,7 +148,11 @@ class SvmlightSource(Source):
         """
         first = lines = file = 0
         self._reader = reader = LineReader(
-            self.paths, self._chunk_bytes, PADDING, unchanged=self._unchanged
+            self.paths,
+            self._chunk_bytes,
+            PADDING,
+            max_line=self._max_line,
+            unchanged=self._unchanged,
         )
         with closing(self._scanned(reader)) as scanned:
             for part in scanned:
@@ -168,7 +178,7 @@ class SvmlightSource(Source):
     def where(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
         before = lines = file = 0
-        reader = LineReader(self.paths, self._chunk_bytes)
+        reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
         for chunk in reader.chunks():
             if chunk.file != file:
                 file, lines = chunk.file, 0
@@ -231,9 +241,9 @@ class SvmlightSource(Source):
         return said.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
 
 
-def _begins_with_pair(path: Path) -> bool:
+def _begins_with_pair(path: Path, max_line: int) -> bool:
     """Whether the first line of a file that holds a row has no label."""
-    for chunk in LineReader([path], CHUNK_BYTES).chunks():
+    for chunk in LineReader([path], CHUNK_BYTES, max_line=max_line).chunks():
         if row := DATA_LINE.search(chunk.text, 0, chunk.size):
             return PAIR.match(chunk.text, row.end() - 1) is not None
     return False

@@ -11,16 +11,19 @@ from linsep.sources.csv_files import CsvFile
 from linsep.sources.encode import Columns
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.json_files import JsonFile
+from linsep.sources.limits import MAX_LINE
 from linsep.sources.roles import check_target, family_of, listed
 
 
-def open_table(path: Path, format: str | None = None, delimiter: str | None = None) -> TableFile:
+def open_table(
+    path: Path, format: str | None = None, delimiter: str | None = None, max_line: int = MAX_LINE
+) -> TableFile:
     """Open a file of a format, by default as its name says; DataError where that is no table's."""
     format = format or format_by_name(path)
     if format in {"csv", "tsv"}:
-        return CsvFile(path, delimiter or ("," if format == "csv" else "\t"))
+        return CsvFile(path, delimiter or ("," if format == "csv" else "\t"), max_line)
     if format == "jsonl":
-        return JsonFile(path)
+        return JsonFile(path, max_line)
     if format == "parquet":
         return ParquetFile(path)
     if format == "arrow":

@@ -16,6 +16,7 @@ from linsep.sources.base import Batch, Source
 from linsep.sources.csv_files import CsvFile
 from linsep.sources.encode import Encoder
 from linsep.sources.formats import format_by_name
+from linsep.sources.limits import MAX_LINE
 from linsep.sources.roles import (
     check_delimiter,
     check_options,
@@ -83,6 +84,8 @@ class TableSource(Source):
         and unknown text values set no indicator and are counted in :attr:`unseen`.
     require_target : bool
         False allows files without labels: Batch.y is then None, also where some are missing.
+    max_line : int
+        Bytes that a line of text may have.
 
     Raises
     ------
@@ -105,6 +108,7 @@ class TableSource(Source):
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
+        max_line: int = MAX_LINE,
     ):
         if not paths:
             raise DataError("There is no file to read: name at least one.")
@@ -125,7 +129,7 @@ class TableSource(Source):
         self.kind = " and ".join(
             sorted({format or format_by_name(path) or "unknown" for path in self.paths})
         )
-        self._files = [open_table(path, format, self._delimiter) for path in self.paths]
+        self._files = [open_table(path, format, self._delimiter, max_line) for path in self.paths]
         if delimiter is not None:
             self._check_separated()
         self.by_recipe = recipe is not None
