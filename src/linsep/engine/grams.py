@@ -28,6 +28,11 @@ class Grams:
             _check_memory(size, n_examples)
             self._known = np.full((n_examples, n_examples), np.nan)
 
+    @property
+    def cached(self) -> bool:
+        """Whether values are kept."""
+        return self._known is not None
+
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Kernel values of shape (a.size, b.size)."""
         if self._known is None:

@@ -93,12 +93,39 @@ class KernelFeed(MemoryFeed):
         self.state, self.keeping, self.changes = state, keeping, Changes()
         self.scores = np.zeros((self.codes.size, *state.W.shape[1:]))
         self.seen = np.zeros(self.codes.size, np.int64)
+        #: weights, and the scores of all rows by them, once they are asked for
+        self._then: tuple[np.ndarray, np.ndarray] | None = None
         W = self._weights()
         examples = np.flatnonzero(W.any(axis=1))
         self.changes.add(examples, np.zeros_like(W[examples]), W[examples])
 
     def _weights(self) -> np.ndarray:
         return self.state.W[: self.n_features].reshape(self.n_features, -1)
+
+    @property
+    def replayable(self) -> bool:
+        """Whether a pass can be replayed: nothing but mistakes changes weights, all by as much, and
+        kernel values are at hand once more.
+        """
+        return self.budget is None and not self.importance.size and self.grams.cached
+
+    def scores_now(self) -> np.ndarray:
+        """The scores of all rows by the weights as they are: shape (rows, columns)."""
+        if self._then is None:
+            W = self._weights()
+            self._then = np.zeros_like(W), np.zeros((self.codes.size, W.shape[1]))
+        moved = self._weights() - self._then[0]
+        changed = np.flatnonzero(moved.any(axis=1))
+        if changed.size:
+            rows = np.arange(self.offset, self.grams.n_examples)
+            scores = self._then[1] + self.grams.between(rows, changed) @ moved[changed]
+            self._then = self._weights().copy(), scores
+        return self._then[1]
+
+    def gram(self) -> np.ndarray:
+        """The Gram matrix of the rows: shape (rows, rows)."""
+        rows = np.arange(self.offset, self.grams.n_examples)
+        return self.grams.between(rows, rows)
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """A visit a block, in the order of that pass."""

@@ -190,7 +190,8 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
     then the last weights are what the stop reason speaks of.
     """
     state, best_score, put_back, since_best = run.state, -1.0, None, 0
-    repeats = watched(state, run.learner, run.keeping, feed) if plan.patience is None else None
+    alone = plan.patience is None  # else earlier weights may be put back
+    repeats = watched(state, run.learner, run.keeping, feed, plan.tie) if alone else None
 
     def report(scores: Scores, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors = (int(n) for n in progress.tally)

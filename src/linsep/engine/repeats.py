@@ -1,22 +1,26 @@
 """Weights that come back at the start of a pass: then no number of passes will separate the rows.
 
-A perceptron whose rate and order never change does the same from the same weights. Comparing
-costs a hash a pass, of few weights only; before anything is claimed, the passes are replayed in
-whole numbers (:mod:`linsep.theory.cycles`), so that neither a hash nor rounding can lie.
+A perceptron whose rate and order never change does the same from the same weights, and each of
+several machines by itself. Comparing costs a hash a pass, of few weights only; before anything is
+claimed, the passes are replayed in whole numbers (:mod:`linsep.theory.cycles`), so that neither a
+hash nor rounding can lie. Of a kernel machine scores are compared, for different weights of the
+rows can be the same in the space of the kernel.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linsep.compiled.rows import Csr, Dense
 from linsep.engine.feed import Feed, Visit
 from linsep.engine.keeping import KeepLast
-from linsep.engine.learners import Learner, PerceptronLearner
+from linsep.engine.kernel_feed import KernelFeed
+from linsep.engine.learners import BatchLearner, DualLearner, Learner, PerceptronLearner
 from linsep.engine.state import State
 
 if TYPE_CHECKING:
-    from linsep.theory.cycles import Cycle
+    from linsep.theory.cycles import Cycle, Cycles
+    from linsep.theory.replaying import Given
 
 #: to hash more weights would show in the time of a pass over few rows
 MOST_WEIGHTS = 1024
@@ -31,58 +35,105 @@ MOST_FAILURES = 3
 
 
 class Repeats:
-    """Remembers the weights at the start of each pass, as hashes."""
+    """Remembers the weights of each machine at the start of each pass, as hashes."""
 
-    def __init__(self, state: State, rate: float) -> None:
-        self.rate, self.failures = rate, 0
-        self._seen = {_key(state): 0}
+    def __init__(self, state: State, feed: Feed, rate: float, update: str, tie: str) -> None:
+        self.rate, self.update, self.tie, self.failures = rate, update, tie, 0
+        self._seen: list[dict[int, int]] = [
+            {key: 0} for key in _keys(_standing(state, feed), state)
+        ]
 
-    def after(self, state: State, feed: Feed, passes: int) -> "Cycle | None":
+    def after(self, state: State, feed: Feed, passes: int) -> "Cycle | Cycles | None":
         """The cycle that so many passes have closed, None if there is none."""
         if self.failures == MOST_FAILURES or state.W.size > MOST_WEIGHTS:
             return None
-        first = self._seen.setdefault(_key(state), passes)
-        if first == passes:
-            if len(self._seen) > MOST_PASSES:
-                self._seen = {}
+        standing = _standing(state, feed)
+        lengths = []
+        for seen, key in zip(self._seen, _keys(standing, state), strict=True):
+            lengths.append(passes - seen.get(key, passes))
+            seen[key] = passes
+        if 0 in lengths:  # some machine has never been here before
+            if len(self._seen[0]) > MOST_PASSES:
+                self._seen = [{} for _ in self._seen]
             return None
-        found = self._confirmed(state, feed, first, passes)
+        found = self._confirmed(state, feed, standing, lengths, passes)
         self.failures += found is None
         return found
 
-    def _confirmed(self, state: State, feed: Feed, first: int, again: int) -> "Cycle | None":
-        from linsep.theory.cycles import find_cycle
+    def _confirmed(
+        self, state: State, feed: Feed, standing: np.ndarray, lengths: list[int], again: int
+    ) -> "Cycle | Cycles | None":
+        from linsep.theory.cycle_search import Standing, find_cycles
+        from linsep.theory.replaying import machines
 
-        given = _plain_rows(feed, MOST_VALUES // (again - first))
-        if given is None:
+        gram = isinstance(feed, KernelFeed)
+        found = machines(
+            state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias)
+        )
+        most = MOST_VALUES // (sum(lengths) * found[0].n_vectors)
+        given = _gram_rows(feed, most) if isinstance(feed, KernelFeed) else _plain_rows(feed, most)
+        if not given:
             return None
-        w = np.append(state.W[: state.n_features], state.W[-1])
-        return find_cycle(given, w, bool(state.bias), self.rate, first, again)
+        parts = [
+            Standing(machine, weights, length)
+            for machine, weights, length in zip(
+                found, _of_machines(standing, state, gram), lengths, strict=True
+            )
+        ]
+        cycle = find_cycles(given, parts, self.rate, len(given) if gram else state.n_features)
+        return None if cycle is None else cycle.of_run(again)
 
 
-def watched(state: State, learner: Learner, keeping: KeepLast, feed: Feed) -> Repeats | None:
+def watched(
+    state: State, learner: Learner, keeping: KeepLast, feed: Feed, tie: str
+) -> Repeats | None:
     """Who watches a run, if its weights can come back: one rate, one order, nothing else kept."""
-    if type(learner) is not PerceptronLearner or not learner.schedule.is_constant:
+    kinds = {PerceptronLearner: "single", DualLearner: "single", BatchLearner: "batch"}
+    update = kinds.get(type(learner))
+    if update is None or not learner.schedule.is_constant:  # type: ignore[attr-defined]
         return None
-    fixed = type(keeping) is KeepLast and not feed.shuffle and state.n_classes == 2
-    if not fixed or state.W.size > MOST_WEIGHTS:
+    if type(keeping) is not KeepLast or feed.shuffle or state.W.size > MOST_WEIGHTS:
         return None
-    return Repeats(state, float(learner.schedule.rate))  # type: ignore[arg-type]
+    if isinstance(feed, KernelFeed) and not feed.replayable:
+        return None
+    rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
+    return Repeats(state, feed, rate, update, tie)
 
 
-def _key(state: State) -> int:
-    """The same for the same weights but for rounding, however much room for features there is."""
+def _standing(state: State, feed: Feed) -> np.ndarray:
+    """What comes back: the weights, or the scores of the rows by which a kernel knows them; two
+    axes for several classes.
+    """
+    return feed.scores_now() if isinstance(feed, KernelFeed) else state.W
+
+
+def _of_machines(standing: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
+    """The vectors of each machine: weights and intercept, or scores."""
+    columns = standing.reshape(len(standing), -1)[:, : state.n_columns]
+    used = columns if gram else np.vstack([columns[: state.n_features], columns[-1:]])
+    return [used.T] if state.n_machines == 1 else [row[None] for row in used.T]
+
+
+def _keys(standing: np.ndarray, state: State) -> list[int]:
+    """For each machine the same for the same weights but for rounding, however much room for
+    features there is.
+    """
     with np.errstate(over="ignore"):
-        whole = state.W * GRID
+        whole = standing * GRID
     np.rint(whole, out=whole)
     whole += 0.0  # no zero is negative
-    text = whole.tobytes()
-    return hash(text[-8:] + text[:-8].rstrip(b"\0"))
+    if state.n_machines == 1:
+        return [_key(whole.tobytes(), whole[-1].nbytes)]
+    return [_key(row.tobytes(), 8) for row in whole.T[: state.n_columns]]
 
 
-def _plain_rows(feed: Feed, most_values: int) -> list[Any] | None:
+def _key(text: bytes, intercept: int) -> int:
+    return hash(text[-intercept:] + text[:-intercept].rstrip(b"\0"))
+
+
+def _plain_rows(feed: Feed, most_values: int) -> "list[Given] | None":
     """The rows learnt, in order; None if they are not at hand, too many, weighted or scaled."""
-    from linsep.theory.cycles import Given
+    from linsep.theory.replaying import Given
 
     visits, given, values = feed.learnt(), [], 0
     for visit in visits or ():
@@ -93,8 +144,8 @@ def _plain_rows(feed: Feed, most_values: int) -> list[Any] | None:
             values += len(row[1])
             if values > most_values:
                 return None
-            given.append(Given(*row, 1 if visit.codes[i] == 1 else -1))
-    return given or None
+            given.append(Given(*row, int(visit.codes[i])))
+    return given
 
 
 def _row(visit: Visit, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,3 +155,14 @@ def _row(visit: Visit, i: int) -> tuple[np.ndarray, np.ndarray]:
     assert isinstance(rows, Csr)
     at = slice(rows.starts[i], rows.starts[i + 1])
     return rows.columns[at], rows.values[at]
+
+
+def _gram_rows(feed: KernelFeed, most_values: int) -> "list[Given] | None":
+    """The rows of the Gram matrix; None if they are too many."""
+    from linsep.theory.replaying import Given
+
+    n = feed.codes.size
+    if n * n > most_values:
+        return None
+    columns, gram = np.arange(n), feed.gram()
+    return [Given(columns, gram[i], int(code)) for i, code in enumerate(feed.codes)]

@@ -45,7 +45,8 @@ class Counted:
     @property
     def cycle_(self) -> Any:
         """The :class:`linsep.theory.cycles.Cycle` that ended the run, which proves that no number
-        of passes will separate the rows; None if none was found.
+        of passes will separate the rows, or with ovr and ovo the
+        :class:`linsep.theory.cycles.Cycles` of the machines; None if none was found.
         """
         self._fitted("cycle_")
         return self._cycle

@@ -76,6 +76,9 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Empty for "precomputed".
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
         a_i; with ``keep="vote"`` of the last version.
+    cycle_ : the cycle that ended the run, with ``verify(K, y)`` on the Gram matrix, or None
+        Looked for with ``shuffle=False``, ``keep="last"``, no weights and no budget, among up to
+        1,024 rows times machines whose kernel values are kept (``cache_mb``).
     kernel_ : the kernel with the numbers it took from the data
     classes_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_, validation_scores_,
     validation_curve_, progressive_accuracy_, n_features_in_, feature_names_in_

@@ -13,8 +13,8 @@ class Perceptron(LinearClassifier):
 
     It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which comes
     exactly when the rows are linearly separable, or after ``max_iter`` passes. A score of zero is
-    a mistake while learning. With two classes, a constant rate, ``shuffle=False`` and
-    ``keep="last"`` it also stops where the weights at the start of a pass come back
+    a mistake while learning. With a constant rate, ``shuffle=False`` and ``keep="last"`` it also
+    stops where the weights at the start of a pass come back, of several machines those of each
     (``"cycle"``): ``cycle_`` then proves that no number of passes will separate the rows.
 
     Parameters

@@ -17,6 +17,7 @@ from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
 from linsep.kernels.rows import listed
 from linsep.saved.labels import classes_of, described
+from linsep.theory.cycles import Cycle, Cycles
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 
@@ -190,9 +191,16 @@ def _remember_training(
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
     if began is not None:
         model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
-    model._cycle = None if cycle is None else linsep.from_json(cycle)
+    model._cycle = None if cycle is None else _cycle(cycle, len(reports))
     if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
         model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
+
+
+def _cycle(stored: str, passes: int) -> Cycle | Cycles:
+    claim = linsep.from_json(stored)
+    if not isinstance(claim, Cycle | Cycles):
+        raise ValueError("a cycle that is none")
+    return claim.of_run(passes)
 
 
 def _reason(stored: str | None) -> StopReason | None:

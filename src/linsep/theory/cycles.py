@@ -1,54 +1,41 @@
 """Weights that come back: a proof that a perceptron will never separate the rows.
 
-Were there a separator u, every update would add to <w, u>; weights that return after updates show
+Were there a separator u, every mistake would add to <w, u>; weights that return after mistakes show
 that there is none. That holds for any weights to start from, so a cycle is a proof by itself,
-however its weights were reached: it is enough to replay it in whole numbers.
+however its weights were reached: it is enough to replay it in whole numbers. It holds for the sum
+of the mistakes of a pass, for a joint rule of several classes (u, w and rows as long as all classes
+together), and in the space of a kernel, where weights of the span of the rows are the same if they
+give all rows the same scores.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from fractions import Fraction
-from math import lcm
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from linsep.certificate.checkers import Clock, TooLong
 from linsep.certificate.checking import Check
 from linsep.certificate.proof_file import FORMAT
 from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.errors import DataError
-from linsep.theory.data import data_of
+from linsep.theory.data import Data, data_of
+from linsep.theory.replaying import (
+    MOST_BITS,
+    Given,
+    Machine,
+    Vectors,
+    in_whole_numbers,
+    replay,
+)
 
 #: rows that a check replays at most, over all passes
 MOST_ROUNDS = 10**8
-#: values with more digits than that are not taken for short decimals
-MOST_DECIMALS = 15
-#: binary fractions with more bits than that would make whole numbers of great length
-MOST_BITS = 256
-
-
-class Whole(NamedTuple):
-    """A row in whole numbers: its columns, its values, and the side it belongs on, 1 or -1."""
-
-    columns: list[int]
-    values: list[int]
-    side: int
-
-
-class Given(NamedTuple):
-    """A row as it is stored."""
-
-    columns: np.ndarray
-    values: np.ndarray
-    side: int
 
 
 @dataclass(frozen=True)
-class Cycle:
+class Cycle(Machine):
     """Weights of a perceptron that come back after some passes over the rows, in their order.
 
     Whole numbers throughout: a row is its values times ``base ** power``, the weights are in steps
@@ -56,38 +43,73 @@ class Cycle:
 
     Attributes
     ----------
-    first, again : int
-        The weights at the start of pass ``first`` are those at the start of pass ``again``, passes
-        counted from 0.
+    n_classes, positive, negative, update, tie, gram, fit_intercept
+        Who learns: see :class:`linsep.theory.replaying.Machine`.
+    passes : int
+        After so many the weights are the same again.
     weights : tuple of int
-        One a feature, the intercept last.
+        One a feature, the intercept last, for a joint rule class after class. Of a kernel machine
+        the scores of the rows, in the unit of weights.
     step, unit : int
     base, power : int
-        With base 10 values are taken for the decimals that they print as, 0.1 for one tenth: the
-        floats themselves, which are a little off, may be separable by as little.
-    fit_intercept : bool
+        With base 2 values are read as they are stored, as verdicts read them: floats are binary
+        fractions. With base 10 they are taken for the decimals that they print as, 0.1 for one
+        tenth: the floats themselves, which are a little off, may be separable by as little.
     n_rows, n_features : int
+        With a Gram matrix both count the rows.
+    again : int or None
+        Of a run, the pass, counted from 0, before which the weights were back; it is no part of
+        the proof.
     """
 
-    first: int
-    again: int
+    passes: int
     weights: tuple[int, ...]
     step: int
     unit: int
     base: int
     power: int
-    fit_intercept: bool
     n_rows: int
     n_features: int
+    again: int | None = field(default=None, compare=False)
+
+    @property
+    def first(self) -> int | None:
+        """Of a run, the pass, counted from 0, before which the weights were the same before."""
+        return None if self.again is None else self.again - self.passes
 
     @property
     def sentence(self) -> str:
         """What was found, in one sentence that counts passes from 1."""
-        decimal = ", values taken for the decimals they print as" if self.base == 10 else ""
+        return f"{self.what}, so {self.conclusion}"
+
+    @property
+    def what(self) -> str:
+        """That weights came back, as a phrase."""
+        whose = f"{'scores' if self.gram else 'weights'}{self._whose}"
+        if self.again is None or self.first is None:
+            return f"some {whose} come back after {self.passes:,} pass{'es' * (self.passes > 1)}"
         return (
-            f"the weights before pass {self.first + 1:,} came back before pass {self.again + 1:,}, "
-            f"so no number of passes will separate these rows{decimal}"
+            f"the {whose} before pass {self.first + 1:,} came back before pass {self.again + 1:,}"
         )
+
+    @property
+    def conclusion(self) -> str:
+        """What follows from it, as a phrase."""
+        decimal = ", values taken for the decimals they print as" if self.base == 10 else ""
+        return f"no number of passes will separate these rows{decimal}"
+
+    def of_run(self, again: int) -> Cycle:
+        """The same with the pass, counted from 0, before which the weights of a run were back."""
+        return replace(self, again=again)
+
+    @property
+    def _whose(self) -> str:
+        """Of which of several machines they are, as a phrase that counts the classes from 1."""
+        if self.joint or self.n_classes == 2:
+            return ""
+        rest = len(self.negative) == self.n_classes - 1
+        against = "the rest" if rest else f"number {self.negative[0] + 1}"
+        return f" of class number {self.positive[0] + 1} against {against}"
 
     def __str__(self) -> str:
         return f"cycle: {self.sentence}"
@@ -95,13 +117,14 @@ class Cycle:
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
     ) -> Check:
-        """Replay the passes in whole numbers; the same weights must come out, with updates made.
+        """Replay the passes in whole numbers; the same weights must come out, with mistakes made.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a source
+            Of a kernel machine the Gram matrix.
         y : array of shape (rows,), not for a source
-            Two labels; the larger one is the positive side.
+            The labels; of two the larger is the positive side.
         exact : bool
             It is always exact; :meth:`Verdict.verify` has the same switch.
         time_limit : float or None
@@ -113,42 +136,62 @@ class Cycle:
             True or false, with a ``reason``.
         """
         data = data_of(X, y)
-        if (data.n_rows, data.n_features) != (self.n_rows, self.n_features):
-            return self._fails(
-                f"it is about {self.n_rows:,} rows of {self.n_features:,} features, these are "
-                f"{data.n_rows:,} of {data.n_features:,}"
-            )
-        if len(data.classes) != 2:
-            return self._fails("it is about two classes")
-        if not (self.step > 0 and 0 <= self.first < self.again) or self.base not in (2, 10):
-            return self._fails("its numbers make no sense")
-        if len(self.weights) != self.n_features + 1 or not 0 <= self.power <= MOST_BITS:
-            return self._fails("its numbers make no sense")
-        if (self.again - self.first) * self.n_rows > MOST_ROUNDS:
-            return self._fails("it has too many passes to replay")
-        given = [
-            Given(*piece.row(i), 1 if piece.codes[i] else -1)
-            for piece in data.pieces()
-            for i in range(len(piece.codes))
-        ]
-        rows = in_whole_numbers(given, self.base, self.power)
+        why = self._not_about(data) or self._senseless()
+        if why is not None:
+            return self._fails(why)
+        rows = in_whole_numbers(_rows_of(data), self.base, self.power)
         if rows is None:
             return self._fails("the rows have more digits than those that it is about")
-        passes, one = self.again - self.first, self._one()
-        clock = Clock(time_limit)
+        start, clock = self.vectors(), Clock(time_limit)
         try:
-            after, updates = replay(rows, list(self.weights), one, self.step, passes, clock.over)
+            after, mistakes = replay(
+                self, rows, start, self.step, self.one, self.passes, clock.over
+            )
         except TooLong as reason:
             return Check(None, f"Not checked to the end: {reason}. Give it a larger time_limit.")
-        if after != list(self.weights):
-            return self._fails(f"after {passes:,} pass{'es' * (passes > 1)} the weights are others")
-        if not updates:
-            return self._fails("no update was made: these weights separate the rows")
+        many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
+        if after != start:
+            return self._fails(f"after {many} the weights are others")
+        if not mistakes:
+            return self._fails("no mistake was made: these weights separate the rows")
         return Check(
             True,
-            f"It holds: {updates:,} updates in {passes:,} pass{'es' * (passes > 1)} over "
-            f"{self.n_rows:,} rows lead back to the same weights, in exact arithmetic.",
+            f"It holds: {mistakes:,} mistakes in {many} over {self.n_rows:,} rows lead back to the "
+            "same weights, in exact arithmetic.",
         )
+
+    def _not_about(self, data: Data) -> str | None:
+        """Why it cannot be about these data, as a phrase."""
+        if (data.n_rows, data.n_features) != (self.n_rows, self.n_features):
+            whose = "the Gram matrix of " if self.gram else ""
+            return (
+                f"it is about {whose}{self.n_rows:,} rows of {self.n_features:,} features, these "
+                f"are {data.n_rows:,} of {data.n_features:,}"
+            )
+        if len(data.classes) != self.n_classes:
+            return f"it is about {self.n_classes} classes, these are {len(data.classes)}"
+        return None
+
+    def _senseless(self) -> str | None:
+        """What is wrong with its numbers, as a phrase."""
+        width = self.n_rows if self.gram else self.n_features + 1
+        sides = (*self.positive, *self.negative)
+        sound = self.step > 0 and self.unit > 0 and self.passes > 0
+        sound &= self.base in (2, 10) and 0 <= self.power <= MOST_BITS
+        sound &= len(self.weights) == self.n_vectors * width
+        sound &= len(set(sides)) == len(sides) and set(sides) <= set(range(self.n_classes))
+        sound &= bool(self.positive) == bool(self.negative)
+        sound &= self.update in ("single", "batch") and self.tie in (
+            "negative",
+            "positive",
+            "random",
+        )
+        sound &= not self.gram or (self.n_rows == self.n_features and not self.fit_intercept)
+        if not sound:
+            return "its numbers make no sense"
+        if self.passes * self.n_rows > MOST_ROUNDS:
+            return "it has too many passes to replay"
+        return None
 
     def names(self) -> None:
         """A cycle is about columns by number."""
@@ -156,7 +199,9 @@ class Cycle:
     def lines(self) -> list[tuple[str, str]]:
         """All that is claimed, as pairs of a word and what there is to say of it."""
         return [
-            ("cycle", self.sentence),
+            ("cycle", replace(self, again=None).sentence),
+            ("update", "at every mistake" if self.update == "single" else "once a pass"),
+            ("numbers", "as stored" if self.base == 2 else "the decimals they print as"),
             ("features", f"{self.n_features:,}"),
             ("intercept", "yes" if self.fit_intercept else "no"),
             ("rows", f"{self.n_rows:,}"),
@@ -164,11 +209,24 @@ class Cycle:
 
     def to_json(self) -> str:
         """The cycle as JSON text; :func:`linsep.from_json` reads it."""
-        plain = asdict(self) | {"weights": [hex(w) for w in self.weights]}
-        plain |= {"step": hex(self.step), "unit": hex(self.unit)}
-        return json.dumps({"format": FORMAT, "cycle": plain}, indent=1) + "\n"
+        return _json({"cycle": self.plain()})
 
-    def _one(self) -> int:
+    def plain(self) -> dict[str, Any]:
+        """The proof as a JSON object."""
+        plain = asdict(self) | {
+            "weights": [hex(w) for w in self.weights], "step": hex(self.step),
+            "unit": hex(self.unit),
+        }  # fmt: skip
+        del plain["again"]
+        return plain
+
+    def vectors(self) -> Vectors:
+        """The weights, a list for each vector of them."""
+        width = len(self.weights) // self.n_vectors
+        return [list(self.weights[k * width : (k + 1) * width]) for k in range(self.n_vectors)]
+
+    @property
+    def one(self) -> int:
         """The constant feature in whole numbers; 0 where there is none."""
         return self.base**self.power if self.fit_intercept else 0
 
@@ -177,132 +235,102 @@ class Cycle:
         return Check(False, f"It does not hold: {reason}.")
 
 
-def from_plain(plain: dict[str, Any]) -> Cycle:
-    """The cycle that :meth:`Cycle.to_json` wrote, from its JSON object."""
-    names = list(Cycle.__annotations__)
+@dataclass(frozen=True)
+class Cycles:
+    """The cycles of several machines that learn side by side, one against the rest or in pairs.
+
+    Each that makes mistakes goes in a cycle of its own, so that none will ever separate its rows;
+    those that make none are done.
+
+    Attributes
+    ----------
+    cycles : tuple of Cycle
+        At least one, of the machines that make mistakes.
+    """
+
+    cycles: tuple[Cycle, ...]
+
+    def __iter__(self) -> Iterator[Cycle]:
+        return iter(self.cycles)
+
+    def __len__(self) -> int:
+        return len(self.cycles)
+
+    @property
+    def again(self) -> int | None:
+        """Of a run, the pass, counted from 0, before which all of them had come back."""
+        return self.cycles[0].again
+
+    def of_run(self, again: int) -> Cycles:
+        """The same with the pass, counted from 0, before which all weights of a run were back."""
+        return Cycles(tuple(cycle.of_run(again) for cycle in self.cycles))
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence that counts passes from 1."""
+        found = "; ".join(cycle.what for cycle in self.cycles)
+        return f"{found}: {self.cycles[0].conclusion}"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.cycles))
+
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Check:
+        """Replay the passes of every machine; see :meth:`Cycle.verify`."""
+        data = data_of(X, y)
+        checks = [cycle.verify(data, time_limit=time_limit) for cycle in self.cycles]
+        wrong = next((check for check in checks if not check), None)
+        if wrong is not None:
+            return wrong
+        return checks[0] if len(checks) == 1 else Check(
+            True, f"All {len(checks)} cycles hold: {checks[0].reason}"
+        )  # fmt: skip
+
+    def names(self) -> None:
+        """Cycles are about columns by number."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """All that is claimed, as pairs of a word and what there is to say of it."""
+        return [line for cycle in self.cycles for line in cycle.lines()]
+
+    def to_json(self) -> str:
+        """The cycles as JSON text; :func:`linsep.from_json` reads it."""
+        return _json({"cycles": [cycle.plain() for cycle in self.cycles]})
+
+
+def _json(plain: dict[str, Any]) -> str:
+    return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
+
+
+def _rows_of(data: Data) -> Iterator[Given]:
+    for piece in data.pieces():
+        for i, code in enumerate(piece.codes.tolist()):
+            yield Given(*piece.row(i), code)
+
+
+def from_plain(plain: dict[str, Any]) -> Cycle | Cycles:
+    """The cycle, or cycles, that ``to_json`` wrote, from its JSON object."""
+    if "cycle" in plain:
+        return _cycle(plain["cycle"])
+    cycles = tuple(_cycle(one) for one in plain["cycles"])
+    if not cycles:
+        raise DataError("This is no cycle, or a damaged one: there is none.")
+    return Cycles(cycles)
+
+
+def _cycle(plain: dict[str, Any]) -> Cycle:
+    names = [name for name in Cycle.__dataclass_fields__ if name != "again"]
     if sorted(plain) != sorted(names):
         raise DataError(f"This is no cycle, or a damaged one: it needs {', '.join(names)}.")
-    whole = {"step": int(plain["step"], 16), "unit": int(plain["unit"], 16)}
-    whole["weights"] = tuple(int(w, 16) for w in plain["weights"])  # type: ignore[assignment]
-    if type(plain["fit_intercept"]) is not bool or any(
-        type(plain[name]) is not int
-        for name in ("first", "again", "base", "power", "n_rows", "n_features")
-    ):
+    read: dict[str, Any] = {name: int(plain[name], 16) for name in ("step", "unit")}
+    read["weights"] = tuple(int(w, 16) for w in plain["weights"])
+    for name in ("positive", "negative"):
+        read[name] = tuple(plain[name])
+    kinds = {bool: ("fit_intercept", "gram"), str: ("update", "tie"), int: (
+        "passes", "base", "power", "n_rows", "n_features", "n_classes"
+    )}  # fmt: skip
+    sound = all(type(plain[name]) is kind for kind, those in kinds.items() for name in those)
+    if not sound or any(type(code) is not int for code in read["positive"] + read["negative"]):
         raise DataError("This is no cycle, or a damaged one: a number is none.")
-    return Cycle(**{**plain, **whole})
-
-
-def replay(
-    rows: Sequence[Whole],
-    weights: list[int],
-    one: int,
-    step: int,
-    passes: int,
-    each: Any = iter,
-) -> tuple[list[int], int]:
-    """The perceptron in whole numbers; returns the weights and the number of updates.
-
-    ``one`` is the constant feature, whose weight is the last; on a mistake, a zero score being
-    one, ``step`` times the row is added on its side. ``each`` goes over the rows.
-    """
-    w, updates = list(weights), 0
-    for _ in range(passes):
-        for columns, values, side in each(rows):
-            score = w[-1] * one
-            for j, x in zip(columns, values, strict=True):
-                score += w[j] * x
-            if side * score <= 0:
-                updates += 1
-                w[-1] += side * step * one
-                for j, x in zip(columns, values, strict=True):
-                    w[j] += side * step * x
-    return w, updates
-
-
-def find_cycle(
-    given: Sequence[Given], weights: np.ndarray, fit_intercept: bool, rate: float,
-    first: int, again: int,
-) -> Cycle | None:  # fmt: skip
-    """A cycle from these weights, which floats have come back to, if exact arithmetic agrees.
-
-    Values are taken as they are, and else as the decimals that they print as.
-    """
-    width = len(weights) - 1
-    for base in (2, 10):
-        power = scale(given, base)
-        rows = None if power is None else in_whole_numbers(given, base, power)
-        if power is None or rows is None:
-            continue
-        start = on_grid(weights, rate, base, power)
-        if start is None:
-            continue
-        whole, step, unit = start
-        one = base**power if fit_intercept else 0
-        after, updates = replay(rows, whole, one, step, again - first)
-        if after == whole and updates:
-            return Cycle(
-                first, again, tuple(whole), step, unit, base, power, fit_intercept, len(rows), width
-            )
-    return None
-
-
-def scale(given: Iterable[Given], base: int) -> int | None:
-    """The smallest power of the base that makes all values whole, None if there is none."""
-    least = 0
-    for row in given:
-        if row.values.dtype.kind in "iu":
-            continue
-        while _whole(row.values, base, least) is None:
-            least += 1
-            if least > (MOST_BITS if base == 2 else MOST_DECIMALS):
-                return None
-    return least
-
-
-def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[Whole] | None:
-    """The rows times ``base ** power``; None if some value is not whole then."""
-    rows = []
-    for columns, values, side in given:
-        whole = _whole(values, base, power)
-        if whole is None:
-            return None
-        rows.append(Whole(columns.tolist(), whole, side))
-    return rows
-
-
-def _whole(values: np.ndarray, base: int, power: int) -> list[int] | None:
-    """The values times ``base ** power``, if that makes them whole."""
-    if values.dtype.kind in "iu":
-        return [int(x) * base**power for x in values.tolist()]
-    if base == 2:
-        scaled = [Fraction(x) * 2**power for x in values.tolist()]
-        return [int(x) for x in scaled] if all(x.denominator == 1 for x in scaled) else None
-    # Shortest decimals: float32 prints 0.1 as float64 does, though their values differ.
-    decimals = [Fraction(str(x)) * 10**power for x in values]
-    return [int(x) for x in decimals] if all(x.denominator == 1 for x in decimals) else None
-
-
-def on_grid(
-    weights: np.ndarray, rate: float, base: int, power: int
-) -> tuple[list[int], int, int] | None:
-    """Weights as multiples of 1/unit, and the update's step: (weights, step, unit).
-
-    With base 10 a weight is the short decimal that it must have been but for rounding.
-    """
-    if base == 2:
-        exact, eta = [Fraction(w) for w in weights.tolist()], Fraction(rate)
-    else:
-        eta = Fraction(str(rate))
-        digits = power
-        while digits <= 2 * MOST_DECIMALS and (eta * 10**digits).denominator != 1:
-            digits += 1
-        digits += power
-        exact = [Fraction(round(Fraction(w) * 10**digits), 10**digits) for w in weights.tolist()]
-        near = np.array([float(w) for w in exact])
-        if not np.allclose(near, weights, rtol=1e-9, atol=1e-9):
-            return None
-    moved = eta / base**power
-    unit = lcm(moved.denominator, *(w.denominator for w in exact))
-    if unit.bit_length() > 4 * MOST_BITS:
-        return None
-    return [int(w * unit) for w in exact], int(moved * unit), unit
+    return Cycle(**{**plain, **read})

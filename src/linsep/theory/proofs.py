@@ -26,10 +26,12 @@ def read(proof: str | bytes) -> Proof:
         plain = json.loads(proof)
     except (ValueError, RecursionError):
         plain = None
-    if not isinstance(plain, dict) or "cycle" not in plain:
+    if not isinstance(plain, dict) or not plain.keys() & {"cycle", "cycles"}:
         return proof_file.read(proof)
     try:
-        claim: Any = from_plain(plain["cycle"])
-        return Proof(claim, None)
+        claim: Any = from_plain(plain)
     except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
         raise DataError(f"This is no cycle, or a damaged one ({type(error).__name__}).") from None
+    if claim.to_json() != (proof if isinstance(proof, str) else proof.decode("utf-8", "replace")):
+        raise DataError("This is no cycle, or a damaged one: it is not the text that was written.")
+    return Proof(claim, None)

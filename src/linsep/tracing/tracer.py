@@ -98,7 +98,7 @@ def trace(
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     feed = ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))
-    ending = Ending(begun, feed, watched(begun, learner, keeping, feed))
+    ending = Ending(begun, feed, watched(begun, learner, keeping, feed, model.tie))
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
@@ -248,7 +248,8 @@ class Ending:
 
     def _closed(self, last: textbook.Step) -> bool:
         if self._repeats is not None:
-            self._state.set_weights(np.array([last.weights]), np.array([last.intercept]))
+            coef = np.atleast_2d(last.weights)
+            self._state.set_weights(coef, np.atleast_1d(last.intercept))
             self._cycle = self._repeats.after(self._state, self._feed, last.pass_number + 1)
         return self._cycle is not None
 

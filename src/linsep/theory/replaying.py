@@ -1,0 +1,226 @@
+"""A perceptron in whole numbers: from floats, or the decimals they print as, without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+
+#: values with more digits than that are not taken for short decimals
+MOST_DECIMALS = 15
+#: binary fractions with more bits than that would make whole numbers of great length
+MOST_BITS = 256
+#: vectors of weights, or of scores where rows are known by their Gram matrix only
+Vectors = list[list[int]]
+
+
+class Given(NamedTuple):
+    """A row as it is stored, and the number of its class."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    code: int
+
+
+class Whole(NamedTuple):
+    """A row in whole numbers."""
+
+    columns: list[int]
+    values: list[int]
+    code: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A perceptron at a constant rate, with rows in a fixed order.
+
+    Attributes
+    ----------
+    n_classes : int
+    positive, negative : tuple of int
+        The classes on each side, by their numbers among the sorted labels; rows of no side are not
+        seen. Both are empty where one joint rule learns all classes, a vector of weights for each.
+    update : "single" or "batch"
+        At every mistake, or once a pass by the sum of all its mistakes.
+    tie : "negative", "positive" or "random"
+        Which of equal scores the joint rule predicts: the lowest class, the highest, or any.
+    gram : bool
+        Whether rows are those of a Gram matrix: a row is scored by no weights but has a score, and
+        an update adds kernel values to the scores of all rows.
+    fit_intercept : bool
+    """
+
+    n_classes: int
+    positive: tuple[int, ...]
+    negative: tuple[int, ...]
+    update: str
+    tie: str
+    gram: bool
+    fit_intercept: bool
+
+    @property
+    def joint(self) -> bool:
+        """Whether it learns all classes."""
+        return not self.positive
+
+    @property
+    def n_vectors(self) -> int:
+        """How many vectors of weights it has."""
+        return self.n_classes if self.joint else 1
+
+    def sees(self, code: int) -> bool:
+        """Whether rows of this class are shown to it."""
+        return self.joint or code in self.positive or code in self.negative
+
+    def changes(self, scores: list[int], code: int) -> list[tuple[int, int]]:
+        """The vectors that a row is added to (1) or taken from (-1); empty if it is no mistake."""
+        if not self.joint:
+            y = 1 if code in self.positive else -1
+            return [(0, y)] if y * scores[0] <= 0 else []
+        top = [k for k, score in enumerate(scores) if score == max(scores)]
+        if self.tie == "random":  # any that may be drawn must be right
+            rivals = [k for k in top if k != code]
+            rival = rivals[0] if rivals else code
+        else:
+            rival = top[-1] if self.tie == "positive" else top[0]
+        return [] if rival == code else [(code, 1), (rival, -1)]
+
+
+def machines(
+    multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool
+) -> list[Machine]:
+    """The machines of a learner, in its order: one, or one a class or a pair of classes."""
+    common = (update, tie, gram, fit_intercept)
+    if n_classes == 2:
+        return [Machine(2, (1,), (0,), *common)]
+    if multiclass == "ovr":
+        others = [tuple(c for c in range(n_classes) if c != k) for k in range(n_classes)]
+        return [Machine(n_classes, (k,), rest, *common) for k, rest in enumerate(others)]
+    if multiclass == "ovo":
+        return [
+            Machine(n_classes, (b,), (a,), *common) for a, b in combinations(range(n_classes), 2)
+        ]
+    return [Machine(n_classes, (), (), *common)]
+
+
+def replay(
+    machine: Machine, rows: Sequence[Whole], weights: Vectors, step: int, one: int, passes: int,
+    each: Callable[[Iterable[Whole]], Iterable[Whole]] = iter,
+) -> tuple[Vectors, int]:  # fmt: skip
+    """Learn for some passes; returns the weights, or scores, and the number of mistakes.
+
+    ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added. A
+    score of zero is a mistake. ``each`` goes over the rows.
+    """
+    vectors, mistakes = [list(vector) for vector in weights], 0
+    for _ in range(passes):
+        waiting: list[tuple[Whole, list[tuple[int, int]]]] = []
+        for i, row in enumerate(each(rows)):
+            if not machine.sees(row.code):
+                continue
+            found = machine.changes(list(_scores(machine, vectors, i, row, one)), row.code)
+            if found:
+                mistakes += 1
+                waiting.append((row, found))
+                if machine.update == "single":
+                    _make(machine, vectors, waiting, step, one)
+        _make(machine, vectors, waiting, step, one)
+    return vectors, mistakes
+
+
+def _scores(machine: Machine, vectors: Vectors, i: int, row: Whole, one: int) -> Iterator[int]:
+    for vector in vectors:
+        if machine.gram:
+            yield vector[i]
+        else:
+            yield sum(
+                (vector[j] * x for j, x in zip(row.columns, row.values, strict=True)),
+                start=vector[-1] * one,
+            )
+
+
+def _make(machine: Machine, vectors: Vectors, waiting: list, step: int, one: int) -> None:
+    """Make the changes that wait."""
+    for row, found in waiting:
+        for k, sign in found:
+            vector, amount = vectors[k], sign * step
+            for j, x in zip(row.columns, row.values, strict=True):
+                vector[j] += amount * x
+            if one:
+                vector[-1] += amount * one
+    waiting.clear()
+
+
+def scale(given: Iterable[Given], base: int) -> int | None:
+    """The smallest power of the base that makes all values whole, None if there is none."""
+    most = MOST_BITS if base == 2 else MOST_DECIMALS
+    least = 0
+    for row in given:
+        if row.values.dtype.kind in "iu":
+            continue
+        for x in row.values:
+            least = max(least, _digits(x, base))
+        if least > most:
+            return None
+    return least
+
+
+def _digits(x: np.floating, base: int) -> int:
+    """How many digits to this base x has behind the point."""
+    if base == 2:
+        return Fraction(float(x)).denominator.bit_length() - 1
+    # Shortest decimals: float32 prints 0.1 as float64 does, though their values differ.
+    exponent = Decimal(str(x)).normalize().as_tuple().exponent
+    return max(0, -int(exponent))
+
+
+def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[Whole] | None:
+    """The rows times ``base ** power``; None if some value is not whole then."""
+    rows = []
+    for columns, values, code in given:
+        whole = _whole(values, base, power)
+        if whole is None:
+            return None
+        rows.append(Whole(columns.tolist(), whole, code))
+    return rows
+
+
+def _whole(values: np.ndarray, base: int, power: int) -> list[int] | None:
+    """The values times ``base ** power``, if that makes them whole."""
+    if values.dtype.kind in "iu":
+        return [int(x) * base**power for x in values.tolist()]
+    exact = map(Fraction, values.tolist() if base == 2 else map(str, values))
+    scaled = [x * base**power for x in exact]
+    return [int(x) for x in scaled] if all(x.denominator == 1 for x in scaled) else None
+
+
+def on_grid(
+    weights: np.ndarray, rate: float, base: int, power: int
+) -> tuple[list[int], int, int] | None:
+    """Weights as multiples of 1/unit, and the update's step: (weights, step, unit).
+
+    With base 10 a weight is the short decimal that it must have been but for rounding.
+    """
+    if base == 2:
+        exact, eta = [Fraction(w) for w in weights.tolist()], Fraction(rate)
+    else:
+        eta = Fraction(str(rate))
+        digits = power
+        while digits <= 2 * MOST_DECIMALS and (eta * 10**digits).denominator != 1:
+            digits += 1
+        digits += power
+        exact = [Fraction(round(Fraction(w) * 10**digits), 10**digits) for w in weights.tolist()]
+        near = np.array([float(w) for w in exact])
+        if not np.allclose(near, weights, rtol=1e-9, atol=1e-9):
+            return None
+    moved = eta / base**power
+    unit = lcm(moved.denominator, *(w.denominator for w in exact))
+    if unit.bit_length() > 4 * MOST_BITS:
+        return None
+    return [int(w * unit) for w in exact], int(moved * unit), unit
