@@ -18,7 +18,7 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: would be the same again; and commands and documents are for people who have it.
 ONCE = {
     "test_architecture", "test_assumptions", "test_baseline", "test_blanks",
-    "test_bounds", "test_certificate", "test_cli",
+    "test_bounds", "test_certificate", "test_cli", "test_cli_manners",
     "test_cli_faults", "test_cli_proofs", "test_descent", "test_exact_decisions",
     "test_exact_squares", "test_formats", "test_hostile_files",
     "test_later", "test_learners_cli", "test_least_squares", "test_limits",

@@ -254,9 +254,9 @@ def test_columns_left_as_they_are(folder):
     shown = here(*fit, cwd=folder).stdout
     assert "scaled" not in shown
     assert "advice       'share' spans 0.9" in shown
-    assert "'income' 44006: --scale standard brings" in shown
+    assert "'income' reaches 70024: --scale standard brings" in shown
     summary = json.loads(here(*fit, "--keep", "last", "--model", "m", "--json", cwd=folder).stdout)
-    assert list(summary["uneven_columns"]) == ["share", "income"]
+    assert summary["uneven_columns"] == {"spans": {"share": 0.997}, "reaches": {"income": 70024}}
     X, y, _ = load_table(folder / "t.csv", target="kind")
     textbook = linsep.Perceptron(max_iter=30).fit(X, y)
     assert np.array_equal(linsep.load(folder / "m").coef_, textbook.coef_)

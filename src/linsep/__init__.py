@@ -18,6 +18,7 @@ _HOMES = {
     "bounds": "linsep.theory.bounding",
     "cosine_margin": "linsep.theory.margins",
     "descent": "linsep.descent",
+    "errors": "linsep.errors",
     "from_json": "linsep.theory.proofs",
     "functional_margin": "linsep.theory.margins",
     "geometric_margin": "linsep.theory.margins",

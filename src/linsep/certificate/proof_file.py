@@ -154,6 +154,7 @@ def read(proof: str | bytes) -> Proof:
         raise
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         why = error if isinstance(error, Malformed) else type(error).__name__
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
         raise DataError(
             f"This is no proof, or an altered one ({why}): write it again with to_json() or "
             "linsep separate --proof."

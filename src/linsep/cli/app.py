@@ -23,7 +23,6 @@ app = typer.Typer(
     cls=Commands,
     rich_markup_mode=None,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

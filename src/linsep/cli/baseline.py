@@ -9,7 +9,7 @@ from linsep.cli.screen import label_text, percent
 from linsep.errors import LinsepError, way
 from linsep.estimators.learners import LEARNERS, UNSCALED
 
-#: errors that differ by no more than rounding are the same
+#: what differs by no more than rounding is the same
 ROUNDING = 1e-9
 
 
@@ -28,12 +28,12 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
 def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
     found, test = [], summary["test"]
     right, baseline = summary["training_accuracy"], summary["training_baseline"]
-    if right is not None and right < baseline:
+    if right is not None and right < baseline - ROUNDING:
         found.append(
             f"{percent(right)} of the rows learnt are right, where always saying the commonest "
             f"class gets {percent(baseline)}"
         )
-    if test is not None and test["accuracy"] < test["most_frequent"]:
+    if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
         label = max(test["classes"], key=lambda c: c["rows"])["label"]
         found.append(
             f"{percent(test['accuracy'])} of the test rows are right, where always saying "

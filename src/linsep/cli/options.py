@@ -56,6 +56,13 @@ def _delimiter(text: str) -> str:
     return character
 
 
+def no_screen(path: Path | None) -> Path | None:
+    """A file to write, which cannot be the screen."""
+    if path == Path("-"):
+        raise typer.BadParameter("- is the screen, which cannot be read again: name a file.")
+    return path
+
+
 #: learners with weights to show; those of a kernel are as many as rows
 TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
 TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
@@ -175,7 +182,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 ModelOut = Annotated[
     Path | None,
-    typer.Option("--model", "-m", help="Save the model here.", metavar="FILE", show_default=False),
+    typer.Option(
+        "--model",
+        "-m",
+        help="Save the model here.",
+        callback=no_screen,
+        metavar="FILE",
+        show_default=False,
+    ),
 ]
 Test = Annotated[
     list[str] | None,

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 import numpy as np
 import typer
 
-from linsep.cli.screen import label_text
+from linsep.cli.screen import label_text, plain_labels
 from linsep.errors import DataError
 from linsep.estimators.predict_logistic import log_probabilities
 
@@ -56,7 +56,7 @@ def write_classes(
     out: TextIO, classes: np.ndarray, predictions: Any, beside: str | None, *, as_json: bool
 ) -> None:
     """One line a row: the label, with ``beside`` if asked, or a JSON object."""
-    labels = classes.tolist()
+    labels = plain_labels(classes)
     texts = [_one_line(label_text(label)) for label in labels]
     for _, scores, codes in predictions:
         chosen = codes.tolist()

@@ -3,7 +3,7 @@
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -16,13 +16,15 @@ from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.estimators.facts import Parameter
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
 Margin = Annotated[
-    Literal["max"] | None,
+    Any,
     typer.Option(
         "--margin",
+        parser=options.reader(Parameter("margin", str, "", choices=("max",))),
         help="Improve a separator until its margin is within a millionth of the widest.",
         metavar="max",
         show_default=False,
@@ -38,7 +40,11 @@ FitIntercept = Annotated[
 ProofOut = Annotated[
     Path | None,
     typer.Option(
-        "--proof", help="Write the proof here, as JSON.", metavar="FILE", show_default=False
+        "--proof",
+        help="Write the proof here, as JSON.",
+        callback=options.no_screen,
+        metavar="FILE",
+        show_default=False,
     ),
 ]
 ProofIn = Annotated[

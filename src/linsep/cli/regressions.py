@@ -22,6 +22,7 @@ from linsep.cli.screen import (
     label_text,
     labels_text,
     percent,
+    plain_labels,
     print_pairs,
     print_table,
     safe,
@@ -48,7 +49,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "learner": type(model).__name__,
         "rows": int(model._fitted.n_rows if classes is None else model.n_rows_),
         "features": model.n_features_in_,
-        "classes": None if classes is None else classes.tolist(),
+        "classes": None if classes is None else plain_labels(classes),
         **({} if classes is None else training_scores(model)),
         "summary": _naive_bayes(model) if table is None else table.to_dict(),
     }
@@ -123,8 +124,10 @@ def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
     most = top or MOST_COEFFICIENTS
     if len(rows) <= most:
         return table, 0
-    # what only a word is said of comes first, and without statistics estimates count
-    sizes = np.abs([[bool(row.said), row.statistic, row.estimate] for row in rows])
+    # what runs away comes first, what depends on others last; without statistics estimates count
+    first = [{"": 0, "dependent": -1}.get(row.said, 1) for row in rows]
+    values = np.abs([[row.statistic, row.estimate] for row in rows])
+    sizes = np.column_stack([first, values])
     sizes = np.where(np.isnan(sizes), -1.0, sizes)
     order = np.lexsort(-sizes.T[::-1])[: top or MOST_COEFFICIENTS // 2]
     kept = [rows[k] for k in np.sort(order)]
@@ -139,12 +142,13 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
     names = implied.weight_names()[: model.n_features_in_]
     if len(model.classes_) > 2:
         names = [name.split(": ", 1)[1] for name in names]
-    others = [label for label in model.classes_.tolist() if label != implied.reference_]
+    (reference,) = plain_labels([implied.reference_])
+    others = [label for label in plain_labels(model.classes_) if label != reference]
     return {
         "title": "Gaussian naive Bayes",
         "shares": model.priors_.tolist(),
         "weights_of": others,
-        "reference": implied.reference_,
+        "reference": reference,
         "intercepts": implied.intercept_.tolist(),
         "features": [
             {
@@ -155,7 +159,7 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
             }
             for j, name in enumerate(names)
         ],
-        "classes": model.classes_.tolist(),
+        "classes": plain_labels(model.classes_),
     }
 
 

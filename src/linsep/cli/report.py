@@ -4,7 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from linsep.cli.screen import count, label_text, labels_text, percent, print_pairs, print_table
+from linsep.cli.screen import (
+    count,
+    label_text,
+    labels_text,
+    percent,
+    plain_labels,
+    print_pairs,
+    print_table,
+)
 from linsep.engine.stop import StopReason
 from linsep.sources.base import Source
 
@@ -15,8 +23,9 @@ WEIGHTS = {
     "last": "last weights", "average": "averaged weights", "vote": "a vote of all weights",
     "best": "best weights",
 }  # fmt: skip
-# Columns whose ranges are so many times apart learn badly.
-UNEVEN = 1000
+# Where values are so many times larger than the least range of a column, columns are learnt badly.
+# Of 24 tables (`make bench BENCH=tables`) this finds the ten that scaling serves by 2 % and more.
+UNEVEN = 50
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -31,7 +40,7 @@ def fit_summary(
     return training_summary(model) | {
         "rows_dropped": source.dropped,
         "scale": scale_of(model),
-        "uneven_columns": uneven(source.ranges) if scale_of(model) == "none" else None,
+        "uneven_columns": uneven(model, source) if scale_of(model) == "none" else None,
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "model": None if path is None else str(path),
@@ -62,13 +71,19 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def uneven(ranges: dict[str, float]) -> dict[str, float] | None:
-    """The columns of least and largest range, where these are a thousand times apart."""
-    wide = {name: span for name, span in ranges.items() if span > 0}
-    if not wide:
+def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
+    """The column that spans least and how far, and that of the largest value, where these are many
+    times apart. An indicator spans 1.
+    """
+    spans = {name: high - low for name, (low, high) in source.ranges.items() if high > low}
+    sizes = {name: max(-low, high) for name, (low, high) in source.ranges.items() if high > low}
+    spans |= dict.fromkeys(getattr(model, "recipe_", {}).get("text", {}), 1.0)
+    if not sizes:
         return None
-    least, most = min(wide, key=wide.__getitem__), max(wide, key=wide.__getitem__)
-    return {n: wide[n] for n in (least, most)} if wide[most] > UNEVEN * wide[least] else None
+    least, most = min(spans, key=spans.__getitem__), max(sizes, key=sizes.__getitem__)
+    if sizes[most] <= UNEVEN * spans[least]:
+        return None
+    return {"spans": {least: spans[least]}, "reaches": {most: sizes[most]}}
 
 
 def training_summary(model: Any) -> dict[str, Any]:
@@ -79,7 +94,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "learner": type(model).__name__,
         "rows": rows,
         "features": model.n_features_in_,
-        "classes": model.classes_.tolist(),
+        "classes": plain_labels(model.classes_),
         "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
         "support_vectors": model.support_.size if hasattr(model, "support_") else None,
         "passes": len(passes),
@@ -154,8 +169,9 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]
     if summary["uneven_columns"]:
-        (least, low), (most, high) = summary["uneven_columns"].items()
-        spans = f"'{least}' spans {low:g}, '{most}' {high:g}"
+        found = summary["uneven_columns"].items()
+        each = [f"'{name}' {does} {x:g}" for does, column in found for name, x in column.items()]
+        spans = ", ".join(each)
         pairs.append(("advice", f"{spans}: --scale standard brings columns to one scale"))
     if summary["cache"]:
         pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.progress import watching
+from linsep.cli.screen import plain_labels
 from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
@@ -50,12 +51,12 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
         "rows_dropped": source.dropped,
         "classes": [
             {
-                "label": label.item() if isinstance(label, np.generic) else label,
+                "label": label,
                 "rows": int(rows[c]),
                 "right": int(right[c]),
                 "recall": right[c] / rows[c] if rows[c] else None,
                 "precision": right[c] / claimed[c] if claimed[c] else None,
             }
-            for c, label in enumerate(model.classes_)
+            for c, label in enumerate(plain_labels(model.classes_))
         ],
     }

@@ -27,6 +27,12 @@ def labels_text(labels: list[Any], most: int = 8) -> str:
     return shown + (", ..." if len(labels) > most else "")
 
 
+def plain_labels(labels: Any) -> list[Any]:
+    """Labels as JSON has them, numbers as people write them: 1 rather than 1.0."""
+    plain = labels.tolist() if hasattr(labels, "tolist") else labels
+    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+
+
 def on_terminal() -> bool:
     """Whether somebody reads stdout while it is written."""
     return sys.stdout is not None and sys.stdout.isatty()

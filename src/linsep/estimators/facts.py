@@ -63,7 +63,7 @@ class Parameter(NamedTuple):
     def typed(self) -> str:
         """What the parameter takes that can be typed, in words."""
         if self.choices:
-            return "one of " + ", ".join(repr(c) for c in self.choices)
+            return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
         words = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
         if np.isfinite(self.low):
             words += f" {'above' if self.open_low else 'of at least'} {self.low:g}"

@@ -77,8 +77,8 @@ class Source(ABC):
         return {}
 
     @property
-    def ranges(self) -> dict[str, float]:
-        """How far the values of each numeric column are apart, where columns have names."""
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the largest value of each numeric column, where columns have names."""
         return {}
 
     @property

@@ -24,7 +24,8 @@ _MANY_ROWS = 100
 _MANY_NUMBERS, _FEW_ODD = 10, 0.1
 # A leading zero is left to codes such as 02134, which are no numbers.
 _NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
+_GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 
 
 def guess_columns(
@@ -91,10 +92,10 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
                 "convert it to numbers",
                 way("leave it out with {}", exclude=[name]),
             )
-        if odd and all(map(_DECIMAL_COMMA.fullmatch, values)):
+        if odd and (said := _commas(values)):
             raise DataError(
-                f"{file.path}, column '{name}' has decimal commas (such as '{values[odd[0]]}')",
-                "write points",
+                f"{file.path}, column '{name}' has {said} (such as '{values[odd[0]]}')",
+                "write numbers without them" if "thousands" in said else "write points",
                 way("leave it out with {}", exclude=[name]),
             )
         rows = np.flatnonzero(np.isin(codes, odd))
@@ -114,6 +115,13 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
                 way("leave it out with {}", exclude=[name]),
                 way("if its values do come again later, hash them with {}", hash_bits=20),
             )
+
+
+def _commas(values: list[str]) -> str | None:
+    """What the commas stand for where all values are numbers with some of them."""
+    grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
+    # Commas before three digits each, as in 1,234, may be either: more often they part thousands.
+    return "commas between thousands" if grouped else "decimal commas" if decimal else None
 
 
 def check_target(path: Path, names: Iterable[str], target: str | None, exclude: list[str]) -> None:

@@ -269,11 +269,10 @@ class TableSource(Source):
         return dict(self._encoder.unseen)
 
     @property
-    def ranges(self) -> dict[str, float]:
-        """How far the values of each numeric column are apart, of the rows read so far."""
-        with np.errstate(all="ignore"):
-            apart = (self._encoder.highs - self._encoder.lows).tolist()
-        return dict(zip(self._columns.numeric, apart, strict=True))
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the largest value of each numeric column, of the rows read so far."""
+        ends = zip(self._encoder.lows.tolist(), self._encoder.highs.tolist(), strict=True)
+        return dict(zip(self._columns.numeric, ends, strict=True))
 
     @property
     def size(self) -> int:
