@@ -87,18 +87,20 @@ def edits(plain):
 def why_true(path, claim, known, X, y):
     """The reason why an edit that is accepted leaves a true claim; None where there is none."""
     field = path[2] if path[0] == "verdicts" and len(path) > 2 else path[0]
-    ours = {sides(v): v for v in parts(known)}
-    theirs = parts(claim)
+    return REASONS.get(field) if still_true(claim, known, X, y) else None
+
+
+def still_true(claim, known, X, y):
+    """Whether a claim agrees with one that is true."""
+    ours, theirs = {sides(v): v for v in parts(known)}, parts(claim)
     if any(sides(v) not in ours for v in theirs):
-        return None
+        return False
     pairs = [(v, ours[sides(v)]) for v in theirs]
-    if any(v.kind != w.kind or v.subject.classes != w.subject.classes for v, w in pairs):
-        return None
-    if any(v.kind == "quasi-separable" and not same_quasi(v, w) for v, w in pairs):
-        return None
-    if any(v.kind == "separable" and not right_margin(v, w, X, y) for v, w in pairs):
-        return None
-    return REASONS.get(field)
+    right = {"quasi-separable": same_quasi, "separable": right_margin, "overlapping": no_more}
+    return all(
+        v.kind == w.kind and v.subject.classes == w.subject.classes and right[v.kind](v, w, X, y)
+        for v, w in pairs
+    )
 
 
 REASONS = {
@@ -124,7 +126,11 @@ def sides(verdict):
     return verdict.subject.positive, verdict.subject.negative
 
 
-def same_quasi(verdict, known):
+def no_more(verdict, known, X, y):
+    return True
+
+
+def same_quasi(verdict, known, X, y):
     """The same boundary, and limits that say the same, or less: no sign without its evidence."""
     limits, ours = verdict.limits(), known.limits()
     less = {"+inf": "infinite", "-inf": "infinite"}

@@ -30,6 +30,7 @@ ROOMS = [
     "descent",
     "objectives",
     "textbook",
+    "check",
     "lazy",
     "interrupts",
     "scratch",

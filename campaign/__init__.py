@@ -1,0 +1,5 @@
+"""Kills, interrupts, disk faults and damaged input, over and over, with counts.
+
+``make campaign`` runs all of it in about an hour; ``python -m campaign PART=COUNT ...`` some of it.
+The tests run a few cases of every part.
+"""

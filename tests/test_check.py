@@ -1,0 +1,146 @@
+"""``python -m linsep.check``: alone, without numpy, it says what ``verify`` says."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+
+from checkers_agree import accepts_alone, edited_proofs, plain, verdicts
+from linsep import check, open_source, separation
+from linsep.certificate.blocks import sha256_of
+from linsep.certificate.proof_file import to_json
+from linsep.cli.tracing import feature_names
+from linsep.theory.data import data_of
+
+ALONE = Path(check.__file__)
+
+
+def test_it_is_short_and_stands_alone():
+    text = ALONE.read_text()
+    assert len(text.splitlines()) < 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            assert {alias.name for alias in node.names} <= sys.stdlib_module_names
+        if isinstance(node, ast.ImportFrom):
+            assert node.module in sys.stdlib_module_names
+
+
+def proof_of(path, **how):
+    """What ``linsep separate --proof`` writes of a file."""
+    source = open_source(str(path), **how)
+    data = data_of(source)
+    data.names = feature_names(source, data.n_features)
+    return to_json(separation(data), source.recipe())
+
+
+def run(*arguments):
+    """The file by itself: no site-packages, so no numpy and no linsep."""
+    command = [sys.executable, "-I", "-S", str(ALONE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+TABLE = '''\ufefflength,note,"wide ""one""",kind,on,group
+1.5,a,3,x,true,7
+-.5e1,b,2,y,false,7.5
+2,"a, b",1,x,TRUE,7
+1,b,-0.0,x,false,7.5
+2.25,ü,1e-3,z,true,7
+'''
+ROWS = """# a comment
++1 qid:3 1:0.5 3:-2e-1 # another
+-1 2:1 3:4
+
+1 1:.25
+-1.0 1:7 4:1e300
+"""
+
+
+def test_files_are_read_as_linsep_reads_them(tmp_path):
+    (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "rows.svm").write_text(ROWS)
+    (tmp_path / "zero.svm").write_text("0 0:1 2:3\n5 1:2\n5 0:-1\n")
+    how = ["--target", "group", "--exclude", "kind"]
+    for name, options, given in (
+        ("table.csv", how, {"target": "group", "exclude": ["kind"]}),
+        ("table.csv", ["--target", "kind"], {"target": "kind"}),
+        ("table.csv", ["--target", "on"], {"target": "on"}),
+        ("rows.svm", [], {}),
+        ("zero.svm", [], {}),
+    ):
+        (tmp_path / "proof.json").write_text(proof_of(tmp_path / name, **given))
+        done = run(tmp_path / "proof.json", tmp_path / name, *options)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("It holds.\n")
+        done = run(tmp_path / "proof.json", tmp_path / name, *options, "--exclude", "length")
+        assert (done.returncode == 0) == (not options)
+
+
+def test_what_does_not_hold_is_exit_code_1(tmp_path):
+    path, proof = tmp_path / "rows.svm", tmp_path / "proof.json"
+    path.write_text(ROWS)
+    text = proof_of(path)
+    proof.write_text(text)
+    done = run(proof, path)
+    assert done.stdout.splitlines()[:2] == ["It holds.", "separable: [1] against [-1]"]
+    for data, altered in (
+        (ROWS.replace("0.5", "0.25"), text),
+        (ROWS.replace("+1", "-1"), text),
+        (ROWS, text.replace("separable", "overlapping")),
+        (ROWS, text.replace('"rows": 4', '"rows": 4.0')),
+        (ROWS, text[:-5]),
+        (ROWS, "[" * 100_000),
+        (ROWS, ""),
+        ("1 a:b\n", text),
+        ("", text),
+    ):
+        path.write_text(data)
+        proof.write_text(altered)
+        done = run(proof, path)
+        assert done.returncode == 1
+        assert done.stderr.startswith("It does not hold (")
+        assert done.stdout == ""
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_real_data(load):
+    X, y = load(return_X_y=True)
+    X = X[:, :6]
+    assert check.check(separation(X, y).to_json(), *plain(X, y))
+
+
+def test_the_hash_is_that_of_canonical_rows():
+    rng = np.random.default_rng(0)
+    for X in (
+        rng.integers(-1, 2, (20, 9)) * 10.0 ** rng.integers(-320, 300, (20, 9)),
+        rng.integers(-(2**62), 2**62, (20, 3)),
+        rng.integers(0, 2, (20, 9)) * np.uint64(2**64 - 1),
+        np.full((3, 2), np.finfo(float).max),
+    ):
+        y = np.array(["b", "ä", "b"])[np.arange(len(X)) % 3]
+        rows, labels, _, width = plain(X, y)
+        rows = [{j: check.Fraction(x) for j, x in row.items() if x} for row in rows]
+        assert check.hash_of(rows, labels, width) == sha256_of(X, y)
+
+
+def test_proofs_about_gram_matrices_are_refused():
+    K = np.eye(3)
+    text = separation(K=K, y=[0, 1, 1]).to_json()
+    assert json.loads(text)["data"]["columns"] == [0, 1, 2]
+    assert not accepts_alone(text, K, np.array([0, 1, 1]))
+
+
+def test_verdicts_hold_for_both_checkers_and_the_oracle():
+    counts = verdicts(60)
+    assert counts["compared with the oracle"] > 30
+    assert min(counts[kind] for kind in ("separable", "overlapping", "quasi-separable")) > 3
+
+
+def test_edited_proofs_are_judged_alike_and_rightly():
+    counts = edited_proofs(600)
+    assert counts["accepted though edited, and true"] > 3
+    assert counts["accepted"] < 100
