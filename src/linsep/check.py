@@ -45,12 +45,12 @@ def read_csv(lines, target, exclude):
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
     labels = columns.pop(target) or table[target]
-    place = {name: k for k, name in enumerate(name for name in columns if columns[name])}
-    rows = [{j: columns[name][i] for name, j in place.items()} for i in range(len(records))]
-    for i, row in enumerate(rows):
-        for name in (name for name in columns if not columns[name]):
-            row[place.setdefault(f"{name}={table[name][i]}", len(place))] = 1
-    return rows, labels, list(place), len(place)
+    found = {name: cells for name, cells in columns.items() if cells}
+    for name in (name for name in columns if not columns[name]):
+        for value in sorted(set(table[name])):
+            found[f"{name}={value}"] = [cell == value for cell in table[name]]
+    rows = [dict(enumerate(cells)) for cells in zip(*found.values(), strict=True)]
+    return rows, labels, list(found), len(found)
 
 
 def numbers(cells):
