@@ -26,7 +26,7 @@ ONCE = {
     "test_logistic_checks", "test_margins", "test_model_file", "test_naive_bayes", "test_proofs",
     "test_readme", "test_regression_files", "test_regressions_cli", "test_scale", "test_separation",
     "test_sklearn", "test_streamed_verdicts", "test_summary", "test_tables", "test_tables_bad",
-    "test_tampering", "test_textbook", "test_textbook_input", "test_words",
+    "test_tampering", "test_textbook", "test_time_limit", "test_textbook_input", "test_words",
 }  # fmt: skip
 
 

@@ -7,6 +7,8 @@ from sklearn.datasets import load_iris
 
 from command_line import here, run
 from linsep import from_json, separation
+from linsep.theory import deciding
+from linsep.theory.work import TooLarge
 
 
 @pytest.fixture
@@ -170,6 +172,40 @@ def test_a_proof_is_not_overwritten_without_force(folder):
     assert (folder / "p.json").read_text() == "mine"
     here("separate", "two.csv", *TARGET, "--proof", "p.json", "--force", cwd=folder)
     assert from_json((folder / "p.json").read_text()).kind == "overlapping"
+
+
+def test_undecided_is_exit_code_3_and_says_what_may_decide(folder):
+    told = ("separate", "two.csv", "--target", "species", "--time-limit", "1e-9")
+    done = here(*told, "--proof", "p.json", cwd=folder)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("linsep: undecided: the time limit of 1e-09 s was over")
+    assert "a longer time limit" in done.stderr
+    assert "--time-limit" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "p.json").exists()
+    done = here(*told, "--json", cwd=folder)
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["verdicts"][0]["kind"] == "undecided"
+    done = here("separate", "two.csv", "--target", "species", "--time-limit", "0", cwd=folder)
+    assert done.returncode == 2
+    assert "give more than 0" in done.stderr
+
+
+def test_undecided_questions_leave_the_others(folder, monkeypatch):
+    ask = deciding.search
+
+    def search(data, question, tolerance):
+        if question.blocks > 1:
+            raise TooLarge("rows would take too long")
+        return ask(data, question, tolerance)
+
+    monkeypatch.setattr(deciding, "search", search)
+    done = here("separate", "iris.csv", "--target", "species", "--proof", "p.json", cwd=folder)
+    assert done.returncode == 3
+    assert "setosa against the rest" in done.stdout
+    assert "1 of 7 questions are undecided, so nothing is claimed there. They hold" in done.stdout
+    assert "linsep: 1 of 7 questions are undecided: rows would take too long;" in done.stderr
+    assert here("verify", "p.json", "iris.csv", "--target", "species", cwd=folder).returncode == 1
 
 
 def test_one_class_only(folder):

@@ -57,7 +57,7 @@ def told(verdict, X, y, rows, fit_intercept):
     return limits
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(tables(2, 3), st.booleans(), st.randoms(use_true_random=False))
 def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, random):
     X, y = parts(rows)
@@ -70,7 +70,7 @@ def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, ran
     assert list(separation(X, y, fit_intercept=fit_intercept).limits().values()) == limits
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables(3, 1, 6), st.booleans())
 def test_several_classes_agree_with_the_oracle(rows, fit_intercept):
     X, y = parts(rows)

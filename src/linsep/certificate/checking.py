@@ -29,9 +29,21 @@ class Check(NamedTuple):
 def check(
     verdicts: Sequence[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None
 ) -> Check:
-    """Whether verdicts about the same rows hold, all of them."""
-    if any(isinstance(verdict, Undecided) for verdict in verdicts):
-        return Check(None, "Nothing is claimed: a question is undecided.")
+    """Whether verdicts about the same rows hold, all of them; undecided ones claim nothing."""
+    decided = [verdict for verdict in verdicts if not isinstance(verdict, Undecided)]
+    if not decided:
+        return Check(None, "Nothing is claimed: undecided.")
+    found = _check(decided, X, y, exact, time_limit)
+    if found and len(decided) < len(verdicts):
+        missing = f"{len(verdicts) - len(decided):,} of {len(verdicts):,} questions are undecided"
+        return Check(None, f"{missing}, so nothing is claimed there. {found.reason}")
+    return found
+
+
+def _check(
+    verdicts: Sequence[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None
+) -> Check:
+    """The same of verdicts that claim something."""
     clock = Clock(time_limit)
     reading = Reading(X, y)
     try:

@@ -7,7 +7,8 @@ import sys
 def main() -> None:
     """Run the command line.
 
-    Exit code 0 done, 1 the work failed, 2 wrong use, 70 a fault of linsep's own, 130 interrupted.
+    Exit code 0 done, 1 the work failed, 2 wrong use, 3 undecided, 70 a fault of linsep's own, 130
+    interrupted.
     """
     # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
     gc.disable()

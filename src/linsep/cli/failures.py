@@ -29,8 +29,8 @@ TYPED = {"\t": "tab"}
 class Commands(TyperGroup):
     """Commands whose failures are told in one sentence.
 
-    Exit code 1; 2 for wrong use, 130 after Ctrl-C. What no part of linsep means to raise is a fault
-    of linsep's own: a traceback and exit code 70.
+    Exit code 1; 2 for wrong use, 3 where a verdict is undecided, 130 after Ctrl-C. What no part of
+    linsep means to raise is a fault of linsep's own: a traceback and exit code 70.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:

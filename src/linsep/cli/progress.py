@@ -1,7 +1,9 @@
 """A progress bar for long work, drawn only where somebody is looking."""
 
+import math
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,8 +18,11 @@ SECONDS = 0.1
 
 
 @contextmanager
-def watching(source: Source, model: Any = None) -> Iterator[None]:
-    """Draw how far ``source`` is read, or the passes of ``model.fit``, while the block runs."""
+def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[None]:
+    """Draw what is done while the block runs.
+
+    How far ``source`` is read, the passes of ``model.fit``, or the questions of a ``task``.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -34,9 +39,12 @@ def watching(source: Source, model: Any = None) -> Iterator[None]:
     done = threading.Event()
 
     def draw() -> None:
-        task = bar.add_task("reading", total=1.0, rows="")
+        line = bar.add_task("reading", total=1.0, rows="")
         while not done.wait(SECONDS):
-            _update(bar, task, source, model)
+            if task is None:
+                _update(bar, line, source, model)
+            else:
+                _update_verdict(bar, line, task)
 
     with bar:
         painter = threading.Thread(target=draw, daemon=True)
@@ -63,6 +71,18 @@ def _update(bar: Progress, task: Any, source: Source, model: Any) -> None:
         description=f"pass {run.pass_number + 1} of {model.max_iter}",
         completed=(run.pass_number + (part or 0.0)) / model.max_iter,
         rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes",
+    )
+
+
+def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
+    """Which question is being decided, how, and how long it may still take."""
+    which = f"question {task.question:,} of {task.questions:,}, " * (task.questions > 1)
+    left = max(0.0, task.until - time.monotonic())
+    bar.update(
+        line,
+        description=f"{which}{task.doing or 'the working set'}",
+        completed=max(0, task.question - 1) / task.questions,
+        rows=f"{left:,.0f} s left" if math.isfinite(left) else "",
     )
 
 

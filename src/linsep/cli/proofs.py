@@ -51,6 +51,14 @@ ProofIn = Annotated[
     Path, typer.Argument(help="A proof that `linsep separate --proof` wrote.", metavar="PROOF")
 ]
 
+Within = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        help="Seconds for all questions together; the check may take as long again.",
+        metavar="SECONDS",
+    ),
+]
 TimeLimit = Annotated[
     float,
     typer.Option(
@@ -83,16 +91,21 @@ def separate(
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
     max_line: options.MaxLine = None,
+    time_limit: Within = 60.0,
     as_json: options.AsJson = False,
 ) -> None:
     """Say whether a hyperplane separates the classes of DATA, and prove it.
 
+    Exit code 3: undecided within the time limit, or not checked within it.
+
     Example: linsep separate train.csv --target species --proof species.json
     """
     from linsep.certificate.proof_file import to_json
+    from linsep.certificate.verdicts import Separations, Undecided
     from linsep.cli.tracing import feature_names  # other commands need none of these
     from linsep.theory.data import data_of
     from linsep.theory.deciding import decide
+    from linsep.theory.work import Task
 
     if proof is not None:
         model_file.check_free(proof, force)
@@ -105,20 +118,41 @@ def separate(
     with watching(source):
         opened = data_of(source)
     opened.names = feature_names(source, opened.n_features)
-    claim = decide(opened, fit_intercept, margin)
-    checked = claim.verify(opened)
+    task = Task(time_limit)
+    with watching(source, task=task):
+        claim = decide(opened, fit_intercept, margin, task=task)
+        task.doing = "the check of the proof"
+        checked = claim.verify(opened, time_limit=time_limit)
     if checked.holds is False:
         raise AssertionError(f"A proof of linsep's own does not hold: {checked.reason}")
     written = to_json(claim, source.recipe())
+    if isinstance(claim, Undecided):
+        if as_json:
+            report.print_json(json.loads(written) | {"checked": checked.reason})
+        fail(_undecided([claim]), 3)
     if proof is not None:
         with open_output(proof, force) as out:
             out.write(written)
     if as_json:
         report.print_json(json.loads(written) | {"checked": checked.reason})
-        return
-    print_claim(claim, opened, source, checked.reason)
-    if proof is not None:
-        print(f"\n{_command(proof, data, how)}   checks it")
+    else:
+        print_claim(claim, opened, source, checked.reason)
+        if proof is not None:
+            print(f"\n{_command(proof, data, how)}   checks it")
+    if checked.holds is None:
+        verdicts = claim.verdicts() if isinstance(claim, Separations) else []
+        fail(_undecided(verdicts) or checked.reason, 3)
+
+
+def _undecided(verdicts: list[Any]) -> str:
+    """How many questions are undecided, why, and what may decide them; empty where none is."""
+    from linsep.certificate.verdicts import Undecided
+
+    reasons = [verdict.reason for verdict in verdicts if isinstance(verdict, Undecided)]
+    if not reasons:
+        return ""
+    many = f"{len(reasons):,} of {len(verdicts):,} questions are " * (len(verdicts) > 1)
+    return f"{many}undecided: {reasons[0]} (--time-limit sets the limit)."
 
 
 def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 from linsep.theory.elimination import independent, reduced, remainders, vanishing
 from linsep.theory.row_space import Reduced
-from linsep.theory.simplex import Work, alternative
+from linsep.theory.simplex import alternative
 from linsep.theory.whole import Row
+from linsep.theory.work import Work
 
 
 def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], Reduced]:

@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
+from linsep.theory.work import check_time
+
 
 def quick_weights(
     A: sp.csr_matrix, start: np.ndarray | None
@@ -28,6 +30,7 @@ def quick_weights(
         return float(short @ short), -2.0 * (turned @ short)
 
     def enough(intermediate_result: Any) -> None:
+        check_time()
         if (rows @ intermediate_result.x).min() > 0.25:
             raise StopIteration
 

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from linsep.theory.elimination import equality_point
-from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.whole import whole_numbers
+from linsep.theory.work import TooLarge, Work, check_time
 
 #: so many rows come into use together, until that no longer helps
 MOST_ENTERING = 16
@@ -63,6 +63,7 @@ def nearest(
     affine: Affine = ByProducts(rows, groups)
     length, bold = np.inf, True
     for _ in range(most_steps):
+        check_time()
         before, point = length, x @ rows
         length = float(np.sqrt(point @ point))
         scores = rows @ point

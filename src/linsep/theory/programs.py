@@ -1,4 +1,4 @@
-"""The linear programs of the search, solved by HiGHS through scipy. What they say is a guess.
+"""The linear programs of the search, solved by HiGHS. What they say is a guess.
 
 Rows and columns are first scaled by powers of two, so that the largest entry of each is near 1.
 """
@@ -6,11 +6,76 @@ Rows and columns are first scaled by powers of two, so that the largest entry of
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import highspy
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
-OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+from linsep.theory.work import check_time, doing, seconds_left
+
+#: by how much constraints may be missed: the solver's own tolerance, and a finer one
+COARSE, FINE = 1e-7, 1e-9
+#: seconds after which a solver is looked at, for Ctrl-C
+LOOK = 0.05
+
+
+class Solution(NamedTuple):
+    """The optimum of a linear program: its value, its variables, and a multiplier a row."""
+
+    value: float
+    x: np.ndarray
+    multipliers: np.ndarray
+
+
+def solved(
+    cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
+) -> Solution | None:
+    """Minimise ``cost x`` with ``A x`` and ``x`` between bounds; None where the solver gives up.
+
+    Raises
+    ------
+    TooLarge
+        Where the time is over.
+    """
+    doing(f"a linear program of {A.shape[0]:,} rows and {A.shape[1]:,} columns")
+    matrix = sp.csc_matrix(A)
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = matrix.shape
+    program.col_cost_ = np.asarray(cost, dtype=np.float64)
+    program.row_lower_, program.row_upper_ = (np.broadcast_to(b, matrix.shape[0]) for b in rows)
+    program.col_lower_, program.col_upper_ = (np.broadcast_to(b, matrix.shape[1]) for b in bounds)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = matrix.indptr
+    program.a_matrix_.index_ = matrix.indices
+    program.a_matrix_.value_ = matrix.data
+    solver = highspy.Highs()
+    settings: dict[str, Any] = {
+        "output_flag": False,
+        "solver": "simplex",
+        "time_limit": max(0.0, seconds_left()),
+    }
+    settings |= {f"{kind}_feasibility_tolerance": tolerance for kind in ("primal", "dual")}
+    for name, value in settings.items():
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
+    _run(solver)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        check_time()
+        return None
+    found = solver.getSolution()
+    value = solver.getInfo().objective_function_value
+    return Solution(value, np.array(found.col_value), np.array(found.row_dual))
+
+
+def _run(solver: highspy.Highs) -> None:
+    """Solve in another thread, as the main one hears Ctrl-C only between its own instructions."""
+    solver.HandleUserInterrupt = True
+    thread = solver.startSolve()
+    try:
+        while thread.is_alive():
+            thread.join(LOOK)
+    finally:
+        solver.cancelSolve()
+        thread.join()
 
 
 class Split(NamedTuple):
@@ -56,20 +121,15 @@ def split(A: Any) -> Split | None:
         return Split(np.zeros(A.shape[0], dtype=bool), np.zeros(0), np.ones(A.shape[0]))
     scaled, rows, columns = equilibrated(A)
     n, d = scaled.shape
-    result = linprog(
-        np.concatenate([np.zeros(d), -np.ones(n)]),
-        A_ub=sp.hstack([-scaled, sp.identity(n)], format="csc"),
-        b_ub=np.zeros(n),
-        bounds=np.array([[-np.inf, np.inf]] * d + [[0.0, 1.0]] * n),
-        method="highs-ds",
-        options=OPTIONS,
-    )
-    if result.status != 0:
+    bounds = np.repeat([-np.inf, 0.0], [d, n]), np.repeat([np.inf, 1.0], [d, n])
+    table = sp.hstack([scaled, -sp.identity(n)])
+    result = solved(np.repeat([0.0, -1.0], [d, n]), table, (0.0, np.inf), bounds, FINE)
+    if result is None:
         return None
     w, s = result.x[:d], result.x[d:]
     with np.errstate(over="ignore"):
         weights = np.ldexp(w, columns.astype(int))
-        multipliers = np.ldexp(-result.ineqlin.marginals, rows.astype(int))
+        multipliers = np.ldexp(result.multipliers, rows.astype(int))
     return Split(s > 0.5, weights, multipliers)
 
 
@@ -87,7 +147,7 @@ def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
         pushed = scaled @ result.x > 1e-6
         with np.errstate(over="ignore"):
             if not (pushed & ~free).any():
-                found = np.where(free, 0.0, 1.0 - result.ineqlin.marginals)
+                found = np.where(free, 0.0, 1.0 + result.multipliers)
                 weights = np.ldexp(w, columns.astype(int))
                 yield weights, Split(free, weights, np.ldexp(found, rows.astype(int)))
                 return
@@ -98,16 +158,10 @@ def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
                 yield np.ldexp(w, columns.astype(int)), None
 
 
-def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Any:
+def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Solution | None:
     """The program of Konis (2007): maximise the counted ``A w`` with ``A w >= 0`` and |w| <= 1."""
-    result = linprog(
-        -np.ravel(scaled[counted].sum(axis=0)),
-        A_ub=-scaled,
-        b_ub=np.zeros(scaled.shape[0]),
-        bounds=(-1, 1),
-        method="highs-ds",
-    )
-    return result if result.status == 0 else None
+    cost = -np.ravel(scaled[counted].sum(axis=0))
+    return solved(cost, scaled, (0.0, np.inf), (-1.0, 1.0), COARSE)
 
 
 def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -117,18 +171,12 @@ def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     """
     scaled, rows, columns = equilibrated(A)
     w, multipliers = np.zeros(A.shape[1]), np.zeros(A.shape[0])
-    result = linprog(
-        -np.ravel(scaled[-1].toarray()),
-        A_ub=-scaled[:-1],
-        b_ub=np.zeros(A.shape[0] - 1),
-        bounds=(-1, 1),
-        method="highs-ds",
-        options=OPTIONS,
-    )
-    if result.status == 0 and result.fun < -1e-7:
+    cost = -np.ravel(scaled[-1].toarray())
+    result = solved(cost, scaled[:-1], (0.0, np.inf), (-1.0, 1.0), FINE)
+    if result is not None and result.value < -1e-7:
         w = np.ldexp(result.x, columns.astype(int))
-    elif result.status == 0:
-        found = np.append(-result.ineqlin.marginals, 1.0)
+    elif result is not None:
+        found = np.append(result.multipliers, 1.0)
         multipliers = np.where(found > 1e-11, np.ldexp(found, rows.astype(int)), 0.0)
     return w, multipliers
 
@@ -146,15 +194,8 @@ def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
     equal, right = scaled.T, np.zeros(d)
     if not floor.any():
         equal, right = sp.vstack([equal, np.ones((1, n))]), np.append(right, 1.0)
-    result = linprog(
-        np.where(floor > 0, 0.0, 1.0),
-        A_eq=sp.csc_matrix(equal),
-        b_eq=right,
-        bounds=np.column_stack([floor, np.full(n, np.inf)]),
-        method="highs-ds",
-        options=OPTIONS,
-    )
-    if result.status != 0:
+    result = solved(np.where(floor > 0, 0.0, 1.0), equal, (right, right), (floor, np.inf), FINE)
+    if result is None:
         return None
     found = np.where(result.x > 1e-11, result.x, 0.0)
     with np.errstate(over="ignore"):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.theory.data import TINY, Data, Piece
+from linsep.theory.work import check_time
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
@@ -99,6 +100,7 @@ def scans(
     """
     active = question.active
     for piece in data.pieces():
+        check_time()
         part = piece.of_classes(active)
         if np.isfinite(above) and question.blocks == 1 and not data.sparse:
             part = part.only(~_surely_above(data, question, part, w, above))

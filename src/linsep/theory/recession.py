@@ -25,10 +25,11 @@ from linsep.theory.programs import alternatives, equilibrated
 from linsep.theory.questions import Question, multinomial, two_sides
 from linsep.theory.row_space import Reduced, to_whole
 from linsep.theory.search import boundary_of, first_members
-from linsep.theory.simplex import TooLarge, Work, alternative
+from linsep.theory.simplex import alternative
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, all_positive, roundings, signed, true_scale
 from linsep.theory.whole import Row, dot, sparse_floats
+from linsep.theory.work import TooLarge, Work
 from linsep.theory.working_set import Member, WorkingSet, table_of
 
 #: seconds, or so, that the signs of all coefficients may take
@@ -107,12 +108,16 @@ class Cone:
             return None
         side = 1 if here > 0 else -1
         target = {j: -side * m for j, m in left.items()}
+        try:
+            return self._sign_against(target, side)
+        except TooLarge:
+            return None
+
+    def _sign_against(self, target: Row, side: int) -> Sign | None:
+        """The sign, None where weights of the cone are positive on the target."""
         while True:
             self._take_new_members()
-            try:
-                found = self._against(target, side)
-            except TooLarge:
-                return None
+            found = self._against(target, side)
             if isinstance(found, Sign):
                 return found
             if boundary_of(self.working, Proof(found, [], [], self.boundary)) is not None:
@@ -151,7 +156,7 @@ class Cone:
         else:
             found = dict(zip(used, exact, strict=True))
         found.pop(len(rows) - 1, None)  # the target
-        return self._sign(side, found)
+        return self._proved(side, found)
 
     def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         """Weights that are positive on all rows, or multipliers of rows that add up to zero."""
@@ -169,7 +174,7 @@ class Cone:
         self._last = found.multipliers[:-1]
         return (w, np.zeros(n)) if (table @ w).min() > 0 else (np.zeros(len(w)), found.multipliers)
 
-    def _sign(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
+    def _proved(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
         members = [self._members[i] for i in multipliers]
         scaled = [x * self._rows[i][1] for i, x in multipliers.items()]
         return Sign(side, members, true_scale(members, scaled))

@@ -11,8 +11,8 @@ import numpy as np
 from flint import fmpz_mat
 
 from linsep.theory.elimination import equality_point
-from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.whole import Row
+from linsep.theory.work import TooLarge, Work
 
 
 class Refined(NamedTuple):

@@ -15,10 +15,10 @@ from linsep.theory.hinge import quick_weights
 from linsep.theory.nearest import nearest, polished
 from linsep.theory.programs import pushes, split
 from linsep.theory.questions import Question, Values, scans
-from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, proved
 from linsep.theory.whole import Row, constraint, dense_floats, dot, whole_numbers
+from linsep.theory.work import TooLarge, Work
 from linsep.theory.working_set import Member, WorkingSet
 
 #: values of a float combination below so much of the lengths are zero for a linear program
@@ -85,7 +85,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         if wrong:  # rows that are in the working set, but too near for floats
             return blocked_by(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
-    raise TooLarge(f"{MOST_ROUNDS} rounds")
+    raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
 def first_members(question: Question) -> int:
@@ -267,7 +267,7 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
             return Blocked(proof, working.members, boundary)
         if working.work.begun:  # exact arithmetic is dearer than a few more rows
             working.fill(MOST_FILLED)
-    raise TooLarge(f"{MOST_ROUNDS} rounds")
+    raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
 def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:

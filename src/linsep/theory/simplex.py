@@ -18,35 +18,15 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpz_mat
 
 from linsep.theory.whole import Row
+from linsep.theory.work import TooLarge, Work
 
 PRECISIONS = (128, 512, 2048, 8192, 32768)
-#: seconds, or so, that a verdict may spend here
-MOST_WORK = 5.0
 #: an inverse is computed anew after so many steps
 MOST_AGE = 20
 
 
-class TooLarge(Exception):
-    """The rows are too many, or too long, to be decided exactly in reasonable time."""
-
-
 class Wide(Exception):
     """The balls are too wide to tell signs."""
-
-
-class Work:
-    """What exact arithmetic may still cost, in seconds or so: the same on every machine."""
-
-    def __init__(self, left: float = MOST_WORK) -> None:
-        self.left = left
-        self.begun = False
-
-    def pay(self, seconds: float, what: str) -> None:
-        """Raise TooLarge, which says what is so dear, where too little is left."""
-        self.left -= seconds
-        self.begun = True
-        if self.left < 0:
-            raise TooLarge(what)
 
 
 def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Fraction]]:
@@ -69,7 +49,7 @@ def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Frac
         multipliers = program.multipliers() if w is None else None
         if multipliers is not None:
             return None, multipliers
-    raise TooLarge(f"numbers of {PRECISIONS[-1]:,} bits")
+    raise TooLarge(f"numbers of {PRECISIONS[-1]:,} bits do not decide")
 
 
 class Program:

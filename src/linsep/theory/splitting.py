@@ -23,9 +23,10 @@ from linsep.theory.elimination import (
 from linsep.theory.programs import Split, few_rows, split
 from linsep.theory.questions import Question
 from linsep.theory.row_space import Reduced
-from linsep.theory.simplex import TooLarge, Work, alternative
+from linsep.theory.simplex import alternative
 from linsep.theory.spans import Span
 from linsep.theory.whole import Row, dense_floats, dot, whole_numbers
+from linsep.theory.work import TooLarge, Work
 from linsep.theory.working_set import Member, WorkingSet
 
 

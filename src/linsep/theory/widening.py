@@ -14,8 +14,8 @@ from linsep.theory.questions import Question, scans
 from linsep.theory.refining import Refined, common_scale, moved, refined
 from linsep.theory.row_space import to_whole
 from linsep.theory.search import Separated, as_row, exact_rows, grow
-from linsep.theory.simplex import TooLarge, Work
 from linsep.theory.whole import Row, dense_floats, dot, root_above
+from linsep.theory.work import TooLarge, Work
 from linsep.theory.working_set import Member, WorkingSet
 
 #: seconds, or so, that it may take

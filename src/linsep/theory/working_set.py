@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from linsep.theory.data import Data, Piece
 from linsep.theory.questions import Question
-from linsep.theory.simplex import Work
 from linsep.theory.whole import Row, whole_row
+from linsep.theory.work import Work, check_time
 
 #: a constraint: the number of its row, and which of the row's constraints it is
 Key = tuple[int, int]
@@ -74,6 +74,7 @@ class WorkingSet:
         share = max(1, wanted // len(active))
         counts = dict.fromkeys(active, 0)
         for piece in self.data.pieces():
+            check_time()
             part = piece.X.shape[0] / self.data.n_rows
             for code in active:
                 rows = random.permutation(np.flatnonzero(piece.codes == code))
@@ -91,6 +92,7 @@ class WorkingSet:
         if self.data.n_rows * max(map(len, coefficients)) > most:
             return
         for piece in self.data.pieces():
+            check_time()
             for row, code in enumerate(piece.codes.tolist()):
                 for which in range(len(coefficients[code])):
                     self.include(Member(self.question, piece, row, which))
