@@ -154,6 +154,7 @@ def _fitted(estimator: Any, source: Source) -> bool:
     """Learn; False when Ctrl-C ended it with something learnt."""
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
+    said: list[Any] = []
     try:
         with watching(source, estimator), results, heard() as said:
             estimator.fit(source)
@@ -161,6 +162,7 @@ def _fitted(estimator: Any, source: Source) -> bool:
         if not (hasattr(estimator, "recipe_") and hasattr(estimator, "stop_reason_")):
             raise
         return False
-    for warning in said:
-        note_warning(warning.message)
+    finally:
+        for warning in said:
+            note_warning(warning.message)
     return True

@@ -9,11 +9,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
 
+from linsep.engine.stop import StopReason
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.facts import INTERCEPT, check_parameters
+from linsep.estimators.interrupted import Reading
 from linsep.estimators.labels import check_sample_weight, feature_names
 from linsep.estimators.predict_linear import LinearPrediction, Residuals, numbers
 from linsep.estimators.predicting import LABELS_TWICE
+from linsep.interrupts import held
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import Assumptions, check_assumptions
 from linsep.regression.inference import Bands, Inference, dependence
@@ -57,6 +60,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), where X has names
     recipe_ : dict, where it was learnt from a source
+    stop_reason_ : "interrupted" where Ctrl-C ended the reading of a source: all is of the rows
+        before, and ``fit`` raised KeyboardInterrupt; else there is none
     training_deviation_ : float, where it was learnt from a source
         The standard deviation of y, which is the rms error of always saying the mean.
 
@@ -111,6 +116,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             For features that are combinations of earlier ones.
         """
         check_parameters(self, self._parameters)
+        self.__dict__.pop("stop_reason_", None)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
                 raise ValueError(LABELS_TWICE)
@@ -178,15 +184,18 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return y
 
     def _fit_source(self, source: Source) -> None:
-        values = TwoValues()
-        blocks = source_blocks(source, values)
-        fitted = least_squares(blocks, fit_intercept=self.fit_intercept, reread=False)
-        self._take(fitted, values)
-        self.training_deviation_ = values.deviation
-        self.n_features_in_, self.recipe_ = fitted.coef.size, source.recipe()
-        self.__dict__.pop("feature_names_in_", None)
-        if source.feature_names:
-            self.feature_names_in_ = np.array(source.feature_names, dtype=object)
+        values, reading = TwoValues(), Reading()
+        with held():
+            blocks = source_blocks(source, values, reading)
+            fitted = least_squares(blocks, fit_intercept=self.fit_intercept, reread=False)
+            self._take(fitted, values)
+            self.training_deviation_ = values.deviation
+            self.n_features_in_, self.recipe_ = fitted.coef.size, source.recipe()
+            self.__dict__.pop("feature_names_in_", None)
+            if source.feature_names:
+                self.feature_names_in_ = np.array(source.feature_names, dtype=object)
+            if reading.interrupted:
+                reading.tell(self, source.name)
 
     def _take(self, fitted: LeastSquares, values: "TwoValues") -> None:
         self._fitted, self._two_values = fitted, values.both()
@@ -203,6 +212,10 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         """The table of the last fit."""
         check_is_fitted(self)
         notes = []
+        if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
+            notes.append(
+                f"The reading was interrupted: these are the first {self._fitted.n_rows:,} rows."
+            )
         if self._two_values is not None:
             low, high = self._two_values
             notes.append(
@@ -327,17 +340,16 @@ class TwoValues:
         return None if values is None or values.size != 2 else (float(values[0]), float(values[1]))
 
 
-def source_blocks(source: Source, values: TwoValues) -> Blocks:
+def source_blocks(source: Source, values: TwoValues, reading: Reading) -> Blocks:
     """The rows of a source, as wide in the end as it has features; ``values`` sees every y."""
 
     def walk() -> Iterator[Block]:
-        some = False
-        for batch in source.batches():
-            some = True
+        for batch in reading.of(iter(source.batches())):
             y = numbers(batch.y, source, batch.first)
             values.see(y)
+            reading.count(y.size)
             yield Block(batch.X, y, None)
-        if not some:
+        if not reading.rows:
             raise DataError(f"{source.name} has no rows to learn from.")
 
     return walk

@@ -1,6 +1,7 @@
 """Gaussian naive Bayes with shared variances: the generative twin of logistic regression."""
 
 import warnings
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -13,12 +14,14 @@ from linsep.errors import SeparationWarning
 from linsep.estimators import labels
 from linsep.estimators.facts import Parameter
 from linsep.estimators.from_source import refuse_one_class
+from linsep.estimators.interrupted import Reading
 from linsep.estimators.logistic import LogisticRegression, implied
 from linsep.estimators.logistic_rows import FLOATS, checked, encoded
 from linsep.estimators.logistic_source import matrix_of
 from linsep.estimators.measured import measure
 from linsep.estimators.predict_logistic import LogisticPrediction
 from linsep.estimators.predicting import LABELS_TWICE
+from linsep.interrupts import held, window
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.sources.base import Source
 
@@ -45,6 +48,8 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     variances_ : array of shape (features,), s_j^2
     n_rows_, n_features_in_, feature_names_in_
     recipe_ : dict, where it was learnt from a source
+    stop_reason_ : "interrupted" where Ctrl-C ended the reading of a source: all is of the rows
+        before, and ``fit`` raised KeyboardInterrupt; else there is none
 
     References
     ----------
@@ -98,6 +103,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         UserWarning
             For a class whose rows all have weight 0: its probability is 0.
         """
+        self.__dict__.pop("stop_reason_", None)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
                 raise ValueError(LABELS_TWICE)
@@ -114,15 +120,15 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def _fit_source(self, source: Source) -> None:
         """Read the rows once, or once more where a class turned up late."""
-        with closing(SourceFeed(source, seed=0, shuffle=False, keep=False, lengths=True)) as feed:
-            feed.begin()
+        reading = Reading()
+        feed = SourceFeed(source, seed=0, shuffle=False, keep=False, lengths=True)
+        with held(), closing(feed):
+            with window():
+                feed.begin()
             while True:
                 feed.start()
                 refuse_one_class(feed)
-                visits = (
-                    (matrix_of(visit, visit.n_features), visit.codes, visit.importance)
-                    for visit in feed.visits(0)
-                )
+                visits = _counted(reading, feed)
                 try:
                     moments = class_moments(visits, feed.classes.size)
                     break
@@ -134,8 +140,10 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
             if names:
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._take(feed.classes, widened(moments, self.n_features_in_))
-            self.n_rows_, self.recipe_ = feed.n_rows or 0, feed.recipe()
+            self.n_rows_, self.recipe_ = reading.rows, feed.recipe()
             measure(self, feed)
+            if reading.interrupted:
+                reading.tell(self, source.name)
 
     def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
         """Set the attributes."""
@@ -236,3 +244,10 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         """The logarithms of :meth:`predict_proba`."""
         model, X = self._scored(X)
         return model.predict_log_proba(X)
+
+
+def _counted(reading: Reading, feed: SourceFeed) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+    """The rows of a feed with their codes and weights, until somebody interrupts."""
+    for visit in reading.of(iter(feed.visits(0))):
+        reading.count(visit.codes.size)
+        yield matrix_of(visit, visit.n_features), visit.codes, visit.importance

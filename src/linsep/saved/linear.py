@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.engine.stop import StopReason
 from linsep.regression.linear_fit import LeastSquares
 from linsep.saved.labels import finite
 
@@ -30,6 +31,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
         "fit": said,
         "two_values": model._two_values,
+        "interrupted": hasattr(model, "stop_reason_"),
     }
 
 
@@ -63,5 +65,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         way=str(said["way"]),
     )
     model._two_values = None if two is None else (float(two[0]), float(two[1]))
+    if about["interrupted"] is True:
+        model.stop_reason_ = StopReason.INTERRUPTED
     model.coef_, model.intercept_ = model._fitted.coef, model._fitted.intercept
     return d

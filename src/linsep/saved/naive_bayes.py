@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.engine.stop import StopReason
 from linsep.saved.labels import classes_of, described, finite
 
 
@@ -13,6 +14,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
         "classes": described(model.classes_),
         "n_rows": int(model.n_rows_),
+        "interrupted": hasattr(model, "stop_reason_"),
     }
 
 
@@ -24,4 +26,6 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     model.variances_, model.n_rows_ = finite(arrays, "variances", (d,)), int(about["n_rows"])
     if not (model.priors_ >= 0).all() or (model.variances_ < 0).any():
         raise ValueError("shares or variances that are none")
+    if about["interrupted"] is True:
+        model.stop_reason_ = StopReason.INTERRUPTED
     return d

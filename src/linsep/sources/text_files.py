@@ -9,22 +9,27 @@ Arrow is given blocks of whole lines that were looked at before: what its parser
 else at the edge of a block, or crash on, never gets there.
 """
 
+import atexit
 import io
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
+from weakref import WeakSet
 
 import pyarrow as pa
 
 from linsep.errors import DataError, way
+from linsep.interrupts import held
 from linsep.sources.arrow_files import TableFile, first_line, reading
 from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.limits import MAX_LINE
 
 #: bytes read at a time; some ten blocks are in memory at once
 BLOCK_BYTES = 1 << 20
+#: seconds that a thread which reads ahead is given to notice the end
+MOMENT = 0.05
 #: what Arrow is told to ask for; it is given what there is of a block
 LARGEST_BLOCK = (1 << 31) - 1
 
@@ -100,6 +105,7 @@ class TextFile(TableFile):
                 self.open(watched=True) as text,
                 reading(self.path, "text of its format"),
                 open_reader(pa.PythonFile(text, "r")) as reader,
+                _given_up(reader, text),
             ):
                 for batch in reader:
                     done += batch.num_rows
@@ -114,6 +120,36 @@ class TextFile(TableFile):
             ) from error.__cause__
 
 
+#: what nobody has closed yet
+_open: "WeakSet[BlockStream]" = WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Tell those who read ahead for iterators that nobody closed that the text is at its end."""
+    for text in list(_open):
+        text.stop()
+        text.settle()
+
+
+@contextmanager
+def _given_up(reader: Any, text: "BlockStream") -> Iterator[None]:
+    """Let Arrow's threads come to their end before the reader is closed.
+
+    One that asked Python for more text while Python itself ends would wait for ever, and Python
+    for it.
+    """
+    try:
+        yield
+    finally:
+        with held():
+            text.stop()
+            with suppress(Exception):  # of rows that nobody asks for any more
+                for _ in reader:
+                    pass
+            text.settle()
+
+
 class BlockStream(io.RawIOBase):
     """Blocks of text as a file; a parser that asks for much is given one block at a time.
 
@@ -122,7 +158,8 @@ class BlockStream(io.RawIOBase):
 
     def __init__(self, blocks: Generator[bytes, None, None]):
         self._blocks, self._rest = blocks, memoryview(b"")
-        self._lock = Lock()
+        self._lock, self._ended = Lock(), Event()
+        _open.add(self)
 
     def readable(self) -> bool:
         """Yes."""
@@ -134,6 +171,7 @@ class BlockStream(io.RawIOBase):
             while not self._rest:
                 block = next(self._blocks, None)
                 if block is None:
+                    self._ended.set()
                     return b""
                 self._rest = memoryview(block)
             end = len(self._rest) if size < 0 else size
@@ -146,12 +184,21 @@ class BlockStream(io.RawIOBase):
         buffer[: len(part)] = part
         return len(part)
 
-    def close(self) -> None:
-        """Stop reading; what is asked for later is the end."""
+    def stop(self) -> None:
+        """Read no more: what is asked for later is the end."""
         with self._lock:
             self._blocks.close()
             self._rest = memoryview(b"")
+
+    def close(self) -> None:
+        """Read no more, and be closed."""
+        self.stop()
+        _open.discard(self)
         super().close()
+
+    def settle(self) -> None:
+        """Wait a moment for who reads ahead to be told of the end."""
+        self._ended.wait(MOMENT)
 
 
 def too_long(place: str, length: int, block: int) -> DataError | None:
