@@ -20,7 +20,7 @@ ONCE = {
     "test_architecture", "test_assumptions", "test_baseline", "test_blanks",
     "test_bounds", "test_certificate", "test_cli", "test_cli_manners",
     "test_cli_faults", "test_cli_proofs", "test_descent", "test_exact_decisions",
-    "test_exact_squares", "test_formats", "test_hostile_files",
+    "test_exact_squares", "test_firth", "test_formats", "test_hostile_files",
     "test_interrupted_regressions",
     "test_later", "test_learners_cli", "test_least_squares", "test_limits",
     "test_linear_regression",

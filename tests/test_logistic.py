@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 from linsep import LogisticRegression, textbook
 from linsep.compiled.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.regression import firth
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -311,53 +310,6 @@ def test_rows_of_weight_zero_do_not_hide_separation():
     assert found.limits_[0].tolist() == ["+inf", "-inf"]
 
 
-def test_firth_adds_half_a_row_to_each_cell_of_a_table():
-    X = np.repeat([[0.0], [1.0]], [7, 5], axis=0)
-    y = np.array([0] * 4 + [1] * 3 + [1] * 5)
-    found, warning = unlikely(X, y, on_separation="firth")
-    assert "Firth" in str(warning)
-    assert warning.limits == {"x0": "+inf", "intercept": "finite"}
-    inside = np.log(3.5 / 4.5)
-    assert found.weights_[0] == pytest.approx([np.log(5.5 / 0.5) - inside, inside], rel=1e-9)
-    assert (found.limits_ == "finite").all()
-
-
-def test_firth_and_its_profile_by_plain_python():
-    X = [[0.5, 1.0], [1.5, 0.0], [2.5, 1.0], [3.0, 0.0], [3.5, 1.0], [4.5, 0.0], [5.5, 1.0]]
-    y = [0, 0, 0, 0, 1, 1, 1]
-    found, _ = unlikely(X, y, on_separation="firth")
-    w = textbook.newton(X, y, 200, firth=True)
-    assert found.weights_[0] == pytest.approx(w, rel=1e-7)
-    best = textbook.penalised(X, y, w)
-    for step in np.vstack([np.eye(3), -np.eye(3)]):
-        assert textbook.penalised(X, y, w + 1e-3 * step) < best
-    low, high = (end[0, 0] for end in found.confidence_intervals())
-    for end in (low, high):
-        profile = max_penalised(X, y, end)
-        assert 2 * (best - profile) == pytest.approx(3.841458820694124, rel=1e-5)
-    assert found.p_values_[0, 0] < 0.2
-    assert found.likelihood_ratio_[0] > 0
-    assert "profile penalised likelihood" in str(found.summary_)
-
-
-def max_penalised(X, y, first):
-    """The penalised likelihood with the first weight held, over the others."""
-    from scipy.optimize import minimize
-
-    def lost(rest):
-        return -textbook.penalised(X, y, [first, *rest])
-
-    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000, "maxfev": 10_000}
-    return -minimize(lost, [0.0, -5.0], method="Nelder-Mead", options=options).fun
-
-
-def test_profile_intervals_have_one_level():
-    X, y = np.array([[1.0], [2.0], [3.0]]), [0, 0, 1]
-    found, _ = unlikely(X, y, on_separation="firth")
-    with pytest.raises(ValueError, match=r"at level=0\.95 only"):
-        found.confidence_intervals(0.9)
-
-
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 def test_more_weights_than_a_matrix_is_made_for_are_not_silent(monkeypatch, solver):
     rng = np.random.default_rng(0)
@@ -384,50 +336,6 @@ def test_separation_with_weights_and_dependent_columns(storage):
     assert np.allclose(found.standard_errors_[0, [0, 1, 4]], inside.standard_errors_[0], rtol=1e-7)
 
 
-@pytest.mark.parametrize("reference", [0, 1, 2])
-def test_firth_of_several_classes_adds_half_a_row_to_each_cell_of_a_table(reference):
-    cells = np.array([[4, 3, 0], [5, 0, 2]])  # groups by classes
-    X = np.repeat([[0.0], [1.0]], cells.sum(axis=1), axis=0)
-    y = np.concatenate([np.repeat([0, 1, 2], row) for row in cells])
-    found, _ = unlikely(X, y, on_separation="firth", reference=reference)
-    inside, outside = np.log(cells + 0.5)
-    expected = np.column_stack([outside - inside, inside])
-    expected = np.delete(expected - expected[reference], reference, axis=0)
-    np.testing.assert_allclose(found.weights_, expected, rtol=1e-8, atol=1e-8)
-    low, high = found.confidence_intervals()
-    assert ((low < found.weights_) & (found.weights_ < high)).all()
-
-
-def test_firth_of_several_classes_does_not_depend_on_the_reference():
-    X, y = load_iris(return_X_y=True)
-    fits = [unlikely(X, y, on_separation="firth", reference=r)[0] for r in (0, 2)]
-    one, other = (fit.predict_proba(X) for fit in fits)
-    np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12)
-    assert fits[0].likelihood_ratio_ == pytest.approx(fits[1].likelihood_ratio_, rel=1e-8)
-
-
-@pytest.mark.parametrize("q", [1, 2, 3])
-def test_the_modified_score_is_the_derivative_of_the_penalised_likelihood(q):
-    rng = np.random.default_rng(q)
-    Z = np.column_stack([rng.standard_normal((40, 2)), np.ones(40)])
-    data = firth.Data(Z, rng.integers(0, q + 1, 40), rng.random(40) * 2, q)
-    b = rng.standard_normal(3 * q)
-    slope = firth._known(data, b).slope
-    for j, step in enumerate(np.eye(3 * q) * 1e-5):
-        ahead, behind = (firth._known(data, b + side * step).penalised for side in (1, -1))
-        assert slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
-
-
-def test_profiles_reach_where_all_probabilities_are_almost_certain():
-    """Steps to the ends used to jump to where the information has no inverse."""
-    X = np.random.default_rng(0).normal(size=(80, 4)) + 3
-    found, _ = unlikely(X, X[:, 0] > 3, on_separation="firth")
-    low, high = found.confidence_intervals()
-    assert (low < found.weights_).all()
-    assert (found.weights_ < high).all()
-    assert found.p_values_[0, 0] < 1e-15
-
-
 # Bad input.
 
 
@@ -444,7 +352,7 @@ def test_profiles_reach_where_all_probabilities_are_almost_certain():
         ({"reference": 7}, "reference is 7, which is no class of y: 0, 1"),
         ({"solver": "magic"}, "solver of LogisticRegression must be one of"),
         ({"l2": -1.0}, "l2 of LogisticRegression must be a number of at least 0"),
-        ({"on_separation": "ignore"}, "must be one of 'warn', 'raise', 'firth'"),
+        ({"on_separation": "ignore"}, "must be one of 'warn', 'raise'"),
         ({"solver": "gradient_ascent", "learning_rate": 100.0}, "diverged.*too large"),
         ({"solver": "gradient_ascent", "learning_rate": lambda k: -1.0}, r"learning_rate\(1\)"),
     ],

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LogisticRegression, open_source
-from linsep.errors import DataError, ParameterError, SeparationError, SeparationWarning
+from linsep.errors import DataError, SeparationError, SeparationWarning
 from linsep.sources import ArraySource
 
 
@@ -84,8 +84,6 @@ def test_separable_sources_beyond_memory(classes):
     assert model.score(X, y) == 1.0
     with pytest.raises(SeparationError):
         LogisticRegression(on_separation="raise").fit(large(X, y))
-    with pytest.raises(ParameterError, match="take l2 instead"):
-        LogisticRegression(on_separation="firth").fit(large(X, y))
 
 
 def test_quasi_separable_sources_beyond_memory():

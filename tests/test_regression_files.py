@@ -75,11 +75,10 @@ def test_logistic_regression_comes_back_to_the_bit(tmp_path, labels, options):
     assert copy.classes_.dtype == model.classes_.dtype
 
 
-@pytest.mark.parametrize("on_separation", ["warn", "firth"])
-def test_the_proof_of_separation_comes_back(tmp_path, on_separation):
+def test_the_proof_of_separation_comes_back(tmp_path):
     y = X[:, 0] > 3
     with pytest.warns(SeparationWarning):
-        model = LogisticRegression(on_separation=on_separation).fit(X, y)
+        model = LogisticRegression().fit(X, y)
     copy = back(model, tmp_path / "m")
     assert copy.separation_.verify(X, y)
     assert copy.summary_.to_dict() == model.summary_.to_dict()

@@ -179,9 +179,21 @@ def test_separation_is_said_beside_the_table(folder):
     X = np.array([[k, k * k % 7] for k in range(20)], dtype=float)
     assert model.separation_.verify(X, (np.arange(20) > 9).astype(int))
     refused(*fit, "--on-separation", "raise", cwd=folder, said="x1 .\\+inf.")
-    done = here(*fit, "--on-separation", "firth", cwd=folder)
-    assert "\nestimated by  " in done.stdout
-    assert "Intervals and p-values by profile penalised likelihood" in done.stdout
+
+
+def test_firth_and_profiles_are_options(folder):
+    rows = "".join(f"{int(k > 9)} 1:{k} 2:{k * k % 7}\n" for k in range(20))
+    (folder / "s.svm").write_text(rows)
+    fit = ("fit", "s.svm", "--learner", "logistic")
+    shown = printed(*fit, "--penalty", "firth", "--model", "m", cwd=folder)
+    assert "\nestimated by  " in shown
+    assert "Intervals and p-values by the profile of the penalised likelihood, z by" in shown
+    assert printed("summary", "m", cwd=folder) in shown
+    shown = printed(*fit, "--penalty", "firth", "--intervals", "wald", "--level", "0.9", cwd=folder)
+    assert "90% high" in shown
+    assert "profile" not in shown
+    said = "linsep: Firth's penalty and l2 exclude each other: leave one of them out."
+    refused(*fit, "--penalty", "firth", "--l2", "1", cwd=folder, said=said, code=2)
 
 
 def test_two_values_are_numbers_for_linear_regression_and_said(folder):

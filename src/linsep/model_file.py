@@ -212,7 +212,10 @@ def _describe(model: Any) -> dict[str, Any]:
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """The model that was described; raises whatever comes where the description makes no sense."""
-    model = KINDS[about["learner"]](**_parameters(about["parameters"]))
+    stored = about["parameters"]
+    if about["learner"] == "LogisticRegression":
+        stored = logistic.parameters(stored, about)
+    model = KINDS[about["learner"]](**_parameters(stored))
     check_parameters(model, model._parameters)
     width = OTHERS.get(about["learner"], online).rebuild(model, tensors, about)
     if width is not None:

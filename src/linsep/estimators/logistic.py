@@ -8,42 +8,32 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import DataError, ParameterError, SeparationError, SeparationWarning, way
+from linsep.errors import DataError, SeparationError, SeparationWarning, way
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
-from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
+from linsep.estimators.fitted_classes import FittedClasses
+from linsep.estimators.logistic_profiles import by_firth, refuse_together, with_profiles
 from linsep.estimators.logistic_results import LogisticResults
 from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
-from linsep.estimators.logistic_separation import Settled, refuse_unclimbed, settled, widened
+from linsep.estimators.logistic_separation import (
+    SENTENCES,
+    Settled,
+    refuse_unclimbed,
+    settled,
+    unsettled,
+    widened,
+)
 from linsep.estimators.logistic_source import StreamRows, fit_source
 from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
 from linsep.estimators.predicting import LABELS_TWICE, share_right
 from linsep.regression.gradient_ascent import climbed
-from linsep.regression.logistic import MOST_WEIGHTS, Fit, Task, fitted, null_log_likelihood
+from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
 from linsep.sources.base import Source
-
-SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
-SENTENCES = {
-    "converged": "",
-    "max_iter": "All iterations allowed were made before the gradient was small: raise max_iter.",
-    "stuck": "No step makes the likelihood larger, though the gradient is not small: scale the "
-    "features.",
-    "suspect": "The likelihood seems to have no maximum: linsep.separation(X, y) may tell.",
-    "undecided": "Whether the likelihood has a maximum is undecided, and these weights are where "
-    "the climb was broken off.",
-    "separable": SEPARABLE,
-    "separable, broken off": SEPARABLE,
-    "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
-    "have no finite estimate; the others are those of the limit.",
-    "quasi-separable, broken off": "The classes are quasi-separable: coefficients with a word for "
-    "a number have no finite estimate; the others are where the climb was broken off.",
-}
-
 
 #: what gives finite estimates where there is no maximum
 FINITE = (
     way("take {}", l2=None),
-    way("{} for finite estimates", on_separation="firth"),
+    way("{} for finite estimates", penalty="firth"),
 )
 
 
@@ -63,13 +53,23 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         What is maximised is the log-likelihood - l2 / 2 times the sum of squared coefficients,
         intercepts left out. For several classes those of all classes count, as if they added up to
         zero, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
+    penalty : {"firth"} or None, default=None
+        "firth": what is maximised is Firth's penalised likelihood, the log-likelihood + ln |I| / 2
+        with I the information, for rows in memory and up to 2,500 weights, by Newton's method. Its
+        estimates are less biased in small samples, and finite whatever the data. Without l2.
     fit_intercept : bool, default=True
     reference : label or None, default=None
         The class whose weights are zero: of two the smaller, of several the last.
-    on_separation : {"warn", "raise", "firth"}, default="warn"
+    on_separation : {"warn", "raise"}, default="warn"
         Where no maximum exists: a :class:`linsep.errors.SeparationWarning` with the verdict, and
-        the limit; a :class:`linsep.errors.SeparationError`; or the warning and the estimates of
-        Firth's penalised likelihood, which are finite.
+        the limit; or a :class:`linsep.errors.SeparationError`. With l2 or Firth's penalty there
+        always is a maximum, and it is not asked whether the data are separable.
+    intervals : {"wald", "profile"} or None, default=None
+        Intervals and p-values of the weights: Wald's (estimate -+ quantile times standard error),
+        or those of the profile of the (penalised) likelihood, for rows in memory and up to 2,500
+        weights; a few fits for each. None: "profile" with Firth's penalty, else "wald".
+    level : float, default=0.95
+        Of the intervals in the summary, and of profile intervals.
     class_weight : dict {label: weight}, "balanced" or None, default=None
         What the weight of each row is multiplied by. "balanced": total weight of the rows /
         (classes * weight of the rows of the class); rows of weight 0 do not count.
@@ -136,12 +136,35 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             choices=("newton", "lbfgs", "gradient_ascent"),
         ),
         Parameter("l2", float, "penalty on squared coefficients", low=0.0),
+        Parameter(
+            "penalty",
+            str,
+            "Firth's penalised likelihood: less bias, finite estimates",
+            choices=("firth",),
+            or_none=True,
+        ),
         INTERCEPT,
         Parameter(
             "on_separation",
             str,
-            "where the likelihood has no maximum: warn, raise, or Firth's penalised likelihood",
-            choices=("warn", "raise", "firth"),
+            "where the likelihood has no maximum: warn, or raise an error",
+            choices=("warn", "raise"),
+        ),
+        Parameter(
+            "intervals",
+            str,
+            "intervals and tests of weights: Wald's, or by the profile of the likelihood",
+            choices=("wald", "profile"),
+            or_none=True,
+        ),
+        Parameter(
+            "level",
+            float,
+            "level of these intervals",
+            low=0.0,
+            high=1.0,
+            open_low=True,
+            open_high=True,
         ),
         Parameter("max_iter", int, "at most this many iterations", low=1),
         Parameter("tol", float, "how small the gradient, or the step, must become", low=0.0),
@@ -168,9 +191,12 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         *,
         solver: str = "newton",
         l2: float = 0.0,
+        penalty: str | None = None,
         fit_intercept: bool = True,
         reference: Any = None,
         on_separation: str = "warn",
+        intervals: str | None = None,
+        level: float = 0.95,
         class_weight: Any = None,
         max_iter: int = 1000,
         tol: float = 1e-8,
@@ -180,9 +206,12 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     ):
         self.solver = solver
         self.l2 = l2
+        self.penalty = penalty
         self.fit_intercept = fit_intercept
         self.reference = reference
         self.on_separation = on_separation
+        self.intervals = intervals
+        self.level = level
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
@@ -227,6 +256,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         UserWarning
             For a class whose rows all have weight 0.
         """
+        refuse_together(self)
         check_parameters(self, self._parameters)
         if isinstance(X, Source):
             if y is not None or sample_weight is not None:
@@ -259,49 +289,48 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
 
     def _fit(self, rows: Rows | StreamRows) -> None:
         task = rows.task(self)
-        self.separation_, self.method_ = None, "penalised likelihood" if self.l2 else ""
-        self.method_ = self.method_ or "maximum likelihood"
         self.classes_, self._order_of_classes = rows.known.classes, rows.known.order
         self.reference_ = self.classes_.tolist()[self._order_of_classes[-1]]
-        self._gained = np.nan
+        self.separation_, self.method_ = None, "maximum likelihood"
+        if self.l2:
+            self.method_ = "penalised likelihood"
+        if self.penalty and task.q:
+            self.method_, found = "Firth", by_firth(self, task, rows)
+        else:
+            found = self._climbed(task, rows)
+            if self.intervals == "profile" and task.q:
+                found = with_profiles(self, task, rows, found)
+        self._take(task, found, rows.known)
+
+    def _climbed(self, task: Task, rows: Rows | StreamRows) -> Settled:
+        """The largest likelihood, penalised by l2 or not, or what it comes to."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
             fit, self.ascent_ = climbed(task, *rates)
         else:
             fit = fitted(task)
-        limits = np.full((task.q, task.width), "finite", dtype="U9")
+        limits = np.full((task.q, task.width), "finite", dtype="U11")
         limits[:, list(fit.seen.dependent)] = "dependent"
-        found = Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason)
         if fit.reason == "suspect" or fit.seen.nearly:
-            found = self._settle(task, rows, fit, limits)
-        self._take(task, fit, found, rows.known)
+            return self._settle(task, rows, fit, limits)
+        return unsettled(fit, limits)
 
     def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
-        found = settled(task, rows, fit, limits, self.on_separation == "firth")
-        self.separation_, self._gained = found.verdict, found.gained
-        self.method_ = found.method or self.method_
+        found = settled(task, rows, fit, limits)
+        self.separation_ = found.verdict
         if found.reason not in ("separable", "quasi-separable"):
             return found
-        lost = widened(found, rows.known).lost.ravel().tolist()
+        lost = widened(found, rows.known).limits.ravel().tolist()
         names = dict(zip(self.weight_names(), lost, strict=True))
         said, known = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
             raise SeparationError(said, *FINITE, verdict=found.verdict, **known)
-        if self.on_separation == "firth" and not found.method:
-            raise ParameterError(
-                f"Firth's penalised likelihood is for rows that fit in memory and at most "
-                f"{MOST_WEIGHTS:,} weights, and these are {task.n_rows:,} rows and "
-                f"{task.q * task.width:,} weights: take l2 instead."
-            )
-        if found.method:
-            said += ". These are the estimates of Firth's penalised likelihood, which are finite."
-        advice = () if found.method else FINITE
-        told = SeparationWarning(said, *advice, verdict=found.verdict, **known)
-        warnings.warn(told, stacklevel=4)
+        told = SeparationWarning(said, *FINITE, verdict=found.verdict, **known)
+        warnings.warn(told, stacklevel=5)
         return found
 
-    def _take(self, task: Task, fit: Fit, found: Settled, known: FittedClasses) -> None:
+    def _take(self, task: Task, found: Settled, known: FittedClasses) -> None:
         """Set the attributes."""
         null = null_log_likelihood(task.totals, task.intercept)
         refuse_unclimbed(found.reason, found.log_likelihood, null)
@@ -309,14 +338,15 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.intercept_ = known.intercepts(fitted_ones)
         found = widened(found, known)
-        self.coef_, self._intervals = found.weights[:, :d].copy(), found.intervals
+        self.coef_ = found.weights[:, :d].copy()
+        self._intervals, self._gained = found.intervals, found.gained
         self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
         self.covariance_ = None if self.l2 else found.covariance
         self.null_log_likelihood_ = null
-        self.n_iter_, self.n_rows_ = fit.n_iter, task.n_rows
+        self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
         self.stop_reason_ = found.reason
         reason = found.reason if found.at_limit else f"{found.reason}, broken off"
-        self.stop_sentence_ = SENTENCES[reason] * (self.method_ != "Firth")
+        self.stop_sentence_ = SENTENCES[reason]
         if found.reason in ("max_iter", "stuck", "suspect", "undecided"):
             warnings.warn(self.stop_sentence_, ConvergenceWarning, stacklevel=4)
 
@@ -373,34 +403,3 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of :meth:`predict_proba`, right far beyond where those become 0."""
         return log_probabilities(self.decision_function(X))
-
-
-def implied(
-    classes: np.ndarray, totals: np.ndarray, weights: np.ndarray, reference: Any, method: str,
-    n_rows: int,
-) -> LogisticRegression:  # fmt: skip
-    """A regression whose weights were found otherwise: it predicts, and infers nothing.
-
-    Parameters
-    ----------
-    classes : array, sorted
-    totals : array of shape (classes,), how much the rows of each class weigh; 0 leaves it out
-    weights : array of shape (classes, width), a row for every class; differences matter alone
-    reference : label or None, as of the regression
-    method : how the weights were found
-    n_rows : rows they were found from
-    """
-    model = LogisticRegression(reference=reference)
-    known = FittedClasses(classes, model._order(classes), totals)
-    W = weights[known.codes[:-1]] - weights[known.codes[-1]]
-    model.classes_, model._order_of_classes = classes, known.order
-    model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = known.wide(W[:, :-1], 0.0), known.intercepts(W[:, -1])
-    model.limits_ = known.wide(np.full(W.shape, "finite", dtype="U9"), NO_WEIGHT)
-    model.covariance_, model.separation_, model.method_ = None, None, method
-    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
-    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, weights.shape[1] - 1
-    model._intervals, model._gained = {}, np.nan
-    model.stop_reason_ = "implied"
-    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
-    return model

@@ -29,6 +29,7 @@ class LogisticResults:
     n_iter_: int
     fit_intercept: bool
     l2: float
+    level: float
     method_: str
     stop_sentence_: str
     _intervals: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -63,20 +64,20 @@ class LogisticResults:
 
     @property
     def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters; NaN with a penalty."""
+        """-2 log-likelihood + 2 parameters, the penalty of Firth left out; NaN with l2."""
         return np.nan if self.l2 else self.deviance_ + 2.0 * self.n_parameters_
 
     @property
     def bic_(self) -> float:
-        """-2 log-likelihood + ln(rows) parameters; NaN with a penalty."""
+        """-2 log-likelihood + ln(rows) parameters, as ``aic_``; NaN with l2."""
         return np.nan if self.l2 else self.deviance_ + np.log(self.n_rows_) * self.n_parameters_
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
-        NaN with a penalty. Where data are separable l is the supremum, and p but a rough guide;
-        after Firth it is that of the penalised likelihoods (Heinze and Schemper 2002).
+        NaN with l2. Where data are separable l is the supremum, and p but a rough guide; after
+        Firth it is that of the penalised likelihoods (Heinze and Schemper 2002).
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if self.l2:
@@ -123,33 +124,48 @@ class LogisticResults:
 
     @property
     def p_values_(self) -> np.ndarray:
-        """Of the hypothesis that a weight is zero: Wald's, two-sided; profile ones after Firth."""
-        return self._inferred(0.95)[2]
+        """Of the hypothesis that a weight is zero: Wald's, two-sided, or those of the profile."""
+        return self._inferred(self._level)[2]
 
-    def confidence_intervals(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def _level(self) -> float:
+        """The level of the intervals."""
+        return next(iter(self._intervals), self.level)
+
+    def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the interval of each weight.
 
-        Wald's (estimate -+ quantile times standard error); of Firth's estimates by profile
-        penalised likelihood. NaN where there is no standard error.
+        Wald's (estimate -+ quantile times standard error), NaN where there is no standard error; or
+        of the profile of the (penalised) likelihood, infinite where it does not fall enough, NaN
+        where no maximum was reached.
 
         Parameters
         ----------
-        level : float between 0 and 1, default=0.95
+        level : float between 0 and 1, default: that of the model
+
+        Raises
+        ------
+        ValueError
+            For a level that is none, or one that profile intervals were not worked out for.
         """
+        level = self._level if level is None else level
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}: it must be above 0 and below 1.")
-        if self.method_ == "Firth" and level not in self._intervals:
-            raise ValueError("Profile intervals are worked out while fitting, at level=0.95 only.")
+        if self._intervals and level not in self._intervals:
+            raise ValueError(
+                f"Profile intervals are worked out while fitting, here at level={self._level:g}: "
+                f"fit with level={level:g}, or with intervals='wald'."
+            )
         return self._inferred(level)[:2]
 
     def _inferred(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ends of the intervals, and p-values."""
-        if self.method_ == "Firth" and level in self._intervals:
+        if level in self._intervals:
             return self._intervals[level]
         reach = ndtri(0.5 + level / 2) * self.standard_errors_
         return self.weights_ - reach, self.weights_ + reach, 2.0 * ndtr(-np.abs(self.z_))
 
-    def odds_ratios(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def odds_ratios(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """exp of the coefficients, and of the ends of their intervals, shape (.., features).
 
         By that factor the odds against the reference change with one unit more of a feature.
@@ -175,18 +191,22 @@ class LogisticResults:
     def summary_(self) -> Summary:
         """The table of the fit: print it, or take ``to_dict()``."""
         names = self.weight_names()
-        low, high, p = (part.ravel() for part in self._inferred(0.95))
+        low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
         said = self.limits_.ravel()
         rows = [
-            Coefficient(*row) if word == "finite" else Coefficient.without(row[0], str(word))
+            Coefficient(*row)
+            if word == "finite"
+            else Coefficient.without(row[0], str(word))._replace(
+                p_value=row[4], low=row[5], high=row[6]
+            )
             for word, *row in zip(
                 said, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
             )
         ]
         others, reference = ", ".join(self._others()), label_text(self.reference_)
         title = f"Logistic regression of {others} against {reference}"
-        return Summary(title, self._facts(), rows, "z", 0.95, self._notes())
+        return Summary(title, self._facts(), rows, "z", self._level, self._notes())
 
     def _facts(self) -> list[tuple[str, str | int | float]]:
         statistic, df, p = self.likelihood_ratio_
@@ -211,8 +231,9 @@ class LogisticResults:
             notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
         elif self.covariance_ is None and not np.isnan(self.log_likelihood_):
             notes.append("Too many weights for standard errors.")
-        if self.method_ == "Firth":
-            notes.append("Intervals and p-values by profile penalised likelihood, z by Wald.")
+        if self._intervals:
+            what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
+            notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
         if (self.limits_ == "dependent").any():
             notes.append("Dependent: other columns add up to this one; it was left out.")
         if (self.limits_ == NO_WEIGHT).any():

@@ -10,13 +10,27 @@ from linsep.errors import DataError
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_source import StreamRows
-from linsep.regression.firth import Data, firth, profile
 from linsep.regression.logistic import Fit, Task, fitted
 from linsep.regression.separated import Contrasts, limit, proves
 from linsep.theory.data import data_of
 from linsep.theory.deciding import separation
 
-LEVEL = 0.95
+SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
+SENTENCES = {
+    "converged": "",
+    "max_iter": "All iterations allowed were made before the gradient was small: raise max_iter.",
+    "stuck": "No step makes the likelihood larger, though the gradient is not small: scale the "
+    "features.",
+    "suspect": "The likelihood seems to have no maximum: linsep.separation(X, y) may tell.",
+    "undecided": "Whether the likelihood has a maximum is undecided, and these weights are where "
+    "the climb was broken off.",
+    "separable": SEPARABLE,
+    "separable, broken off": SEPARABLE,
+    "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
+    "have no finite estimate; the others are those of the limit.",
+    "quasi-separable, broken off": "The classes are quasi-separable: coefficients with a word for "
+    "a number have no finite estimate; the others are where the climb was broken off.",
+}
 
 
 @dataclass(frozen=True)
@@ -25,10 +39,8 @@ class Settled:
 
     Attributes
     ----------
-    weights, limits, log_likelihood, covariance, reason : as of a fit
+    weights, limits, log_likelihood, covariance, reason, n_iter : as of a fit
     verdict : of :func:`linsep.separation`
-    lost : array of str, what becomes of each weight without Firth's penalty
-    method : "Firth" or ""
     intervals : {level: (low, high, p)} by profile
     gained : float, twice what the features add to the penalised log-likelihood
     at_limit : bool, False where finite weights are only those where the climb was broken off
@@ -39,18 +51,15 @@ class Settled:
     log_likelihood: float
     covariance: np.ndarray | None
     reason: str
+    n_iter: int
     verdict: Any = None
-    lost: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    method: str = ""
     intervals: dict[float, Any] = field(default_factory=dict)
     gained: float = float("nan")
     at_limit: bool = True
 
 
-def settled(
-    task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, by_firth: bool
-) -> Settled:
-    """Ask theory; where there is a maximum climb on, else take the limit or Firth's estimates.
+def settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
+    """Ask theory; where there is a maximum climb on, else take the limit.
 
     Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
     the weights where the climb was broken off stay. Dependent features stay left out, and are not
@@ -72,7 +81,7 @@ def settled(
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict)
     if not task.factored:  # the limit needs a matrix for all weights
-        return _broken_off(task, Contrasts(verdict, data, rows.known.ranks, task.width), fit)
+        return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
@@ -82,24 +91,20 @@ def settled(
     wide = Wide(task, columns)
     lost = limits.copy()
     lost[:, columns] = found.limits
-    if not by_firth:
-        covariance = wide.square(found.covariance)
-        return Settled(
-            wide.flat(found.weights), lost, found.log_likelihood, covariance, str(verdict.kind),
-            verdict, lost,
-        )  # fmt: skip
-    b, covariance, value, intervals, gained = _by_firth(Z, places, weights, task)
-    shape = task.q, len(columns)
-    wide_intervals = {LEVEL: tuple(wide.flat(part.reshape(shape), np.nan) for part in intervals)}
     return Settled(
-        wide.flat(b.reshape(shape)), limits, value, wide.square(covariance), str(verdict.kind),
-        verdict, lost, "Firth", wide_intervals, gained,
+        wide.flat(found.weights), lost, found.log_likelihood, wide.square(found.covariance),
+        str(verdict.kind), fit.n_iter, verdict,
     )  # fmt: skip
 
 
 def exactly(fit: Fit) -> list[int]:
     """The features that others add up to exactly."""
     return sorted(set(fit.seen.dependent) - set(fit.seen.nearly))
+
+
+def unsettled(fit: Fit, limits: np.ndarray) -> Settled:
+    """A fit as it is."""
+    return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter)
 
 
 def widened(found: Settled, known: FittedClasses) -> Settled:
@@ -111,7 +116,6 @@ def widened(found: Settled, known: FittedClasses) -> Settled:
         found,
         weights=known.wide(found.weights, 0.0),
         limits=known.wide(found.limits, NO_WEIGHT),
-        lost=known.wide(found.lost, NO_WEIGHT) if found.lost.size else found.lost,
         covariance=None if covariance is None else known.wide_square(covariance, width),
         intervals={
             level: tuple(known.wide(end, np.nan) for end in ends)
@@ -123,31 +127,31 @@ def widened(found: Settled, known: FittedClasses) -> Settled:
 def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
     """The same of rows that are read again for the verdict."""
     if exactly(fit):  # columns of a source cannot be left out of the question
-        return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, "suspect")
+        return unsettled(fit, limits)
     data = data_of(rows.feed.source)
     answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict)
-    return _broken_off(task, Contrasts(verdict, data, rows.known.ranks, task.width), fit)
+    return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
 
 
 def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:
     """The maximum that there is; where that is undecided, the weights so far."""
-    reason = "undecided"
     if fit.reason == "converged":  # all but nearly dependent features
-        reason = fit.reason
-    elif not isinstance(verdict, Undecided):
-        fit = fitted(replace(task, start=fit.weights), suspicious=False)
-        reason = fit.reason
-    return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, reason, verdict)
+        return replace(unsettled(fit, limits), verdict=verdict)
+    if isinstance(verdict, Undecided):
+        return replace(unsettled(fit, limits), verdict=verdict, reason="undecided")
+    again = fitted(replace(task, start=fit.weights), suspicious=False)
+    return replace(unsettled(again, limits), verdict=verdict, n_iter=fit.n_iter)
 
 
-def _broken_off(task: Task, contrasts: Contrasts, fit: Fit) -> Settled:
+def _broken_off(contrasts: Contrasts, fit: Fit) -> Settled:
     """The weights so far of a likelihood that has no maximum."""
-    verdict, lost = contrasts.verdict, contrasts.limits()
-    kind = str(verdict.kind)
-    return Settled(fit.weights, lost, fit.log_likelihood, None, kind, verdict, lost, at_limit=False)
+    found = unsettled(fit, contrasts.limits())
+    verdict = contrasts.verdict
+    reason = str(verdict.kind)
+    return replace(found, covariance=None, verdict=verdict, reason=reason, at_limit=False)
 
 
 class Wide:
@@ -168,26 +172,6 @@ class Wide:
         places = (np.arange(self.task.q)[:, None] * self.task.width + self.columns).ravel()
         found[np.ix_(places, places)] = some
         return found
-
-
-def _by_firth(
-    Z: np.ndarray, places: np.ndarray, weights: np.ndarray, task: Task
-) -> tuple[np.ndarray, np.ndarray, float, tuple[np.ndarray, ...], float]:
-    """Firth's estimates, their covariance, the log-likelihood, profile intervals, and what the
-    features gain.
-    """
-    column = np.sqrt((Z**2).mean(axis=0))
-    data, scale = Data(Z / column, places, weights, task.q), np.tile(column, task.q)
-    found = firth(data)
-    ends = [profile(data, found, j, LEVEL) for j in range(len(scale))]
-    low, high, p = (np.array(part) for part in zip(*ends, strict=True))
-    covariance = found.covariance / scale / scale[:, None]
-    width = len(column)
-    features = (k * width + j for k in range(task.q) for j in range(width - task.intercept))
-    none = firth(data, dict.fromkeys(features, 0.0))
-    gained = 2.0 * (found.penalised - none.penalised)
-    intervals = low / scale, high / scale, p
-    return found.weights / scale, covariance, found.log_likelihood, intervals, gained
 
 
 def refuse_unclimbed(reason: str, log_likelihood: float, null: float) -> None:

@@ -13,9 +13,10 @@ from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import SeparationWarning
 from linsep.estimators import labels
 from linsep.estimators.facts import Parameter
+from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.from_source import refuse_one_class
 from linsep.estimators.interrupted import Reading
-from linsep.estimators.logistic import LogisticRegression, implied
+from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.logistic_rows import FLOATS, checked, encoded
 from linsep.estimators.logistic_source import matrix_of
 from linsep.estimators.measured import measure
@@ -251,3 +252,34 @@ def _counted(reading: Reading, feed: SourceFeed) -> Iterator[tuple[Any, np.ndarr
     for visit in reading.of(iter(feed.visits(0))):
         reading.count(visit.codes.size)
         yield matrix_of(visit, visit.n_features), visit.codes, visit.importance
+
+
+def implied(
+    classes: np.ndarray, totals: np.ndarray, weights: np.ndarray, reference: Any, method: str,
+    n_rows: int,
+) -> LogisticRegression:  # fmt: skip
+    """A regression whose weights were found otherwise: it predicts, and infers nothing.
+
+    Parameters
+    ----------
+    classes : array, sorted
+    totals : array of shape (classes,), how much the rows of each class weigh; 0 leaves it out
+    weights : array of shape (classes, width), a row for every class; differences matter alone
+    reference : label or None, as of the regression
+    method : how the weights were found
+    n_rows : rows they were found from
+    """
+    model = LogisticRegression(reference=reference)
+    known = FittedClasses(classes, model._order(classes), totals)
+    W = weights[known.codes[:-1]] - weights[known.codes[-1]]
+    model.classes_, model._order_of_classes = classes, known.order
+    model.reference_ = classes.tolist()[known.order[-1]]
+    model.coef_, model.intercept_ = known.wide(W[:, :-1], 0.0), known.intercepts(W[:, -1])
+    model.limits_ = known.wide(np.full(W.shape, "finite", dtype="U9"), NO_WEIGHT)
+    model.covariance_, model.separation_, model.method_ = None, None, method
+    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, weights.shape[1] - 1
+    model._intervals, model._gained = {}, np.nan
+    model.stop_reason_ = "implied"
+    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
+    return model

@@ -15,8 +15,8 @@ class Coefficient(NamedTuple):
     estimate, standard_error, statistic, p_value, low, high : float
         ``low`` and ``high`` are the ends of its confidence interval.
     said : str
-        A word that stands for all the numbers, such as ``dependent`` or ``+inf``; empty where
-        they speak for themselves.
+        A word that stands for the numbers, such as ``dependent`` or ``+inf``; empty where they
+        speak for themselves. A p-value and an interval may be known beside it.
     """
 
     name: str
@@ -148,10 +148,11 @@ def number_text(value: float) -> str:
 
 
 def _cells(row: Coefficient) -> list[str]:
-    if row.said:
-        return [row.name, row.said, *[""] * 5]
-    statistic = f"{row.statistic:.3f}" if abs(row.statistic) < 1e6 else number_text(row.statistic)
     ends = [number_text(row.low), number_text(row.high)]
+    if row.said:
+        known = not isnan(row.p_value)
+        return [row.name, row.said, "", "", *([p_text(row.p_value), *ends] if known else [""] * 3)]
+    statistic = f"{row.statistic:.3f}" if abs(row.statistic) < 1e6 else number_text(row.statistic)
     first = [number_text(row.estimate), number_text(row.standard_error)]
     return [row.name, *first, statistic, p_text(row.p_value), *ends]
 

@@ -67,6 +67,16 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     return d
 
 
+def parameters(stored: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they are spelled now: on_separation="firth" meant Firth's estimates of
+    separated data only.
+    """
+    if stored.get("on_separation") != "firth":
+        return stored
+    penalty = "firth" if about["method"] == "Firth" else None
+    return stored | {"on_separation": "warn", "penalty": penalty}
+
+
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 

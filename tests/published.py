@@ -1,0 +1,75 @@
+"""Small data sets of the literature, whose results others have published."""
+
+import numpy as np
+
+
+def _repeated(cells):
+    """Columns of rows that are written as digits and how often they occur; the first is y."""
+    pairs = [pair.split(":") for pair in cells.split()]
+    times = [int(count) for _, count in pairs]
+    rows = np.repeat([[float(digit) for digit in row] for row, _ in pairs], times, axis=0)
+    return rows[:, 1:], rows[:, 0].astype(int)
+
+
+#: Urinary tract infections of 239 women by age and contraceptives (oc, vic, vicl, vis, dia); case
+#: is y. B. Foxman et al., Epidemiology 8 (1997); ``sex2`` of R's package logistf.
+INFECTIONS = _repeated("""
+    1000010:1 1001000:14 1001010:3 1001100:10 1001110:12 1001111:1 1010000:44 1010001:3 1011000:15
+    1011001:1 1011010:2 1011100:7 1011110:3 1101000:2 1101010:1 1101011:1 1101100:1 1101111:1
+    1110000:5 1111000:3 0000010:1 0001000:2 0001010:1 0001100:8 0001110:18 0010000:42 0010010:1
+    0011000:1 0011100:5 0011110:6 0101100:2 0101110:4 0110000:14 0110010:1 0111000:1 0111110:2
+""")
+
+#: 79 cases of endometrial cancer: neovasculization, pulsatility index, endometrium height; high
+#: grade is y. G. Heinze and M. Schemper, Statistics in Medicine 21 (2002).
+_HEIGHTS = """
+    0 13 1.64 16 2.26 8 3.14 34 2.68 20 1.28 5 2.31 17 1.8 10 1.68 26 1.56 17 2.31 8 2.01 7 1.89
+      20 3.15 10 1.23 18 1.27 16 1.76 18 2 28 1.5 11 1.33 19 2.37 10 1.82 10 3.13 18 1.31 14 1.92
+      21 1.64 11 2.01 17 1.88 25 1.93 16 2.11 19 1.29 15 1.72 33 0.75 24 1.92 29 2.02 15 2.29
+      12 2.33 3 2.9 20 1.7 23 1.41 12 2.25 22 1.54 42 1.97 15 1.75 13 2.16 14 2.57 19 1.37 12 3.61
+      13 2.04 10 2.17
+    1 8 2.64 29 0.88 12 1.27 20 1.37 7 0.97 48 1.84 12 1.11 19 1.61 2 1.18 21 1.19 15 1.06 12 1.69
+      6 1.84 5 1.3 17 0.96 5 0.35 33 0.85
+    2 38 0.97 22 1.14 7 0.88 25 0.91 15 0.58 22 1.44 40 1.18 5 0.93 0 1.17 49 0.27 11 1.01 21 0.98
+      19 1.02
+"""
+
+
+def _endometrial():
+    rows, grades = [], []
+    group = ""
+    for line in _HEIGHTS.strip().splitlines():
+        values = line.split()
+        if len(values) % 2:
+            group, *values = values
+        pairs = zip(values[::2], values[1::2], strict=True)
+        rows += [[float(group == "2"), float(pi), float(eh)] for pi, eh in pairs]
+        grades += [int(group != "0")] * (len(values) // 2)
+    return np.array(rows), np.array(grades)
+
+
+ENDOMETRIAL = _endometrial()
+
+#: What 219 alligators eat, by size (up to 2.3 m) and lake (Hancock, Oklawaha, Trafford, or George),
+#: with how often. A. Agresti, Categorical Data Analysis (2002), section 7.1.
+FOODS = np.array(["fish", "invertebrate", "reptile", "bird", "other"])
+_EATEN = {
+    (1, 0): [23, 4, 2, 2, 8], (0, 0): [7, 0, 1, 3, 5], (1, 1): [5, 11, 1, 0, 3],
+    (0, 1): [13, 8, 6, 1, 0], (1, 2): [5, 11, 2, 1, 5], (0, 2): [8, 7, 6, 3, 5],
+    (1, 3): [16, 19, 1, 2, 3], (0, 3): [17, 1, 0, 1, 3],
+}  # fmt: skip
+ALLIGATORS = (
+    np.array([[size, *np.eye(4)[lake, :3]] for size, lake in _EATEN for _ in FOODS]),
+    np.tile(FOODS, len(_EATEN)),
+    np.concatenate(list(_EATEN.values())).astype(float),
+)
+
+#: Tobacco budworms of both sexes killed by doses of an insecticide, of twenty each: female, male,
+#: log2 of the dose; dead is y. W. Venables and B. Ripley, Modern Applied Statistics with S, 7.2.
+_DEAD = np.array([1.0, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16])
+_FEMALE = np.repeat([0.0, 1.0], 6)
+BUDWORMS = (
+    np.tile(np.column_stack([_FEMALE, 1 - _FEMALE, np.tile(np.arange(6.0), 2)]), (2, 1)),
+    np.repeat([1, 0], 12),
+    np.concatenate([_DEAD, 20 - _DEAD]),
+)
