@@ -17,15 +17,14 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: Nothing that these test is compiled, or only what others test, too, so without the compiler they
 #: would be the same again; and commands and documents are for people who have it.
 ONCE = {
-    "test_architecture", "test_assumptions", "test_baseline", "test_blanks",
-    "test_bounds", "test_certificate", "test_cli", "test_cli_manners",
-    "test_cli_faults", "test_cli_proofs", "test_descent", "test_exact_decisions",
-    "test_exact_squares", "test_firth", "test_formats", "test_hostile_files",
-    "test_interrupted_regressions",
+    "test_architecture", "test_assumptions", "test_baseline", "test_blanks", "test_bounds",
+    "test_certificate", "test_cli", "test_cli_faults", "test_cli_manners", "test_cli_proofs",
+    "test_code_cache", "test_descent", "test_exact_decisions", "test_exact_squares", "test_firth",
+    "test_formats", "test_hostile_files", "test_interrupted_regressions", "test_interrupts",
     "test_later", "test_learners_cli", "test_least_squares", "test_limits",
-    "test_linear_regression",
-    "test_logistic_checks", "test_margins", "test_model_file", "test_naive_bayes", "test_proofs",
-    "test_readme", "test_regression_files", "test_regressions_cli", "test_scale", "test_separation",
+    "test_linear_regression", "test_logistic_checks", "test_margins", "test_model_file",
+    "test_naive_bayes", "test_private", "test_proofs", "test_readme", "test_regression_files",
+    "test_regressions_cli", "test_scale", "test_scratch", "test_separation",
     "test_sklearn", "test_streamed_verdicts", "test_summary", "test_tables", "test_tables_bad",
     "test_tampering", "test_textbook", "test_time_limit", "test_textbook_input", "test_words",
 }  # fmt: skip

@@ -32,6 +32,7 @@ ROOMS = [
     "textbook",
     "check",
     "lazy",
+    "elsewhere",
     "interrupts",
     "scratch",
     "private",

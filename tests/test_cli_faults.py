@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -377,6 +378,80 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "linsep: interrupted; nothing was kept.\n"
     assert sorted(os.listdir(folder)) == ["t.svm"]
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("presses", [1, 3])
+def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
+    walk = linsep.engine.loop.walk_visit
+
+    def pressed(run, scheme, visit, progress):
+        walk(run, scheme, visit, progress)
+        if progress.pass_number == 1:
+            for _ in range(presses):
+                signal.raise_signal(getattr(signal, name))
+
+    monkeypatch.setattr(linsep.engine.loop, "walk_visit", pressed)
+    save = linsep.model_file.save
+
+    def pressed_again(*arguments, **options):
+        signal.raise_signal(getattr(signal, name))
+        save(*arguments, **options)
+
+    if presses > 1:
+        monkeypatch.setattr(linsep.model_file, "save", pressed_again)
+    done = here("fit", "t.svm", "--model", "m", "--test", "t.svm", cwd=folder)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.count("it was interrupted; what was learnt until then is kept") == 1
+    assert sorted(os.listdir(folder)) == ["m", "t.svm"]
+    assert linsep.load(folder / "m").n_iter_ == 2
+
+
+def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
+    save, score = linsep.model_file.save, linsep.cli.regressions.score_source
+
+    def pressed(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return save(*arguments, **options)
+
+    def slow(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return score(*arguments)
+
+    fit = ("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force")
+    with monkeypatch.context() as patch:
+        patch.setattr(linsep.model_file, "save", pressed)
+        done = here(*fit, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
+        assert "interrupted" not in done.stdout
+        tested = here(*fit, "--test", "t.svm", cwd=folder)
+    monkeypatch.setattr(linsep.cli.regressions, "score_source", slow)
+    also_tested = here(*fit, "--test", "t.svm", cwd=folder)
+    for done in (tested, also_tested):
+        assert (done.returncode, done.stderr) == (130, "")
+        assert re.search("test +not scored: the command was interrupted", done.stdout)
+        assert re.search("training +[0-9.]+ % right", done.stdout)
+        assert re.search("stopped +max_iter", done.stdout)
+    assert linsep.load(folder / "m").n_iter_ == 2
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
+    name = "linsep.model_file.os.replace" if late else "linsep.cli.app.write_classes"
+    real = os.replace if late else linsep.cli.predicting.write_classes
+
+    def pressed(*arguments, **options):
+        signal.raise_signal(signal.SIGTERM)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(name, pressed)
+    done = here("predict", "m", "t.svm", "--output", "p", cwd=learnt)
+    if late:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (learnt / "p").read_text().count("\n") == 60
+    else:
+        assert (done.returncode, done.stderr) == (143, "linsep: interrupted; nothing was kept.\n")
+        assert sorted(os.listdir(learnt)) == ["m", "t.svm"]
 
 
 def test_out_of_memory(folder, monkeypatch):

@@ -11,7 +11,8 @@ The same holds for SIGTERM and SIGHUP where somebody handles them, as the comman
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 SIGNALS = [
@@ -60,6 +61,21 @@ class _Hearing:
 
 
 _hearing = _Hearing()
+
+
+@contextmanager
+def like_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, where else they would end the process."""
+    before = {}
+    if _hears():
+        for number in SIGNALS:
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _hears() -> bool:

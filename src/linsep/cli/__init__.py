@@ -9,6 +9,7 @@ def main() -> None:
 
     Exit code 0 done, 1 the work failed, 2 wrong use, 3 undecided, 70 a fault of linsep's own, 130
     interrupted.
+    SIGTERM and SIGHUP are taken for Ctrl-C, with the exit codes 143 and 129.
     """
     # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
     gc.disable()
@@ -18,10 +19,15 @@ def main() -> None:
         import_later("pandas")
         import_later("scipy.stats")
         from linsep.cli.app import app
+        from linsep.interrupts import held, like_ctrl_c
 
         gc.freeze()
         gc.enable()
-        app()
+        with like_ctrl_c(), held() as pressed:
+            try:
+                app()
+            finally:
+                pressed.forget()  # the command has told of it, or was done
     except KeyboardInterrupt:  # while importing; later it is a failure like others
         sys.exit(130)
     finally:

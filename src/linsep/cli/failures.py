@@ -3,11 +3,12 @@
 import errno
 import os
 import shlex
+import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -16,6 +17,7 @@ from typer.core import TyperGroup
 import linsep
 from linsep.cli.screen import safe
 from linsep.errors import LinsepError, ParameterError, Way
+from linsep.interrupts import heard, window
 
 # Typer brings its own click, or uses the one that is installed.
 UsageError: Any = typer.BadParameter.__base__
@@ -29,8 +31,9 @@ TYPED = {"\t": "tab"}
 class Commands(TyperGroup):
     """Commands whose failures are told in one sentence.
 
-    Exit code 1; 2 for wrong use, 3 where a verdict is undecided, 130 after Ctrl-C. What no part of
-    linsep means to raise is a fault of linsep's own: a traceback and exit code 70.
+    Exit code 1; 2 for wrong use, 3 where a verdict is undecided, 130 after Ctrl-C, 143 after
+    SIGTERM, 129 after SIGHUP. What no part of linsep means to raise is a fault of linsep's own: a
+    traceback and exit code 70.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -46,12 +49,12 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write out what it printed while failures can still be told."""
         try:
-            with _noting_warnings():
+            with _noting_warnings(), window():
                 result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except KeyboardInterrupt:
-            fail("interrupted; nothing was kept.", 130)
+            fail("interrupted; nothing was kept.", interrupted_code())
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
@@ -60,6 +63,9 @@ class Commands(TyperGroup):
         except UsageError as problem:
             fail(wrong_use(problem), 2)
         except OSError as problem:
+            if heard() is not None:  # whoever closed the terminal did not wait for the results
+                _drop_output()
+                raise typer.Exit(interrupted_code()) from None
             if problem.errno == errno.EPIPE:  # who read our output has seen enough
                 _drop_output()
                 raise typer.Exit(1) from None
@@ -70,8 +76,15 @@ class Commands(TyperGroup):
             raise
         except Exception as fault:
             _drop_output()
+            if heard() is not None:  # Ctrl-C came in the midst of a library's work
+                fail("interrupted; nothing was kept.", interrupted_code())
             _own_fault(fault)
         return result
+
+
+def interrupted_code() -> int:
+    """The exit code after the signal that was heard: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (heard() or signal.SIGINT)
 
 
 def as_options(command: Any) -> Callable[[Way], str | None]:
@@ -114,10 +127,11 @@ def wrong_use(problem: Any) -> str:
 def note(said: str) -> None:
     """Say something in one line beside the results."""
     if sys.stderr is not None:
-        print("linsep:", safe(" ".join(said.splitlines())), file=sys.stderr)
+        with suppress(OSError):  # nobody listens any more
+            print("linsep:", safe(" ".join(said.splitlines())), file=sys.stderr)
 
 
-def heard() -> Any:
+def listed() -> Any:
     """A context that lists what its body warns of, instead of Python's printing it."""
     return warnings.catch_warnings(record=True, action="always", category=UserWarning)
 

@@ -11,12 +11,13 @@ import typer
 from linsep import model_file
 from linsep.cli import learners, options, regressions, report
 from linsep.cli.baseline import worse_than_baseline
-from linsep.cli.failures import heard, note, note_warning
+from linsep.cli.failures import interrupted_code, listed, note, note_warning
 from linsep.cli.output import never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.scoring import open_like
 from linsep.cli.standard_input import reads_data
 from linsep.errors import LinsepError
+from linsep.interrupts import held, window
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
@@ -56,10 +57,8 @@ def fit(
     """
     if model is not None:
         model_file.check_free(model, force)
-    started, files = (
-        perf_counter(),
-        {"format": format, "delimiter": delimiter, "max_line": max_line},
-    )
+    started = perf_counter()
+    files = {"format": format, "delimiter": delimiter, "max_line": max_line}
     kept = None if no_cache else cache or cache_folder()
     intercept = parameters.get("fit_intercept") is not False
     source = open_source(
@@ -77,14 +76,19 @@ def fit(
     )  # fmt: skip
     if curve and not getattr(estimator, "early_stopping", False):
         raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
-    interrupted = not _fitted(estimator, source)
-    if model is not None:
-        model_file.save(estimator, model, force=force)
-    seconds = {"total": perf_counter() - started} | _phases(estimator)
-    tested = _tested(estimator, model, test, files, interrupted)
-    _tell(estimator, source, seconds, model, tested, as_json=as_json, curve=curve)
-    if interrupted:
-        raise typer.Exit(130)
+    whole = _fitted(estimator, source)
+    with held() as pressed:  # what was learnt is kept and told, whoever presses Ctrl-C once more
+        if model is not None:
+            model_file.save(estimator, model, force=force)
+        seconds = {"total": perf_counter() - started} | _phases(estimator)
+        tested = _tested(estimator, model, test, files, not whole)
+        _tell(estimator, source, seconds, model, tested, as_json=as_json, curve=curve)
+        code = interrupted_code()
+        pressed.forget()
+    if tested.trouble is not None:
+        raise tested.trouble
+    if tested.interrupted:
+        raise typer.Exit(code)
 
 
 def _columns(
@@ -113,30 +117,34 @@ class _Tested(NamedTuple):
     score: dict[str, Any] | None = None
     untested: str | None = None
     trouble: LinsepError | None = None
+    interrupted: bool = False
 
 
 def _tested(
     estimator: Any, model: Any, test: list[str] | None, files: dict[str, Any], interrupted: bool
 ) -> _Tested:
     """Score the test data, if there are any."""
-    if not test:
-        return _Tested()
-    if interrupted:
-        return _Tested(untested="learning was interrupted")
+    if not test or interrupted:
+        untested = report.interruption(estimator) if test else None
+        return _Tested(untested=untested, interrupted=interrupted)
     try:
-        source = open_like(estimator, model, test, **files)
-        return _Tested(regressions.score_source(estimator, source))
+        with window():
+            source = open_like(estimator, model, test, **files)
+            return _Tested(regressions.score_source(estimator, source))
     except LinsepError as problem:
         return _Tested(untested="there was an error", trouble=problem)
+    except KeyboardInterrupt:
+        return _Tested(untested=report.interruption(estimator), interrupted=True)
 
 
 def _tell(
     estimator: Any, source: Source, seconds: dict[str, float], model: Path | None,
     tested: _Tested, *, as_json: bool, curve: bool,
 ) -> None:  # fmt: skip
-    """Print how the fit went, then raise what made the test impossible."""
+    """Print how the fit went."""
     screen: Any = regressions if regressions.is_regression(estimator) else report
     summary = screen.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
+    summary["interrupted"] = tested.interrupted
     summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:
         report.print_json(summary)
@@ -146,8 +154,6 @@ def _tell(
             report.print_curve(summary)
     for said in summary["warnings"]:
         note(said)
-    if tested.trouble is not None:
-        raise tested.trouble
 
 
 def _fitted(estimator: Any, source: Source) -> bool:
@@ -156,10 +162,10 @@ def _fitted(estimator: Any, source: Source) -> bool:
     results = redirect_stdout(sys.stderr or sys.stdout)
     said: list[Any] = []
     try:
-        with watching(source, estimator), results, heard() as said:
+        with watching(source, estimator), results, listed() as said:
             estimator.fit(source)
     except KeyboardInterrupt:
-        if not (hasattr(estimator, "recipe_") and hasattr(estimator, "stop_reason_")):
+        if getattr(estimator, "stop_reason_", None) is None or not hasattr(estimator, "recipe_"):
             raise
         return False
     finally:

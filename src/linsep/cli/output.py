@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from linsep.errors import DataError
+from linsep.interrupts import held, window
 from linsep.model_file import check_free, written_whole
 
 
@@ -19,8 +20,10 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
         yield sys.stdout
         return
     check_free(path, force)
-    with written_whole(path, "w") as file:
-        yield file
+    with held() as pressed:
+        with written_whole(path, "w") as file, window():
+            yield file
+        pressed.forget()  # it came when all was done
 
 
 def never_overwrite(path: Path | None, read: list[Path]) -> None:

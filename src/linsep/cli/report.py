@@ -141,7 +141,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     test, held_out, training = (
         summary[name] for name in ("test", "validation_accuracy", "training_accuracy")
     )
-    pairs, interrupted = [], model.stop_reason_ == StopReason.INTERRUPTED
+    pairs = []
     if test is not None:
         aside = [f"{name} {text}" for name, text in left_aside(test)]
         pairs.append(("test", "; ".join([_right(test), baseline_text(test), *aside])))
@@ -154,7 +154,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     if summary["progressive_accuracy"] is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
-    why = "learning was interrupted" if interrupted else "the rows were not kept"
+    why = interruption(model) if summary["interrupted"] else "the rows were not kept"
     measured = f"not measured: {why}; `linsep score` reads them again"
     pairs += [
         ("training", measured if training is None else training_text(model, summary)),
@@ -176,6 +176,12 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     if summary["cache"]:
         pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
     print_pairs(pairs)
+
+
+def interruption(model: Any) -> str:
+    """What Ctrl-C has interrupted: the learning, or what came after it."""
+    learning = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
+    return f"{'learning' if learning else 'the command'} was interrupted"
 
 
 def _error(score: float | None) -> float | None:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
 
 from linsep.errors import DataError, LinsepError
+from linsep.scratch import scratch_folder
 
 NAME = "standard input"
 
@@ -32,7 +32,7 @@ def reads_data(command: Callable) -> Callable:
         if given["format"] is None:
             option = "--data-format" if "written" in given else "--format"
             raise typer.BadParameter(f"- has no name that says what it holds: add {option}.")
-        with TemporaryDirectory(prefix="linsep-") as folder:
+        with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
             for name in {"data", "test"} & given.keys():
                 given[name] = [str(path) if item == "-" else item for item in given[name] or ()]

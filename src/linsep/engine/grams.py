@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError, way
+from linsep.interrupts import checkpoint, window
 
 
 class Grams:
@@ -35,6 +36,7 @@ class Grams:
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Kernel values of shape (a.size, b.size)."""
+        checkpoint()
         if self._known is None:
             return self._computed(a, b)
         found = self._known[np.ix_(a, b)]
@@ -48,7 +50,8 @@ class Grams:
         return found
 
     def _computed(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return self.kernel.gram(self.examples[a], self.examples[b])
+        with window():  # a kernel may be anybody's function
+            return self.kernel.gram(self.examples[a], self.examples[b])
 
 
 def memory_bytes() -> int | None:

@@ -17,7 +17,7 @@ from linsep.engine.repeats import watched
 from linsep.engine.state import State
 from linsep.engine.stop import StopReason
 from linsep.errors import DataError, way
-from linsep.interrupts import held
+from linsep.interrupts import checkpoint, held
 
 
 class Plan(NamedTuple):
@@ -120,6 +120,7 @@ def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
     at_once = min([rows_per_slice(visit.rows, state.n_columns), *(m for m in most if m)])
     for piece in slices(visit.order, at_once):
+        checkpoint()
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
@@ -185,7 +186,8 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
     """Pass after pass over ``feed``, changing the state; a report after each.
 
     The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
-    (stop reason ``interrupted``) before KeyboardInterrupt goes on its way. With ``patience``, the
+    (stop reason ``interrupted``), unless no row of it was learnt, before KeyboardInterrupt goes on
+    its way. With ``patience``, the
     weights of the best held-out score are put back when the passes end, unless they converged:
     then the last weights are what the stop reason speaks of.
     """
@@ -203,7 +205,8 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
                 scores = one_pass(run, feed, plan, progress, number)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
-                yield report(NO_SCORES, StopReason.INTERRUPTED)
+                if progress.rows or number == 0:  # else the pass had not begun
+                    yield report(NO_SCORES, StopReason.INTERRUPTED)
                 raise
             state.n_updates += progress.updates
             since_best += 1

@@ -5,7 +5,6 @@ Visits are those of rows in memory, in the same order, so the weights are the sa
 
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 import linsep
 from linsep.compiled.rows import as_rows
+from linsep.elsewhere import elsewhere
 from linsep.engine.blocks import shuffled_batches
 from linsep.engine.feed import NO_IMPORTANCE, ArrayFeed, HoldOut, Visit, summed
 from linsep.engine.label_book import BadLabel, LabelBook
@@ -21,7 +21,7 @@ from linsep.engine.order import Mixing
 from linsep.engine.sample import Sample
 from linsep.engine.store import Keeper
 from linsep.errors import DataError, LinsepError
-from linsep.interrupts import held
+from linsep.interrupts import checkpoint, held
 from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.spool import (
@@ -45,15 +45,6 @@ class StartAgain(LinsepError):
 
 
 Visits = Generator[Visit, None, None]
-
-
-def read_ahead(batches: Visits) -> Visits:
-    """The same visits, the next one being made by another thread while one is used."""
-    with closing(batches), ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, batches, None)
-        while (item := coming.result()) is not None:
-            coming = pool.submit(next, batches, None)
-            yield item
 
 
 class SourceFeed:
@@ -113,6 +104,7 @@ class SourceFeed:
         try:
             if self.spool is not None and self._counts:
                 for _, numbers in self.spool.iterate(BATCH_BYTES):
+                    checkpoint()
                     self._rows_of = _added(self._rows_of, numbers)
         except SpoolDamaged:
             self._forget_cache()
@@ -200,8 +192,9 @@ class SourceFeed:
         keeper = Keeper(self._writer, self.source.memory_bytes) if self.keep else None
         rows = 0
         self._rows_of = np.zeros(0, dtype=np.int64)
+        reading = elsewhere(self.source.batches())
         try:
-            for given in self.source.batches():
+            for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
                 numbers = self._numbers(batch)
                 self._rows_of = _added(self._rows_of, numbers)
@@ -215,6 +208,7 @@ class SourceFeed:
             if keeper is not None:
                 self._possible(self._put_away, keeper)
         except BaseException:
+            reading.close()
             if keeper is not None:
                 keeper.abort()
             raise
@@ -303,7 +297,7 @@ class SourceFeed:
         return self._spooled(self._sequential()) if self.spool is not None else None
 
     def _spooled(self, visits: Visits) -> Visits:
-        return self._watched(self._verified(read_ahead(visits)))
+        return self._watched(self._verified(elsewhere(visits, ahead=True)))
 
     def _watched(self, visits: Visits) -> Visits:
         """The same visits, to be ended by :meth:`close` if nobody asks for the last of them."""

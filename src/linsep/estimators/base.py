@@ -18,6 +18,7 @@ from linsep.estimators.from_source import fit_source
 from linsep.estimators.online import OnlineClassifier
 from linsep.estimators.predicting import LABELS_TWICE, Predicts
 from linsep.estimators.proofs import Proofs
+from linsep.interrupts import held
 from linsep.sources.base import Source
 
 FLOATS = (np.float64, np.float32)
@@ -84,9 +85,10 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             feed.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
-        run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
-        self._weighted = bool(counted.size)
-        self._fit(run, feed, X, y, sample_weight)
+        with held():
+            run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
+            self._weighted = bool(counted.size)
+            self._fit(run, feed, X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -121,11 +123,12 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             learner.check(feed.rows)
         except BadRow as bad:
             raise self._refusal(bad.row, bad) from None
-        if first:
-            self._start(learner, known, X.shape[1], None, None)
-        self._check_same("partial_fit")
-        self._weighted = self._weighted or bool(counted.size)
-        self._learn_once(Run(self._state, learner, self._keeping), feed)
+        with held():
+            if first:
+                self._start(learner, known, X.shape[1], None, None)
+            self._check_same("partial_fit")
+            self._weighted = self._weighted or bool(counted.size)
+            self._learn_once(Run(self._state, learner, self._keeping), feed)
         return self
 
     def _checked(

@@ -15,6 +15,7 @@ from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
 from linsep.estimators.labels import warn_of_weightless, weigh_classes
 from linsep.estimators.measured import measure
+from linsep.interrupts import held
 from linsep.sources.base import Source
 
 
@@ -60,7 +61,8 @@ def refuse_one_class(feed: SourceFeed) -> None:
 def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
     """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
     run = SourceRun(estimator, source, coef_init, intercept_init)
-    with closing(run.feed):
+    estimator.training_accuracy_ = None
+    with held(), closing(run.feed):
         started = perf_counter()
         run.feed.begin()
         run.start()

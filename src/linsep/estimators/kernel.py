@@ -20,6 +20,7 @@ from linsep.estimators.kernel_source import fit_source
 from linsep.estimators.online import OnlineClassifier
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.estimators.supports import Supported
+from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES, as_kernel, described
@@ -235,6 +236,21 @@ class KernelPerceptron(Supported, OnlineClassifier):
         classes, codes, counted = self._labelled(y, sample_weight)
         if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
+        with held():
+            run, feed = self._prepared_run(learner, kernel, rows, classes, codes, counted)
+            with self._forgetting():
+                self._fit(run, feed, X, y, sample_weight)
+
+    def _prepared_run(
+        self,
+        learner: Learner,
+        kernel: Kernel,
+        rows: Any,
+        classes: np.ndarray,
+        codes: np.ndarray,
+        counted: np.ndarray,
+    ) -> tuple[Run, KernelFeed]:
+        """What learns, and what it is fed, of rows that were checked."""
         self._start(kernel, classes, rows)
         seed, n_old = self._seed(), self._state.n_features
         self._add(rows, np.arange(codes.size))
@@ -244,9 +260,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         feed = KernelFeed(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
         feed.begin(self._state, self._keeping)
         self._weighted = bool(counted.size)
-        run = Run(self._state, learner, self._keeping)
-        with self._forgetting():
-            self._fit(run, feed, X, y, sample_weight)
+        return Run(self._state, learner, self._keeping), feed
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order, never shuffled.
@@ -284,16 +298,17 @@ class KernelPerceptron(Supported, OnlineClassifier):
         rows = checked(self, kernel, X, reset=first)
         y = self._labels_checked(y, rows.shape[0])
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
-        if first:
-            self._start(kernel, known, rows)
-        self._check_same("partial_fit")
-        self._weighted = self._weighted or bool(counted.size)
-        self._add(rows, self._rows_seen + np.arange(codes.size))
-        grams = Grams(self.kernel_, self._prepared, self._state.n_features)
-        feed = KernelFeed(grams, self.budget, codes, counted, 0, False)
-        feed.begin(self._state, self._keeping)
-        with self._forgetting():
-            self._learn_once(Run(self._state, learner, self._keeping), feed)
+        with held():
+            if first:
+                self._start(kernel, known, rows)
+            self._check_same("partial_fit")
+            self._weighted = self._weighted or bool(counted.size)
+            self._add(rows, self._rows_seen + np.arange(codes.size))
+            grams = Grams(self.kernel_, self._prepared, self._state.n_features)
+            feed = KernelFeed(grams, self.budget, codes, counted, 0, False)
+            feed.begin(self._state, self._keeping)
+            with self._forgetting():
+                self._learn_once(Run(self._state, learner, self._keeping), feed)
         return self
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:

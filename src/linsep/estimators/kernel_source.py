@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.elsewhere import elsewhere
 from linsep.engine.stop import StopReason
+from linsep.interrupts import held, window
 from linsep.sources.base import Source
 
 
@@ -14,7 +16,7 @@ def whole(source: Source) -> tuple[Any, np.ndarray]:
     """All rows of a source, as one array or CSR matrix, and their labels."""
     parts: list[Any] = []
     labels: list[Any] = []
-    for batch in source.batches():
+    for batch in elsewhere(source.batches()):
         parts.append(batch.X)
         labels.append(batch.y)
     width = parts[-1].shape[1]
@@ -29,20 +31,29 @@ def whole(source: Source) -> tuple[Any, np.ndarray]:
 def fit_source(estimator: Any, source: Source) -> None:
     """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
     started = perf_counter()
-    X, y = whole(source)
-    reading = perf_counter() - started
-    try:
-        estimator._fit_rows(X, y, None)
-        clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
-        # Before the features have names, for those of X, which is an array, have none.
-        estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
-        estimator.training_rows_ = len(y)
-        estimator.training_baseline_ = float(np.unique(y, return_counts=True)[1].max() / len(y))
-    finally:
-        if hasattr(estimator, "progress_"):
-            estimator.progress_.reading += reading
-        if hasattr(estimator, "_state"):
-            estimator.recipe_ = source.recipe()
-            estimator.__dict__.pop("feature_names_in_", None)
-            if source.feature_names:
-                estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+    estimator.training_accuracy_ = None
+    with held():
+        X, y = whole(source)
+        reading = perf_counter() - started
+        try:
+            with window():
+                estimator._fit_rows(X, y, None)
+            clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
+            with window():
+                # Before the features have names, for those of X, which is an array, have none.
+                estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
+            estimator.training_rows_ = len(y)
+            estimator.training_baseline_ = float(np.unique(y, return_counts=True)[1].max() / len(y))
+        finally:
+            if hasattr(estimator, "progress_"):
+                estimator.progress_.reading += reading
+            if hasattr(estimator, "_state"):
+                _describe(estimator, source)
+
+
+def _describe(estimator: Any, source: Source) -> None:
+    """Set how the rows of the source became features, and how these are called."""
+    estimator.recipe_ = source.recipe()
+    estimator.__dict__.pop("feature_names_in_", None)
+    if source.feature_names:
+        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)

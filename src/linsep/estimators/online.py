@@ -30,6 +30,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.estimators import labels
 from linsep.estimators.attributes import Counted
 from linsep.estimators.facts import Parameter, check_parameters
+from linsep.interrupts import held, window
 
 
 class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -161,18 +162,19 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
         if isinstance(run.keeping, KeepBest):
             run.keeping.open_pocket(run.state)
-        try:
-            for visit in feed.visits(0):
-                walk_visit(run, scheme, visit, progress)
-            progress.tally[UPDATES] += close_pass(run, scheme)
-        except Unlearnable as problem:
-            raise ValueError(
-                f"Row {problem.row}: {problem} (the rows before it were learnt)."
-            ) from None
-        finally:
-            self._state.n_updates += progress.updates
-            self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
-        self.stop_reason_ = None
+        with held():
+            try:
+                for visit in feed.visits(0):
+                    walk_visit(run, scheme, visit, progress)
+                progress.tally[UPDATES] += close_pass(run, scheme)
+            except Unlearnable as problem:
+                raise ValueError(
+                    f"Row {problem.row}: {problem} (the rows before it were learnt)."
+                ) from None
+            finally:
+                self._state.n_updates += progress.updates
+                self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
+            self.stop_reason_ = None
 
     def _fit(self, run: Run, feed: Feed, X: Any, y: Any, sample_weight: Any) -> None:
         """Learn from rows in memory until there is a reason to stop."""
@@ -187,29 +189,41 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _run(
         self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
     ) -> None:
-        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each."""
+        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each.
+
+        An interrupt is noticed where rows are waited for, between slices of rows and in callbacks,
+        so that weights, counts and reports always belong together.
+        """
         self.progress_ = Progress()
         patience = self.n_iter_no_change if self.early_stopping else None
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
-            with closing(start(Plan(self.max_iter, patience, self.tie))) as run:  # type: ignore[type-var]
+            plan = Plan(self.max_iter, patience, self.tie)
+            with held(), closing(start(plan)) as run:  # type: ignore[type-var]
                 root = self._init_callback_context(max_subtasks=self.max_iter)
-                root.call_on_fit_task_begin(**known)
+                with window():
+                    root.call_on_fit_task_begin(**known)
                 while self.stop_reason_ is None:
-                    task = root.subcontext(task_name="pass")
-                    task.call_on_fit_task_begin(**known)
-                    self._note(next(run))
-                    if self.stop_reason_ == StopReason.INTERRUPTED:
-                        next(run)  # raises the KeyboardInterrupt that ended the pass
-                    if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
-                        self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+                    self._one_pass(run, root, known)
         except KeyboardInterrupt:
-            self.stop_reason_ = StopReason.INTERRUPTED
+            self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
             raise
         except LinsepError:  # about the data: nothing that was learnt from them can be trusted
             del self._state
             raise
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
+
+    def _one_pass(self, run: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
+        """Make the next pass of a run, with callbacks before and after."""
+        task = root.subcontext(task_name="pass")
+        with window():
+            task.call_on_fit_task_begin(**known)
+        self._note(next(run))
+        if self.stop_reason_ == StopReason.INTERRUPTED:
+            next(run)  # raises the KeyboardInterrupt that ended the pass
+        with window():
+            if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
 
     def _note(self, report: PassReport) -> None:
         """Keep what a pass reported."""

@@ -1,0 +1,293 @@
+"""Ctrl-C at a chosen line of a fit, once or twice, and what must be true of the model then.
+
+A fit runs under a trace function that counts lines of Python, of linsep and of every library, and
+presses Ctrl-C at one of them: the same moment each time, however loaded the machine is. Before, the
+same fit runs to its end and notes the weights between slices of rows: what an interrupted fit keeps
+must be one of these, that of the rows it says it has learnt.
+"""
+
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linsep.engine.blocks
+import linsep.engine.loop
+import linsep.engine.order
+import linsep.engine.stream
+from linsep import (
+    BalancedWinnow,
+    KernelPerceptron,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+    open_source,
+)
+
+ROWS, FEATURES, PASSES = 240, 5, 4
+
+
+class Fit:
+    """A kind of fit: an estimator, and where its rows are."""
+
+    def __init__(self, name: str, estimator: Callable[[], Any], kind: str, classes: int = 2):
+        self.name, self.estimator, self.kind, self.classes = name, estimator, kind, classes
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of some classes that overlap, so that no pass is without mistakes."""
+        rng = np.random.default_rng(7)
+        y = rng.integers(0, self.classes, ROWS)
+        X = rng.normal(size=(ROWS, FEATURES)) + 0.5 * y[:, None]
+        return np.abs(X) if "Winnow" in self.name else X, y
+
+    def start(self, folder: Path) -> tuple[Any, Callable[[], Any]]:
+        """An estimator, and the function that fits it."""
+        model, (X, y) = self.estimator(), self.data()
+        if self.kind == "memory":
+            return model, lambda: model.fit(X, y)
+        if self.kind == "partial":
+            return model, lambda: model.partial_fit(X, y, classes=np.arange(self.classes))
+        path = folder / "rows.svm"
+        if not path.exists():
+            lines = (
+                f"{label} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row))
+                for label, row in zip(y.tolist(), X.tolist(), strict=True)
+            )
+            path.write_text("\n".join(lines) + "\n")
+        source = open_source(path, cache=folder / "cache" if self.kind == "cache" else None)
+        source.memory_bytes = 0 if self.kind in ("spool", "cache") else 1 << 20
+        source._chunk_bytes = 4000
+        return model, lambda: model.fit(source)
+
+
+def _perceptron(**how: Any) -> Callable[[], Any]:
+    return lambda: Perceptron(**{"max_iter": PASSES} | how)
+
+
+FITS = [
+    Fit("perceptron from memory", _perceptron(), "memory"),
+    Fit("perceptron from a stream", _perceptron(), "stream"),
+    Fit("perceptron from a temporary row cache", _perceptron(), "spool"),
+    Fit("perceptron from a row cache", _perceptron(), "cache"),
+    Fit("average, one-vs-one, from a row cache", _perceptron(keep="average", multiclass="ovo"),
+        "spool", 3),
+    Fit("vote from a row cache", _perceptron(keep="vote"), "spool"),
+    Fit("pocket from a row cache", _perceptron(keep="best"), "spool"),
+    Fit("early stopping from a row cache", _perceptron(early_stopping=True), "spool"),
+    Fit("balanced weights from a row cache", _perceptron(class_weight="balanced"), "cache"),
+    Fit("batch rule from a stream", _perceptron(update="batch", schedule="inverse"), "stream"),
+    Fit("partial_fit", _perceptron(), "partial"),
+    Fit("passive-aggressive from a row cache", lambda: PassiveAggressive(max_iter=PASSES), "spool"),
+    Fit("margin perceptron from a row cache", lambda: MarginPerceptron(max_iter=PASSES), "spool"),
+    Fit("Winnow from memory", lambda: Winnow(max_iter=PASSES), "memory"),
+    Fit("balanced Winnow from a row cache", lambda: BalancedWinnow(max_iter=PASSES), "spool"),
+    Fit("kernel perceptron from memory", lambda: KernelPerceptron(max_iter=PASSES), "memory"),
+    Fit("kernel perceptron with a budget from a file",
+        lambda: KernelPerceptron(max_iter=PASSES, budget=30), "stream"),
+]  # fmt: skip
+BY_NAME = {fit.name: fit for fit in FITS}
+
+
+@contextmanager
+def small_pieces(folder: Path) -> Iterator[None]:
+    """Several slices, batches and blocks, as of large data; temporary files in ``folder``."""
+    (folder / "scratch").mkdir()
+    places = [
+        (tempfile, "tempdir", str(folder / "scratch")),
+        (linsep.engine.order, "SMALL", 100), (linsep.engine.blocks, "SMALL", 100),
+        (linsep.engine.stream, "BATCH_BYTES", 4000),
+        (linsep.engine.loop, "rows_per_slice", lambda *_: 37),
+    ]  # fmt: skip
+    before = [getattr(module, name) for module, name, _ in places]
+    for module, name, value in places:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name, _), value in zip(places, before, strict=True):
+            setattr(module, name, value)
+
+
+def learnt(model: Any) -> tuple[Any, ...]:
+    """The weights and counts of a model, to compare."""
+    state = model._state
+    weights = model._keeping.weights(state)[: state.n_features + 1]
+    return weights[np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))].tobytes(), (
+        model.n_updates_
+    )
+
+
+class Record:
+    """What an uninterrupted fit has learnt before each slice of rows, and at the end."""
+
+    def __init__(self, fit: Fit, folder: Path):
+        self.lines, self.states = 0, {}
+        fit.start(folder)[1]()  # compile what it needs, and write the cache
+        model, go = fit.start(folder)
+        checkpoint = linsep.engine.loop.checkpoint
+
+        def noting() -> None:
+            checkpoint()
+            if hasattr(model, "progress_"):
+                self.note(model, model.progress_)
+
+        linsep.engine.loop.checkpoint = noting
+        try:
+            go()
+        finally:
+            linsep.engine.loop.checkpoint = checkpoint
+        self.end = learnt(model)
+        _, go = fit.start(folder)
+        with traced(self._count):
+            go()
+
+    def _count(self) -> None:
+        self.lines += 1
+
+    def note(self, model: Any, progress: Any) -> None:
+        """Note the weights at this moment, by pass and rows."""
+        weights, updates = learnt(model)
+        done = weights, updates + progress.updates
+        self.states[progress.pass_number, progress.rows] = done
+        if progress.rows == 0 and progress.pass_number:
+            self.states[progress.pass_number - 1, None] = done
+
+
+@contextmanager
+def traced(tick: Callable[[], None]) -> Iterator[None]:
+    """Call ``tick`` at each line of Python that this thread runs in the block."""
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        if event == "line":
+            tick()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+class Outcome:
+    """How a pressed fit ended: ``interrupted`` and what is wrong about it, None if nothing is."""
+
+    def __init__(self, interrupted: bool, wrong: str | None):
+        self.interrupted, self.wrong = interrupted, wrong
+
+
+def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None) -> Outcome:
+    """Press Ctrl-C at a line of a fit, and again so many seconds later; look at what is left."""
+    model, go = fit.start(folder)
+    second = Second(again)
+    seen = 0
+
+    def tick() -> None:
+        nonlocal seen
+        seen += 1
+        if seen == line:
+            second.go = True
+            signal.raise_signal(signal.SIGINT)
+
+    before = set(threading.enumerate())
+    ending: BaseException | None = None
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with traced(tick):
+            go()
+    except KeyboardInterrupt as interrupt:
+        ending = interrupt
+    except BaseException as error:
+        ending = error
+    finally:
+        still_going = set(threading.enumerate()) - before
+        second.wait()
+        signal.signal(signal.SIGINT, handler)
+    return Outcome(ending is not None, _wrong(fit, record, model, ending, still_going, folder))
+
+
+class Second:
+    """A thread that presses Ctrl-C some seconds after ``go`` is set; None for no such thread.
+
+    It takes no lock, which the thread that is traced might hold.
+    """
+
+    def __init__(self, seconds: float | None):
+        self.go = False
+        self.seconds, self.thread = seconds, threading.Thread(target=self._run)
+        if seconds is not None:
+            self.thread.start()
+
+    def _run(self) -> None:
+        assert self.seconds is not None
+        while not self.go:
+            time.sleep(1e-4)
+        end = time.perf_counter() + self.seconds
+        while time.perf_counter() < end:
+            pass
+        signal.raise_signal(signal.SIGINT)
+
+    def wait(self) -> None:
+        """Wait for the press, wherever it comes."""
+        self.go = True
+        while self.thread.is_alive():
+            try:
+                self.thread.join()
+            except KeyboardInterrupt:
+                continue
+        try:
+            for _ in range(100):  # lines at which a signal that is there would be noticed
+                pass
+        except KeyboardInterrupt:
+            return
+
+
+def _wrong(
+    fit: Fit, record: Record, model: Any, ending: Any, still_going: set, folder: Path
+) -> str | None:
+    """What is wrong about a fit that was pressed; None if nothing is."""
+    if not isinstance(ending, KeyboardInterrupt | None):
+        return f"ended with {ending!r}"
+    if still_going:
+        return f"threads go on: {still_going}"
+    if left := [path.name for path in Path(tempfile.gettempdir()).glob("linsep-*")]:
+        return f"temporary files are left: {left}"
+    if left := [path.name for path in folder.rglob("*.tmp")]:
+        return f"unfinished files are left: {left}"
+    return None if not hasattr(model, "_state") else _wrong_model(fit, record, model)
+
+
+def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:
+    X, y = fit.data()
+    if model.predict(X).shape != y.shape:
+        return "it does not predict"
+    if fit.kind == "partial":
+        return None
+    if model.stop_reason_ is None:
+        return "no reason why it stopped"
+    if model.stop_reason_ != "interrupted":
+        return None if learnt(model) == record.end else "other weights than at the end"
+    if model.n_iter_ != len(model._passes) or model.stop_sentence_.count(".") > 1:
+        return f"{model.n_iter_} passes, {len(model._passes)} reports"
+    rows = model._passes[-1].rows if model._passes else 0
+    if isinstance(model, MarginPerceptron) and rows == ROWS:
+        return None  # it may have started again from zero
+    if model.early_stopping or model.keep == "best" or getattr(model, "budget", None):
+        return None  # what is kept is chosen at the end of a pass
+    number = len(model._passes) - 1
+    places = [(number, rows), (number, None)]
+    if getattr(model, "update", None) == "batch":  # made at the end of a pass, or not at all
+        places.append((number, 0))
+    known = [record.states.get(place) for place in places]
+    if any(known) and learnt(model) not in known:
+        return f"not the weights of {rows} rows of pass {number + 1}"
+    return None
