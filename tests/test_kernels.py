@@ -329,3 +329,19 @@ def test_bad_alignment(use, said):
 
 def test_every_kernel_of_scikit_learn_has_its_name_here():
     assert set(kernel_metrics()) <= set(NAMES)
+
+
+def test_many_kernels_inside_each_other():
+    """What rows they take was asked twice at every level, 2^40 times."""
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    many = Linear()
+    for _ in range(60):
+        many = many + Linear()
+    assert many.takes == "vectors"
+    assert many(rows) == pytest.approx(61 * (rows @ rows.T))
+    assert kernel_from_dict(json.loads(json.dumps(many.to_dict()))) == many
+    for _ in range(40):
+        many = many + Linear()
+    for one_more in (lambda: many + Linear(), lambda: 2 * many, lambda: Normalized(many)):
+        with pytest.raises(ParameterError, match="More than 100 kernels stand inside each other"):
+            one_more()

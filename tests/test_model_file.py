@@ -1,9 +1,12 @@
 """Models on disk come back whole, to the bit, or not at all."""
 
+import hashlib
 import json
 import os
 import pickle
 import struct
+import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import linsep
-from linsep import Perceptron, model_file
+from linsep import KernelPerceptron, Perceptron, kernels, model_file
 from linsep.errors import ModelFileError
 
 X = np.random.default_rng(0).integers(-4, 5, (60, 5)).astype(float)
@@ -101,13 +104,7 @@ def test_every_flipped_byte_and_every_cut_is_noticed(tmp_path):
 
 def foreign_files(folder):
     linsep.save(Perceptron().fit(X, CODES), folder / "newer")
-    raw = (folder / "newer").read_bytes()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8 : 8 + size])
-    about = json.loads(header["__metadata__"]["linsep"]) | {"format": 99}
-    header["__metadata__"]["linsep"] = json.dumps(about)
-    text = json.dumps(header).encode()
-    (folder / "newer").write_bytes(struct.pack("<Q", len(text)) + text + raw[8 + size :])
+    rewritten(folder / "newer", about={"format": 99})
     save_file({"w": np.zeros(3)}, folder / "tensors")
     (folder / "pickle").write_bytes(pickle.dumps({"a": 1}))
     (folder / "empty").write_bytes(b"")
@@ -131,14 +128,24 @@ def test_other_files_are_refused_in_one_sentence(tmp_path, name, said):
         linsep.load(tmp_path / name)
 
 
-def rewritten(path, **tensors):
-    """The model file at ``path`` with other tensors, its checksum made good."""
-    before, about = model_file._read(path)
-    tensors = before | tensors
-    about["sha256"] = model_file._digest(
-        tensors, {key: value for key, value in about.items() if key != "sha256"}
-    )
-    save_file(tensors, path, {"linsep": json.dumps(about)})
+def rewritten(path, about=None, **tensors):
+    """The model file at ``path`` with other tensors or another description, and a good checksum."""
+    before, described = model_file._read(path)
+    path.write_bytes(model_file.sealed(before | tensors, described | (about or {})))
+    return path
+
+
+def with_header(path, change):
+    """The same with its header changed, and a good checksum, as somebody might forge it."""
+    raw = path.read_bytes()
+    end = 8 + struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8:end])
+    change(header)
+    header["__metadata__"]["sha256"] = "0" * 64
+    text = json.dumps(header, separators=(",", ":")).encode()
+    content = struct.pack("<Q", len(text)) + text + raw[end:]
+    digest = hashlib.sha256(content).hexdigest().encode()
+    path.write_bytes(content.replace(b"0" * 64, digest, 1))
     return path
 
 
@@ -171,8 +178,88 @@ def test_weights_of_a_type_that_numpy_lacks(tmp_path, kind):
     text = json.dumps({"__metadata__": {"linsep": "{}"}} | header).encode()
     path = tmp_path / "m.linsep"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(2 * size))
-    with pytest.raises(ModelFileError, match="is not a model file"):
+    with pytest.raises(ModelFileError, match="has no checksum"):
         linsep.load(path)
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        linsep.load(with_header(path, lambda header: None))
+
+
+def test_the_checksum_covers_types_too(tmp_path):
+    """One byte of the header, F64 to I64, changed predictions and no sum."""
+    path = tmp_path / "m.linsep"
+    linsep.save(Perceptron(keep="vote", max_iter=3).fit(X, CODES), path)
+    content = path.read_bytes()
+    at = content.index(b'"F64"') + 1
+    path.write_bytes(content[:at] + b"I" + content[at + 1 :])
+    with pytest.raises(ModelFileError, match="its checksum is wrong"):
+        linsep.load(path)
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ModelFileError, match="its checksum is wrong"):
+        linsep.load(path)
+
+
+def chained(depth):
+    linear = {"kernel": "Linear", "parameters": {}}
+    kernel = linear
+    for _ in range(depth):
+        kernel = {"kernel": "Sum", "parameters": {"left": kernel, "right": linear}}
+    return kernel
+
+
+#: what a small file may declare that would take all memory or time, its checksum good
+HOSTILE = {
+    "bytes of a billion letters": {"classes": {"type": "S1000000000", "values": ["a", "b", "c"]}},
+    "nothing of a billion bytes": {"classes": {"type": "V1000000000", "values": [0, 1, 2]}},
+    "records": {"classes": {"type": "i8," * 10_000 + "i8", "values": [0, 1, 2]}},
+    "pairs of 5,000 classes": {
+        "classes": {"type": "<i8", "values": list(range(5000))},
+        "parameters": Perceptron(multiclass="ovo").get_params(),
+    },
+    "700 kernels": {"kernel": chained(700)},
+    "150 kernels": {"kernel": chained(150)},
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "2^40 empty columns"])
+def test_nothing_is_made_of_what_a_file_declares_too_large(tmp_path, name):
+    path = tmp_path / "m.linsep"
+    if "kernels" in name:
+        model = KernelPerceptron(kernel=kernels.Spectrum(2)).fit(["ab", "cd"], [0, 1])
+    else:
+        model = Perceptron().fit(X, CODES)
+    linsep.save(model, path)
+    if name in HOSTILE:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(10_000)  # to write it
+        rewritten(path, HOSTILE[name])
+        sys.setrecursionlimit(limit)
+    else:
+        rewritten(path, coef=np.empty((3, 0)), intercept=np.zeros(3))
+        with_header(path, lambda header: header["coef"].update(shape=[0, 2**40]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError):
+            linsep.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence"])
+def test_substrings_longer_than_all_strings_take_no_time(tmp_path, kernel):
+    path, p = tmp_path / "m.linsep", 10**9
+    words = ["ab", "abab", "cd", "cdcd"]
+    linsep.save(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(words, [0, 0, 1, 1]), path)
+    given = {"p": p} | ({"alphabet": "abcd"} if kernel == "Mismatch" else {})
+    rewritten(path, {"kernel": {"kernel": kernel, "parameters": given}})
+    scores = linsep.load(path).decision_function(words)
+    expected = {"BlendedSpectrum": kernels.BlendedSpectrum(4)}.get(kernel)
+    if expected is None:
+        assert not scores.any()
+    else:
+        model = linsep.load(path)
+        K = expected(words, words)
+        assert scores == pytest.approx(K[:, model.support_] @ model.dual_coef_[0])
 
 
 def test_an_existing_file_is_only_replaced_on_demand(tmp_path):

@@ -228,3 +228,28 @@ def test_a_function_of_two_strings():
     X = random_strings(5, 9)
     np.testing.assert_array_equal(by_hand(X), Spectrum(2)(X))
     np.testing.assert_array_equal((by_hand + Spectrum(2))(X), 2 * Spectrum(2)(X))
+
+
+@pytest.mark.parametrize("kernel", [Spectrum, BlendedSpectrum, Subsequence])
+def test_longer_substrings_than_there_are_cost_nothing(kernel):
+    words = ["abc", "abcd", "", "d"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that nothing is found
+        K = kernel(10**9)(words)
+    expected = kernel(4)(words) if kernel is BlendedSpectrum else np.zeros((4, 4))
+    assert K.tolist() == expected.tolist()
+    prepared = kernel(10**9).prepare(words)
+    assert kernel(10**9).gram(prepared[:1], prepared[1:]).tolist() == expected[:1, 1:].tolist()
+    assert kernel(10**9).diagonal(prepared).tolist() == np.diagonal(expected).tolist()
+
+
+def test_lengths_of_strings_differ_between_two_sets():
+    short, long = ["a", "b", ""], ["ab", "abab"]
+    for kernel in (BlendedSpectrum(3), Normalized(BlendedSpectrum(3))):
+        assert kernel(short, long).tolist() == kernel(short + long)[:3, 3:].tolist()
+        assert kernel(long, short).tolist() == kernel(short + long)[3:, :3].tolist()
+
+
+def test_more_ways_to_change_letters_than_one_can_try():
+    with pytest.raises(ParameterError, match="take fewer mismatches or a smaller p"):
+        Mismatch(40, 20, "ab")(["ab" * 40])

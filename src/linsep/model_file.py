@@ -1,8 +1,14 @@
-"""Models on disk: safetensors with JSON metadata. Nothing in the file is ever executed."""
+"""Models on disk: safetensors with JSON metadata. Nothing in the file is ever executed.
+
+A SHA-256 of the whole file stands in the file, so damage is noticed. It is no signature: whoever
+writes a file can write a sum that fits. What a file declares is therefore checked before anything
+is made of it, and nothing that it declares is larger than the file itself.
+"""
 
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +32,12 @@ from linsep.kernels.naming import kernel_from_dict
 from linsep.saved import linear, logistic, naive_bayes, online
 from linsep.saved.labels import plain
 
-FORMAT = 1
+FORMAT = 2
+#: where the checksum stands in the header of a file, and what stands for it in its own sum
+SEAL = re.compile(rb'"sha256":"([0-9a-f]{64})"')
+BLANK = b"0" * 64
+#: bytes of the header at most, as in safetensors
+MOST_HEADER = 100_000_000
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
 #: what says the rest of each kind, if not ``online``
 OTHERS = {
@@ -60,12 +71,25 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
         raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
     tensors, rest = OTHERS.get(kind, online).contents(model)
-    about = _describe(model) | rest
-    about["sha256"] = _digest(tensors, about)
-    content = to_bytes(tensors, {"linsep": json.dumps(about, default=plain)})
+    content = sealed(tensors, _describe(model) | rest)
     with written_whole(path) as file:
         file.write(content)
     return path
+
+
+def sealed(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> bytes:
+    """The bytes of a model file: arrays and a description, with the checksum of it all."""
+    metadata = {"linsep": json.dumps(about, default=plain), "sha256": BLANK.decode()}
+    content = to_bytes(tensors, metadata)
+    # In the description, which is text within text, quotes are written otherwise.
+    (seal,) = SEAL.finditer(content, 0, _header_end(content[:8]))
+    digest = hashlib.sha256(content).hexdigest().encode()
+    return content[: seal.start(1)] + digest + content[seal.end(1) :]
+
+
+def _header_end(begin: bytes) -> int:
+    """Where the header of a safetensors file ends, as its first eight bytes say."""
+    return 8 + int.from_bytes(begin, "little")
 
 
 def check_free(path: Path, force: bool) -> None:
@@ -132,10 +156,13 @@ def _permissions(path: Path) -> int:
 def load(path: str | Path) -> Any:
     """Read a model that :func:`save` wrote; it predicts as the saved one did, to the bit.
 
+    The whole file is covered by a checksum, so a file that was damaged is refused. That is no
+    signature: a file by somebody else may hold any weights, only nothing that is executed.
+
     Raises
     ------
     ModelFileError
-        When the file is missing, cut short, altered, not a linsep model, or of a newer format.
+        When the file is missing, cut short, altered, not a linsep model, or of another format.
     """
     path = Path(path)
     tensors, about = _read(path)
@@ -144,43 +171,88 @@ def load(path: str | Path) -> Any:
             f"{path} has model format {about.get('format')!r}, this linsep reads {FORMAT}; use the "
             f"linsep that wrote it ({about.get('version', 'unknown version')})."
         )
-    digest = about.pop("sha256", None)
-    if digest != _digest(tensors, about):
-        raise ModelFileError(f"{path} was altered or damaged (its checksum is wrong); fit again.")
     try:
         return _rebuild(tensors, about)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+    except (
+        LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
+        MemoryError,
+    ) as problem:  # fmt: skip
         raise ModelFileError(
             f"{path} does not describe a whole model ({problem}); fit again."
         ) from None
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays and description of a file whose checksum fits, and that declares nothing too large."""
     try:
         if path.is_dir():
             raise ModelFileError(f"{path} is a directory, not a model file.")
         if path.exists() and not path.is_file():
             raise ModelFileError(f"{path} is a device or a pipe, not a model file.")
+        header = _checked_header(path)
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if "linsep" not in metadata:
-                raise ModelFileError(f"{path} is a safetensors file, but not of linsep.")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise ModelFileError(f"There is no model file {path}.") from None
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     except (SafetensorError, TypeError, AttributeError):  # the latter: types that numpy lacks
-        raise ModelFileError(
-            f"{path} is not a model file, or it is cut short; `linsep fit` writes one."
-        ) from None
+        raise _foreign(path) from None
     try:
-        about = json.loads(metadata["linsep"])
+        about = json.loads(header["__metadata__"]["linsep"])
     except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
         raise ModelFileError(f"{path} was altered or damaged (its description); fit again.")
     return tensors, about
+
+
+def _checked_header(path: Path) -> dict[str, Any]:
+    """The header of a file, after a check of the whole file's checksum and of declared sizes."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        begin = file.read(8)
+        end = _header_end(begin)
+        if len(begin) < 8 or not 8 < end <= min(size, MOST_HEADER):
+            raise _foreign(path)
+        text = file.read(end - 8)
+        header = _plain_header(path, text)
+        seals = list(SEAL.finditer(text))
+        if len(seals) != 1 or header["__metadata__"].get("sha256") != seals[0][1].decode():
+            raise ModelFileError(f"{path} has no checksum; fit again with this linsep.")
+        at = seals[0].span(1)
+        digest = hashlib.sha256(begin + text[: at[0]] + BLANK + text[at[1] :])
+        while part := file.read(1 << 20):
+            digest.update(part)
+    if digest.hexdigest().encode() != seals[0][1]:
+        raise ModelFileError(f"{path} was altered or damaged (its checksum is wrong); fit again.")
+    for name, tensor in header.items():
+        shape = tensor["shape"] if name != "__metadata__" else []
+        if max(shape, default=0) > size:  # what is empty could be of any width
+            raise ModelFileError(f"{path} declares {name} of shape {shape}, larger than the file.")
+    return header
+
+
+def _plain_header(path: Path, text: bytes) -> dict[str, Any]:
+    """The header as plain JSON, with the metadata of a model."""
+    try:
+        header = json.loads(text)
+        metadata = header.get("__metadata__", {})
+        if "linsep" not in metadata:
+            raise ModelFileError(f"{path} is a safetensors file, but not of linsep.")
+        shapes = [tensor["shape"] for name, tensor in header.items() if name != "__metadata__"]
+        if all(type(n) is int for shape in shapes for n in shape):
+            return header
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
+        if isinstance(problem, ModelFileError):
+            raise
+    raise _foreign(path)
+
+
+def _foreign(path: Path) -> ModelFileError:
+    return ModelFileError(
+        f"{path} is not a model file, or it is cut short; `linsep fit` writes one."
+    )
 
 
 def _describe(model: Any) -> dict[str, Any]:
@@ -243,11 +315,3 @@ def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(seed, int | None):
         raise ValueError(f"random_state {seed!r}")
     return stored | ({"class_weight": weights} if "class_weight" in stored else {})
-
-
-def _digest(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> str:
-    digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=plain).encode())
-    for name in sorted(tensors):
-        digest.update(name.encode() + repr(tensors[name].shape).encode())
-        digest.update(np.ascontiguousarray(tensors[name]).data)
-    return digest.hexdigest()

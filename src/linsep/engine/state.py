@@ -28,6 +28,13 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
     return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
 
 
+def columns_of(multiclass: str, n_classes: int) -> int:
+    """How many weight vectors there are."""
+    if n_classes == 2:
+        return 1
+    return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
+
+
 class State:
     """Weights and counters of one linear learner, for two classes or several.
 
@@ -53,9 +60,7 @@ class State:
     ):
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
         self.bias, self.fill = float(fit_intercept), fill
-        matches = n_classes * (n_classes - 1) // 2
-        binary_columns = matches if multiclass == "ovo" else n_classes
-        self.n_columns = 1 if n_classes == 2 else binary_columns
+        self.n_columns = columns_of(multiclass, n_classes)
         #: binary learners; all classes of the native rule are one
         self.n_machines = 1 if multiclass == "native" else self.n_columns
         #: arrays of the shape of the weights, by name: they grow with them

@@ -133,7 +133,7 @@ class KeepVote(KeepLast):
         last = amounts.size
         sound = features.shape == columns.shape == amounts.shape == (last,)
         sound &= starts.shape == rounds.shape == machines.shape == (starts.size,)
-        if not sound or [a.dtype.kind for a in changes.values()] != list("iifiii"):
+        if not sound or [a.dtype for a in changes.values()] != list(KINDS):
             raise ValueError("votes of the wrong shape")
         edges = np.concatenate([[0], starts, [last]])
         for numbers, low, high in (

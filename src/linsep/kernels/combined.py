@@ -35,6 +35,10 @@ class Constant(Kernel):
         return np.full(rows_of(A), float(self.value))
 
 
+#: kernels inside each other at most: every one takes a few calls inside calls
+MOST_NESTED = 100
+
+
 class Pair(Kernel):
     """Two kernels on the same rows."""
 
@@ -42,8 +46,7 @@ class Pair(Kernel):
     right: Kernel
 
     def __post_init__(self) -> None:
-        for one in (self.left, self.right):
-            _is_kernel(self, one)
+        _nest(self, self.left, self.right)
         kinds = {self.left.takes, self.right.takes} - {"anything"}
         if len(kinds) > 1:
             raise ParameterError(
@@ -54,7 +57,8 @@ class Pair(Kernel):
     @property
     def takes(self) -> str:  # type: ignore[override]
         """The kind of rows that both kernels take."""
-        return self.right.takes if self.left.takes == "anything" else self.left.takes
+        left = self.left.takes  # asked once: kernels may stand inside each other many times
+        return self.right.takes if left == "anything" else left
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]
@@ -122,7 +126,7 @@ class Around(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _is_kernel(self, self.kernel)
+        _nest(self, self.kernel)
 
     @property
     def takes(self) -> str:  # type: ignore[override]
@@ -222,9 +226,18 @@ def _inverse(lengths: np.ndarray) -> np.ndarray:
     return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
 
 
-def _is_kernel(owner: Kernel, value: Any) -> None:
-    if not isinstance(value, Kernel):
+def _nest(owner: Kernel, *inner: Any) -> None:
+    """Count how many kernels stand inside each other; ParameterError where they are too many."""
+    for value in inner:
+        if not isinstance(value, Kernel):
+            raise ParameterError(
+                f"{type(owner).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
+                "function as Callable(function)."
+            )
+    depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
+    if depth > MOST_NESTED:
         raise ParameterError(
-            f"{type(owner).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
-            "function as Callable(function)."
+            f"More than {MOST_NESTED} kernels stand inside each other: add or multiply them in "
+            "pairs, and the pairs in pairs."
         )
+    object.__setattr__(owner, "_depth", depth)  # of frozen kernels, that are not yet in use

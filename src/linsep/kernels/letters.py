@@ -160,7 +160,9 @@ def counted(rows: Letters, p: int) -> tuple[sp.csr_array, np.ndarray]:
     Returns a CSR matrix of shape (rows, substrings) and the substrings as letters, an array of
     shape (substrings, p), in order.
     """
-    text = rows.text
+    text, longest = rows.text, int(rows.lengths.max(initial=0))
+    if p > longest:
+        return sp.csr_array((len(rows), 0)), text[:0].reshape(0, 1)
     known = alphabet(text)
     codes, bound = window_codes(ranks(text, known), max(len(known), 2), p)
     inside = np.ones(len(text), dtype=bool)

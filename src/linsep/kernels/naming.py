@@ -8,6 +8,7 @@ from typing import Any
 from linsep import kernels
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel
+from linsep.kernels.combined import MOST_NESTED
 from linsep.kernels.foreign import Callable, Pairwise, Precomputed, unknown
 from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
 
@@ -86,8 +87,8 @@ def described(kernel: Any) -> Kernel | type[Kernel]:
     return as_kernel(kernel) if is_one else Kernel
 
 
-def kernel_from_dict(stored: dict[str, Any]) -> Kernel:
-    """The kernel that :meth:`Kernel.to_dict` stored.
+def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
+    """The kernel that :meth:`Kernel.to_dict` stored, inside of so many others.
 
     Raises
     ------
@@ -95,17 +96,22 @@ def kernel_from_dict(stored: dict[str, Any]) -> Kernel:
         For what is no stored kernel.
     """
     try:
+        if outside > MOST_NESTED:
+            raise ValueError(f"more than {MOST_NESTED} kernels stand inside each other")
         name, given = stored["kernel"], stored["parameters"]
         if name not in STORED:
             raise KeyError(name)
-        return getattr(kernels, name)(**{key: _value(value) for key, value in given.items()})
+        values = {key: _value(value, outside) for key, value in given.items()}
+        return getattr(kernels, name)(**values)
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise DataError(f"{stored!r} is no stored kernel: {problem}.") from None
+        if isinstance(problem, DataError):  # of a kernel inside
+            raise
+        raise DataError(f"{str(stored)[:200]} is no stored kernel: {problem}.") from None
 
 
-def _value(stored: Any) -> Any:
+def _value(stored: Any, outside: int) -> Any:
     if isinstance(stored, dict):
         if "bytes" in stored:
             return stored["bytes"].encode("latin-1")
-        return kernel_from_dict(stored)
-    return tuple(_value(one) for one in stored) if isinstance(stored, list) else stored
+        return kernel_from_dict(stored, outside + 1)
+    return tuple(_value(one, outside) for one in stored) if isinstance(stored, list) else stored

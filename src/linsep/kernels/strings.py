@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, product, repeat
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +30,9 @@ from linsep.kernels.letters import (
 )
 from linsep.kernels.rows import Parts
 from linsep.kernels.threads import spread
+
+#: ways to change letters that Mismatch tries one after another
+MOST_CHANGES = 1 << 22
 
 
 class OnStrings(Kernel):
@@ -122,22 +127,25 @@ class BlendedSpectrum(OnStrings):
 
     def _prepare(self, X: Any) -> Any:
         rows = letters_of(X, self)
-        each = [counted(rows, q) for q in range(1, self.p + 1)]
+        longest = int(rows.lengths.max(initial=0))  # beyond, nothing is found
+        each = [counted(rows, q) for q in range(1, min(self.p, max(1, longest)) + 1)]
         return Parts(*(Counts(matrix, Grams(as_strings(grams))) for matrix, grams in each))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K = np.zeros((len(A), len(B)))
-        for weight, a, b in zip(self._weights, A.parts, B.parts, strict=True):
+        for weight, a, b in zip(self._weights, A.parts, B.parts, strict=False):
             K += weight * count_products(a, a if A is B else b)
         return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        pairs = zip(self._weights, A.parts, strict=True)
-        return np.sum([weight * squares(a.matrix) for weight, a in pairs], axis=0)
+        found = np.zeros(len(A))
+        for weight, a in zip(self._weights, A.parts, strict=False):
+            found += weight * squares(a.matrix)
+        return found
 
     @property
-    def _weights(self) -> tuple[float, ...]:
-        return self.weights or (1.0,) * self.p
+    def _weights(self) -> Iterable[float]:
+        return repeat(1.0) if self.weights is None else self.weights
 
 
 @dataclass(frozen=True)
@@ -216,6 +224,12 @@ def _neighbours(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: 
             f"Mismatch with p={p} over {len(letters)} letters has more substrings than there are "
             "numbers for: lower p."
         )
+    changes = sum(comb(p, count) * len(own) ** count for count in range(most + 1))
+    if changes > MOST_CHANGES:
+        raise ParameterError(
+            f"Mismatch with p={p} and mismatches={most} changes letters in {changes:,} ways: take "
+            "fewer mismatches or a smaller p."
+        )
     order = np.argsort(letters)
     digits = order[np.searchsorted(letters[order], grams)].astype(np.int64)
     worth = len(letters) ** np.arange(p - 1, -1, -1, dtype=np.int64)
@@ -278,6 +292,8 @@ class Subsequence(BeyondFloats, OnStrings):
         """Every value as (m, e) for m 2^e: two float64 arrays of shape (rows of A, rows of B)."""
         same_kind(A.text, B.text)
         mantissas, exponents = np.zeros((len(A), len(B))), np.zeros((len(A), len(B)))
+        if self.p > min(int(one.lengths.max(initial=0)) for one in (A, B)):
+            return mantissas, exponents
         sides = [(rows.text, rows.begins, rows.ends) for rows in (A, B)]
         how = (*sides, int(self.p), float(self.decay))
         cost = float(A.lengths.sum()) * float(B.lengths.sum()) * self.p
@@ -295,6 +311,8 @@ class Subsequence(BeyondFloats, OnStrings):
     def scaled_diagonal(self, A: Letters) -> tuple[np.ndarray, np.ndarray]:
         """K(a, a) of every string as :meth:`scaled_gram` has it: two arrays of shape (rows,)."""
         mantissas, exponents = np.zeros((len(A), 1)), np.zeros((len(A), 1))
+        if self.p > int(A.lengths.max(initial=0)):
+            return mantissas[:, 0], exponents[:, 0]
 
         def work(start: int, stop: int) -> None:
             for i in range(start, stop):

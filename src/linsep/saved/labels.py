@@ -1,10 +1,14 @@
 """Labels, classes and arrays in a model file."""
 
+import re
 from typing import Any
 
 import numpy as np
 
 from linsep.errors import ModelFileError
+
+#: what numpy calls the types of labels: whatever else takes memory of any size
+PLAIN_TYPE = re.compile(r"[<>|=]?(b1|[iuf][1248]|f16|U\d+|O)")
 
 
 def plain(label: Any) -> Any:
@@ -25,11 +29,13 @@ def described(classes: np.ndarray) -> dict[str, Any]:
 
 def classes_of(type: str, values: list[Any]) -> np.ndarray:
     """Sorted labels; text is as wide as its longest label, whatever the file says."""
+    if not PLAIN_TYPE.fullmatch(type):
+        raise ValueError(f"classes of type {type!r:.40}")
     kind = np.dtype(type)
     classes = np.array(values, dtype=str if kind.kind == "U" else kind)
     ordered = classes.ndim == 1 and classes.size > 1 and (classes[1:] > classes[:-1]).all()
-    if kind.kind not in "biufUO" or not ordered or classes.tolist() != values:
-        raise ValueError(f"classes {values!r}")
+    if not ordered or classes.tolist() != values:
+        raise ValueError(f"classes {values!r:.400}")
     return classes
 
 

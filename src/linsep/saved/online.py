@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import linsep
 from linsep.engine.keepings import keeping_of
 from linsep.engine.loop import PassReport
-from linsep.engine.state import State
+from linsep.engine.state import State, columns_of
 from linsep.engine.stop import StopReason
 from linsep.engine.votes import KeepVote
 from linsep.errors import ModelFileError
@@ -88,7 +88,7 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
 def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     """Give ``model`` the state that these arrays were; ValueError where they do not fit."""
     coef = arrays["coef"]
-    if coef.ndim != 2:
+    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
         raise ValueError(f"weights of shape {coef.shape}")
     fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
     state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
