@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linsep import Perceptron
+from linsep.engine.store import Keeper
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.base import Batch
@@ -509,3 +511,29 @@ def test_any_table_is_encoded_as_in_plain_python(tmp_path, columns, ending, miss
     assert y.tolist() == labels
     assert names == expected_names
     np.testing.assert_allclose(dense(X), expected, rtol=1e-12)
+
+
+def test_parquet_rows_that_will_not_fit_never_fill_the_memory(tmp_path, monkeypatch):
+    """How many rows there are stands in the file: rows that go to disk go there at once."""
+    columns = {"a": np.arange(5000.0), "b": np.arange(5000) % 7, "y": np.arange(5000) % 2}
+    path = write(tmp_path, columns, "parquet")
+    source = TableSource([path], target="y", batch_rows=100)
+    assert source.memory_needed == 5000 * 2 * 8
+    texts = write(tmp_path, columns | {"t": ["p", "q"] * 2500}, "parquet", "texts")
+    assert TableSource([texts], target="y").memory_needed == 5000 * 3 * 12
+    assert TableSource([write(tmp_path, columns, "csv")], target="y").memory_needed is None
+    held = []
+    keep = Keeper.keep
+
+    def keeping(self, batch):
+        keep(self, batch)
+        held.append(len(self._parts))
+
+    monkeypatch.setattr(Keeper, "keep", keeping)
+    whole = Perceptron(max_iter=2).fit(source)
+    assert max(held) == 50
+    source.memory_bytes = 79_000
+    held.clear()
+    spooled = Perceptron(max_iter=2).fit(source)
+    assert max(held) == 0
+    assert np.array_equal(spooled.coef_, whole.coef_)

@@ -34,7 +34,7 @@ from linsep.sources.spool import (
 )  # fmt: skip
 from linsep.sources.spool_writer import SpoolWriter
 
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 16 << 20
 
 
 class StartAgain(LinsepError):
@@ -189,7 +189,9 @@ class SourceFeed:
 
     def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
         """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""
-        keeper = Keeper(self._writer, self.source.memory_bytes) if self.keep else None
+        memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
+        # Rows that will not fit need not fill the memory first.
+        keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
         rows = 0
         self._rows_of = np.zeros(0, dtype=np.int64)
         reading = elsewhere(self.source.batches())

@@ -43,6 +43,8 @@ class TableFile(ABC):
 
     #: the column types are written in the file, not guessed from its first rows
     typed = True
+    #: how many rows there are, where the file says so and its columns were asked for
+    n_rows: int | None = None
     #: a row may leave a column out, so a column the first rows lack may still be there
     sparse = False
 
@@ -92,6 +94,7 @@ class ParquetFile(TableFile):
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return names and types from the file's footer."""
         with self._open() as file:
+            self.n_rows = file.metadata.num_rows
             return typed_columns(self.path, file.schema_arrow)
 
     def head(self) -> pa.RecordBatch:

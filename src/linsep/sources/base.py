@@ -92,6 +92,11 @@ class Source(ABC):
         return f"feature {column if names is None else repr(names[column])}"
 
     @property
+    def memory_needed(self) -> int | None:
+        """Bytes that all rows would take in memory; None where the files do not say before."""
+        return None
+
+    @property
     def size(self) -> int | None:
         """Bytes on disk, for progress; None when unknown."""
         return None

@@ -275,6 +275,16 @@ class TableSource(Source):
         return dict(zip(self._columns.numeric, ends, strict=True))
 
     @property
+    def memory_needed(self) -> int | None:
+        """Bytes that all rows would take in memory; None unless all files say how many they are."""
+        rows = [file.n_rows for file in self._files]
+        numbers, texts = len(self._columns.numeric), len(self._columns.text)
+        value = np.dtype(self._columns.dtype).itemsize
+        # Sparse rows have a column of four bytes beside each value.
+        each = (numbers + texts) * (value + 4) if texts else numbers * value
+        return None if None in rows else each * sum(n for n in rows if n is not None)
+
+    @property
     def size(self) -> int:
         """Bytes on disk, as they were when the source was made."""
         return sum(file.size for file in self._files)
