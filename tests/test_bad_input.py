@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from linsep import Perceptron
 from linsep.errors import DataError
@@ -359,3 +360,23 @@ def test_class_weight():
     nothing = Perceptron(class_weight=dict.fromkeys(range(3), 0.0))
     with refused("No row is left to learn from"):
         nothing.fit(X, y)
+
+
+@pytest.mark.parametrize("index", ["i4", "i8"])
+@pytest.mark.parametrize("column", [-1, 3, 2**31 - 1])
+def test_columns_outside_a_sparse_matrix_are_refused(index, column):
+    X = sp.csr_matrix(np.eye(3))
+    X.indices = np.array([0, column, 2], index)
+    X.indptr = X.indptr.astype(index)
+    model = Perceptron().fit(np.eye(3), [0, 1, 0])
+    for call in (model.fit, model.partial_fit, lambda X, y: model.predict(X)):
+        with refused("Row 1: X.indices has column", "but X has 3 columns"):
+            call(X, [0, 1, 0])
+
+
+@pytest.mark.parametrize("indptr", [[0, 2, 1, 3], [1, 1, 2, 3], [0, 1, 2, 9]])
+def test_starts_of_rows_outside_a_sparse_matrix_are_refused(indptr):
+    X = sp.csr_matrix(np.eye(3))
+    X.indptr = np.array(indptr, np.int32)
+    with refused("The indptr of X does not rise from 0"):
+        Perceptron().fit(X, [0, 1, 0])

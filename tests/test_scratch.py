@@ -1,6 +1,7 @@
 """Temporary files of killed processes are swept by the next that looks, and no others."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from linsep import scratch
+import linsep
+from linsep import Perceptron, scratch
 
 LEAVE = """
 import signal, tempfile, sys
@@ -130,3 +132,19 @@ def test_making_a_temporary_file_sweeps(tmp_path, monkeypatch, make):
         os.close(made[0])
     else:
         made.cleanup()
+
+
+def test_a_killed_save_leaves_the_old_model_and_the_next_sweeps(tmp_path):
+    model = Perceptron().fit([[0.0], [1.0]], [0, 1])
+    path = linsep.save(model, tmp_path / "m")
+    old = path.read_bytes()
+    child = os.fork()
+    if child == 0:  # as if killed in the midst of writing
+        os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+        linsep.save(model, path, force=True)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 2
+    assert path.read_bytes() == old
+    linsep.save(model, path, force=True)
+    assert list(tmp_path.iterdir()) == [path]

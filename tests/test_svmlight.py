@@ -387,3 +387,15 @@ def test_several_readings_at_once(tmp_path):
     source = SvmlightSource([write(tmp_path, many_lines(60))], chunk_bytes=300, threads=2)
     pairs = zip(source.batches(), source.batches(), strict=True)
     assert sum(len(a.y) for a, b in pairs if (a.X.data == b.X.data).all()) == 60
+
+
+def test_the_first_of_two_lines_that_cannot_be_read_is_named(tmp_path):
+    path = tmp_path / "rows.svm"
+    # The label of the last line has digits that the scanner leaves to Python.
+    path.write_text("0 2:1\n-1 5:1e3\n# note\n1 1:1e999\n1 1:2\n9007199254740993 1:1\n")
+    for chunk_bytes in (1, 20, 1000):
+        source = SvmlightSource([path], index_base=1, chunk_bytes=chunk_bytes)
+        for _ in range(20):  # what memory holds by chance
+            np.full(1000, np.nan)
+            with pytest.raises(DataError, match="line 4: the value '1e999' is too large"):
+                list(source.batches())

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,10 +26,12 @@ import linsep
 from linsep.errors import ModelFileError, way
 from linsep.estimators.facts import check_parameters
 from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.saved import linear, logistic, naive_bayes, online
 from linsep.saved.labels import plain
+from linsep.scratch import scratch_file
 
 FORMAT = 2
 #: where the checksum stands in the header of a file, and what stands for it in its own sum
@@ -127,14 +128,16 @@ def written_whole(path: Path, mode: str = "wb") -> Iterator[Any]:
     path = Path(os.path.realpath(path))
     temporary = None
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
+        with held():
+            descriptor, temporary = scratch_file(path.parent, f".{path.name[:50]}")
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _permissions(path))
-        os.replace(temporary, path)
-        temporary = None
+        with held():
+            os.chmod(temporary, _permissions(path))
+            os.replace(temporary, path)
+            temporary = None
     except OSError as problem:
         raise ModelFileError(
             f"{path} cannot be written: {problem.strerror}; nothing was changed."

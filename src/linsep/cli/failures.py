@@ -5,10 +5,12 @@ import os
 import shlex
 import signal
 import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -18,6 +20,7 @@ import linsep
 from linsep.cli.screen import safe
 from linsep.errors import LinsepError, ParameterError, Way
 from linsep.interrupts import heard, window
+from linsep.scratch import sweep
 
 # Typer brings its own click, or uses the one that is installed.
 UsageError: Any = typer.BadParameter.__base__
@@ -49,6 +52,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write out what it printed while failures can still be told."""
         try:
+            sweep(Path(tempfile.gettempdir()))
             with _noting_warnings(), window():
                 result = super().invoke(ctx)
             if sys.stdout is not None:

@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep.compiled.rows import Unit, as_rows, scales
-from linsep.engine.feed import ArrayFeed, summed
+from linsep.engine.feed import ArrayFeed, check_places, summed
 from linsep.engine.keepings import keeping_of
 from linsep.engine.learners import BadRow, Learner
 from linsep.engine.loop import Run
@@ -140,13 +141,18 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             ensure_all_finite=finite,
         )  # fmt: skip
         y = self._labels_checked(y, X.shape[0])
+        if sp.issparse(X):
+            check_places(X)
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
-        return validate_data(
+        X = validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
             ensure_all_finite=False,
         )  # fmt: skip
+        if sp.issparse(X):
+            check_places(X)
+        return X
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if not self.normalize:

@@ -269,13 +269,13 @@ def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
             text, *map(np.uint64, numbers), labels, indptr, values, columns, doubts
         )
         refused_at = None if outcome == DONE else int(at)
+        refused = False  # the first one counts, but those after it must not stay unread
         for place, start in doubts[: int(doubtful)].tolist():
             value = float(TOKEN.match(chunk.text, start)[0])  # type: ignore[index]
             array, slot = (values, place) if place >= 0 else (labels, -1 - place)
             array[slot] = value
-            if not isfinite(array[slot]):
-                outcome, refused_at = DONE, start
-                break
+            if not isfinite(array[slot]) and not refused:
+                refused, outcome, refused_at = True, DONE, start
     if outcome == INDEX_ZERO and base is None:
         return scan_chunk(chunk, 0, dtype)
     if (large := _too_large(chunk, labels[:rows])) is not None:
