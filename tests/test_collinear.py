@@ -123,7 +123,7 @@ def test_small_spreads_far_from_zero_separate(column):
 def test_spreads_beyond_floating_point_are_refused():
     X = np.array([[1e-200], [-1e200], [3.0], [4.0]])
     for far in (X, X[:1] * [[0], [1], [0], [1]]):
-        with pytest.raises(DataError, match="Feature 0 has a spread"):
+        with pytest.raises(DataError, match="Feature 0 has values whose squares"):
             LogisticRegression().fit(far, [0, 1, 0, 1])
 
 

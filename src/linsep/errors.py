@@ -83,6 +83,30 @@ class DataError(LinsepError, ValueError):
     """The data cannot be used as they are: what is wrong, where (file, line or row), what to do."""
 
 
+class FeatureOverflow(DataError):
+    """Values of a feature are too large, or too small, to be worked with in floating point.
+
+    Attributes
+    ----------
+    column : int, the number of the feature
+    """
+
+    def __init__(self, column: int, feature: str = ""):
+        super().__init__(
+            f"{feature or f'Feature {column}'} has values whose squares are beyond floating point: "
+            "scale the features."
+        )
+        self.column = column
+
+    def at(self, place: str) -> "DataError":
+        """The same said of a place."""
+        return DataError(place + self.said)
+
+    def of_model(self) -> "DataError":
+        """The same where a model fixes all parameters."""
+        return DataError(self.said)
+
+
 class ParameterError(LinsepError, ValueError):
     """Parameters that do not go together; on the command line, wrong use (exit code 2)."""
 

@@ -36,6 +36,25 @@ class BadRow(LinsepError):
         return self._said.format(feature=feature)
 
 
+def too_large(rows: Any, row: int) -> BadRow | None:
+    """What is said of a row whose score is beyond floating point: its largest value; None of rows
+    that have no features.
+    """
+    rows = rows.rows if isinstance(rows, Unit) else rows
+    if isinstance(rows, Dense):
+        values, columns = rows.values[row], None
+    elif isinstance(rows, Csr):
+        part = slice(rows.starts[row], rows.starts[row + 1])
+        values, columns = rows.values[part], rows.columns[part]
+    else:
+        return None
+    if not values.size or not np.isfinite(values).all():
+        return None
+    at = int(np.argmax(np.abs(values)))
+    said = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; scale the "
+    return BadRow(row, at if columns is None else int(columns[at]), said + "features")
+
+
 class Unlearnable(LinsepError):
     """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad``
     tells more where it was looked at by the learner.

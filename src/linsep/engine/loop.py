@@ -11,7 +11,7 @@ from linsep.compiled.schemes import MISTAKES, UPDATES
 from linsep.compiled.walk import walk
 from linsep.engine.feed import Feed, Visit
 from linsep.engine.keeping import KeepLast, count_changes
-from linsep.engine.learners import BadRow, Learner, Unlearnable
+from linsep.engine.learners import TOO_LARGE, BadRow, Learner, Unlearnable, too_large
 from linsep.engine.order import longest_row, rows_per_slice, slices
 from linsep.engine.repeats import watched
 from linsep.engine.state import State
@@ -134,11 +134,10 @@ def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
             keeping.take(state)
         learner.check_updates(state)
         if done < piece.size:
-            row = int(piece[done])
-            raise Unlearnable(
-                None if visit.first is None else visit.first + row,
-                learner.complaint(visit.rows, row),
-            )
+            row, first = int(piece[done]), visit.first
+            said = learner.complaint(visit.rows, row)
+            bad = too_large(visit.rows, row) if said == TOO_LARGE else None
+            raise Unlearnable(None if first is None else first + row, said, bad)
     progress.learning += perf_counter() - started
 
 

@@ -1,6 +1,8 @@
 """Labels of any type to class codes; row weights and initial weights, checked."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.engine.feed import NO_IMPORTANCE
-from linsep.errors import DataError
+from linsep.errors import DataError, FeatureOverflow
 
 PEEK = 1024
 
@@ -59,6 +61,19 @@ def feature_names(model: Any) -> list[str]:
         return [str(name) for name in names]
     first = getattr(model, "recipe_", {}).get("index_base") or 0
     return [f"x{j + first}" for j in range(model.n_features_in_)]
+
+
+@contextmanager
+def features_named(model: Any) -> Iterator[None]:
+    """Let an error about the values of a feature call it by its name, where it has one."""
+    try:
+        yield
+    except FeatureOverflow as problem:
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            raise
+        feature = f"Feature {str(names[problem.column])!r}"
+        raise FeatureOverflow(problem.column, feature) from None
 
 
 def check_two_classes(classes: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from linsep.engine.stop import StopReason
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.facts import INTERCEPT, check_parameters
 from linsep.estimators.interrupted import Reading
-from linsep.estimators.labels import check_sample_weight, feature_names
+from linsep.estimators.labels import check_sample_weight, feature_names, features_named
 from linsep.estimators.predict_linear import LinearPrediction, Residuals, numbers
 from linsep.estimators.predicting import LABELS_TWICE
 from linsep.interrupts import held
@@ -134,7 +134,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.__dict__.pop("recipe_", None)
         values = TwoValues()
         values.see(block.y)
-        self._take(least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept), values)
+        with features_named(self):
+            fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
+        self._take(fitted, values)
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
         """Rows as least squares takes them: checked, those of weight 0 left out."""

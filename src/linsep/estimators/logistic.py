@@ -294,11 +294,12 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         self.separation_, self.method_ = None, "maximum likelihood"
         if self.l2:
             self.method_ = "penalised likelihood"
-        if self.penalty and task.q:
-            self.method_, found = "Firth", by_firth(self, task, rows)
-        else:
-            found = self._climbed(task, rows)
-            if self.intervals == "profile" and task.q:
+        with labels.features_named(self):
+            if self.penalty and task.q:
+                self.method_, found = "Firth", by_firth(self, task, rows)
+            else:
+                found = self._climbed(task, rows)
+            if self.intervals == "profile" and not self.penalty and task.q:
                 found = with_profiles(self, task, rows, found)
         self._take(task, found, rows.known)
 

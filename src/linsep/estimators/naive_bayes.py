@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.engine.stream import SourceFeed, StartAgain
-from linsep.errors import SeparationWarning
+from linsep.errors import FeatureOverflow, SeparationWarning
 from linsep.estimators import labels
 from linsep.estimators.facts import Parameter
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
@@ -149,6 +149,10 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
         """Set the attributes."""
         labels.warn_of_weightless(classes, moments.totals)
+        lost = ~np.isfinite(moments.squares) | ~np.isfinite(moments.means).all(axis=0)
+        if lost.any():
+            with labels.features_named(self):
+                raise FeatureOverflow(int(np.argmax(lost)))
         counted = moments.totals > 0
         variances = moments.squares / moments.totals.sum()
         largest = np.abs(moments.means[counted]).max(axis=0)

@@ -41,7 +41,8 @@ def class_moments(
         for start in range(0, X.shape[0], max(1, step)):
             rows = slice(start, start + step)
             w = weights[rows] if len(weights) else np.ones(len(codes[rows]))
-            found = _merged(found, _of(X[rows], codes[rows], w, n_classes))
+            with np.errstate(over="ignore", invalid="ignore"):  # beyond floats is seen at the end
+                found = _merged(found, _of(X[rows], codes[rows], w, n_classes))
     return found
 
 

@@ -10,7 +10,7 @@ from linsep.regression import ascent
 from linsep.regression.likelihood import Likelihood, Point, working
 from linsep.regression.logistic import LAST, Fit, Task, inverted
 from linsep.regression.penalty import Penalty
-from linsep.regression.preparing import Seen
+from linsep.regression.preparing import Seen, refuse_overflow
 
 
 def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple[Fit, Descent]:
@@ -22,6 +22,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
         Where the learning rate is so large that the climb diverges or goes in a circle.
     """
     plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
+    refuse_overflow(task.batches, task.n_features, task.intercept)
     with working() as pool:
         likelihood = Likelihood(
             task.batches, task.q, plain.centres, plain.scales, task.intercept, pool

@@ -23,7 +23,7 @@ import numpy as np
 from flint import arb, ctx
 from threadpoolctl import threadpool_limits
 
-from linsep.errors import DataError
+from linsep.errors import DataError, FeatureOverflow
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.elimination import Elimination, eliminate
 from linsep.regression.linear_fit import LeastSquares
@@ -83,6 +83,9 @@ def least_squares(
     with np.errstate(over="ignore", invalid="ignore"):
         found = _many(blocks, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
         sizes = [found.intercept, found.rss]
+    lost = ~(np.isfinite(found.means) & np.isfinite(found.spread))
+    if lost.any():
+        raise FeatureOverflow(int(np.argmax(lost)))
     if not (np.isfinite(found.coef).all() and np.isfinite(sizes).all()):
         raise DataError(
             "The weights, or the squares of the residuals, are beyond floating point: scale the "

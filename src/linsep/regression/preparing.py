@@ -10,7 +10,7 @@ import scipy.linalg as sla
 
 from linsep.compiled import logistic
 from linsep.compiled.rows import Csr, as_rows, csr_rows
-from linsep.errors import DataError
+from linsep.errors import FeatureOverflow
 from linsep.regression.likelihood import Batch, Batches, Likelihood
 from linsep.regression.straightening import Columns, Straight
 
@@ -131,7 +131,7 @@ def seen(
 
     Raises
     ------
-    DataError
+    FeatureOverflow
         Where the square of the spread of a feature is beyond floating point.
     """
     centres, scales = _moments(sample, d, intercept)
@@ -144,6 +144,11 @@ def seen(
         if _independent(everything, centres, scales, intercept, pool):
             return Seen(centres, scales)
     return _straightened(everything, centres, scales, intercept)
+
+
+def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:
+    """Raise FeatureOverflow as :func:`seen` does, for those who see features as they are."""
+    _moments(batches, d, intercept)
 
 
 def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -160,11 +165,7 @@ def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.
             top = np.maximum(top, np.abs(Z - first).max(axis=0))
     bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
     if bad.any():
-        j = int(np.argmax(bad))
-        raise DataError(
-            f"Feature {j} has a spread of about {top[j]:.2g}, whose square is beyond floating "
-            "point: scale the features."
-        )
+        raise FeatureOverflow(int(np.argmax(bad)))
     exponents = np.where(top > 0, np.frexp(top)[1], 0)
     means, squares, total = np.zeros(d), np.zeros(d), 0.0
     for X, weights in raw_blocks(batches(), d):
