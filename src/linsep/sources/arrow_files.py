@@ -27,8 +27,6 @@ Kinds = Mapping[str, str]
 SAMPLE_ROWS = 10_000
 
 _CELLS = 1 << 20
-#: above this many bytes per Arrow record batch a file is mapped instead of read
-MAP_ABOVE = 64 << 20
 _OLD_FEATHER = b"FEA1"
 
 
@@ -131,7 +129,11 @@ class ParquetFile(TableFile):
 
 
 class IpcFile(TableFile):
-    """An Arrow IPC file (also called Feather version 2) or an Arrow stream."""
+    """An Arrow IPC file (also called Feather version 2) or an Arrow stream.
+
+    A record batch is read whole, in the columns that are needed: a file that is one huge batch
+    takes as much memory. It is not mapped, since the process would end if somebody cut it short.
+    """
 
     _done = 0.0
 
@@ -178,26 +180,14 @@ class IpcFile(TableFile):
                 yield stream.schema, self._stream(stream, raw)
             return
         check_ends(self.path, b"ARROW1", "an Arrow file")
-        with reading(self.path, "an Arrow file", self.unchanged), self._raw() as raw:
+        with reading(self.path, "an Arrow file", self.unchanged), pa.OSFile(str(self.path)) as raw:
             file = pa.ipc.open_file(raw)
             schema = file.schema
-            # Choosing columns of a mapped file would copy them into memory.
-            if names is not None and not isinstance(raw, pa.MemoryMappedFile):
+            if names is not None:
                 chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
                 options = pa.ipc.IpcReadOptions(included_fields=chosen)
                 file = pa.ipc.open_file(raw, options=options)
             yield schema, self._file(file)
-
-    @contextmanager
-    def _raw(self) -> Iterator[pa.NativeFile]:
-        with pa.OSFile(str(self.path)) as raw:
-            batches = max(1, pa.ipc.open_file(raw).num_record_batches)
-            if self.size // batches <= MAP_ABOVE:
-                yield raw
-                return
-        # A record batch is read whole: a huge one only fits in memory as a map of the file.
-        with pa.memory_map(str(self.path)) as raw:
-            yield raw
 
     def _file(self, file: pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
         for number in range(file.num_record_batches):
