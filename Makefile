@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest lint bench format clean
+.PHONY: help demo test test-lowest lint bench campaign format clean
 
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
 	@echo "make test    lint and run every test, compiled and with the compiler switched off"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
+	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000' picks)"
 	@echo "make lint    ruff and mypy"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
@@ -44,6 +45,9 @@ format: $(VENV)/installed
 
 bench: $(VENV)/bench
 	$(RUN) -m benchmarks $(BENCH)
+
+campaign: $(VENV)/installed
+	$(RUN) -m campaign $(PARTS)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .hypothesis .mypy_cache .ruff_cache
