@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import linsep.certificate.blocks as blocks_module
 from linsep import open_source, separation
 from linsep.certificate.blocks import Reading, sha256_of
-from linsep.certificate.canonical import words, words_of_number
+from linsep.certificate.canonical import sequences, words_of_number
 from linsep.certificate.integers import Space, in_lowest_terms
 from linsep.certificate.values import Membership, Weights, constraints_of, problem_of
 from linsep.certificate.verdicts import Combination, Separable, Undecided
@@ -243,18 +243,22 @@ NUMBERS = st.sampled_from([0, 1, -1, 0.5, 2**53, 2**53 + 1, -(2**70) - 1, Fracti
 
 
 @given(st.lists(st.lists(NUMBERS, min_size=4, max_size=4), min_size=1, max_size=6))
-def test_words_are_those_that_are_described(rows):
-    numbers = list(range(len(rows)))
-    found = deque(words(np.array(rows, dtype=object), np.array(numbers)).tolist())
-    for number, row in zip(numbers, rows, strict=True):
-        assert found[0] >> 32 == number
-        runs = [divmod(found.popleft() + 0, 2**32) for _ in range(found.popleft() & 2**32 - 1)]
-        places = [j + k for j, length in runs for k in range(length)]
+def test_sequences_are_those_that_are_described(rows):
+    X = np.array(rows, dtype=object)
+    heads, runs, values = sequences(X, np.arange(len(rows)) * 2)
+    left, words = deque(runs.tolist()), deque(values.tolist())
+    for (number, count), (i, row) in zip(heads.tolist(), enumerate(rows), strict=True):
+        assert number == 2 * i
+        places = []
+        for first, length in (left.popleft() for _ in range(count)):
+            places += range(first, first + length)
+            assert first - 1 not in places[:-length]
         assert places == [j for j, x in enumerate(row) if x]
         for j in places:
             expected = words_of_number(row[j])
-            assert [found.popleft() for _ in expected] == list(expected)
-    assert not found
+            assert [words.popleft() for _ in expected] == list(expected)
+    assert not left
+    assert not words
 
 
 def test_numbers_that_equal_no_double():

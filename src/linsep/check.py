@@ -13,11 +13,11 @@ Weights w are right about x if <w, a> > 0. Rows are {column: number}, zeros left
 import csv
 import math
 import re
-import struct
 from argparse import ArgumentParser
 from fractions import Fraction
 from hashlib import sha256
 from json import dumps, loads
+from struct import pack
 
 WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
 NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
@@ -63,22 +63,22 @@ def numbers(cells):
 
 def hash_of(rows, labels, width):
     """The SHA-256 of rows and labels in canonical form."""
-    digest, known = sha256(b"linsep rows 1\n"), dict[tuple, int]()
+    (heads, runs, values), known = (sha256(), sha256(), sha256()), dict[tuple, int]()
     for row, label in zip(rows, labels, strict=True):
-        starts = [j for j in row if j - 1 not in row]
-        ends = [j + 1 for j in row if j + 1 not in row]
-        words = [known.setdefault((type(label), label), len(known)) << 32 | len(starts)]
-        words += [start << 32 | end - start for start, end in zip(starts, ends, strict=True)]
+        starts, ends = ([j for j in row if j + k not in row] for k in (-1, 1))
+        number = known.setdefault((type(label), label), len(known))
+        heads.update(pack("<2I", number, len(starts)))
+        for first, last in zip(starts, ends, strict=True):
+            runs.update(pack("<2I", first, last - first + 1))
         for x in row.values():
             near = float(x) if abs(x) < 2**1024 - 2**970 else math.inf
             parts = abs(x.numerator), x.denominator if x.denominator > 1 else 0
             p, q = ([m >> k & 2**64 - 1 for k in range(0, m.bit_length(), 64)] for m in parts)
-            long = [(x < 0) << 63 | 0x7FF8 << 48 | len(p) << 24 | len(q), *p, *q]
-            words += struct.unpack("<Q", struct.pack("<d", near)) if near == x else long
-        digest.update(struct.pack(f"<{len(words)}Q", *words))
+            words = [(x < 0) << 63 | 0x7FF8 << 48 | len(p) << 24 | len(q), *p, *q]
+            values.update(pack("<d", near) if near == x else pack(f"<{len(words)}Q", *words))
     about = {"rows": len(rows), "features": width, "labels": [label for _, label in known]}
-    digest.update(b"\xff" * 8 + dumps(about).encode())
-    return digest.hexdigest()
+    sums = heads.digest() + runs.digest() + values.digest()
+    return sha256(b"linsep rows 1\n" + sums + dumps(about).encode()).hexdigest()
 
 
 def long(text):

@@ -1,16 +1,16 @@
 """The one form of rows and labels of which a proof holds the SHA-256.
 
-It is a sequence of 64-bit words, little-endian. Each row, in order, is
+All numbers are little-endian. Three sequences go into a SHA-256 each, row by row:
 
-- ``class << 32 | runs``: the number of its label, by first appearance, and the number of runs;
-- ``column << 32 | length`` for every run: a longest stretch of neighbouring columns whose values
-  are not zero;
-- these values, in order: the bits of the double that equals the value. A number that equals no
+- heads: the number of the row's label, by first appearance, and the number of its *runs*, longest
+  stretches of neighbouring columns whose values are not zero; 32 bits each;
+- runs: the first column and the length of each; 32 bits each;
+- values that are not zero: the 64 bits of the double that equals each. A number that equals no
   double is the word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then p words that are its
   numerator and q that are its denominator, lowest first; q is 0 where it is whole.
 
-After the last row come a word of ones and, as ASCII JSON, ``{"rows": n, "features": d, "labels":
-[...]}`` with the labels by first appearance. Before all stands the line ``linsep rows 1``.
+The hash is the SHA-256 of ``linsep rows 1\\n``, of these three sums (32 bytes each) and, as ASCII
+JSON, of ``{"rows": n, "features": d, "labels": [...]}`` with the labels by first appearance.
 
 So equal values give the same hash however they are stored, in arrays of any type, in sparse
 matrices or in files, and neither the number of rows nor that of columns need be known beforehand.
@@ -55,7 +55,7 @@ class Canonical:
         self.labels: list[Any] = []
         self.n_rows = self.n_features = 0
         self._numbers: dict[tuple[type, Any], int] = {}
-        self._hash = sha256(HEADER)
+        self._sums = sha256(), sha256(), sha256()
         self._beside = ThreadPoolExecutor(1, "linsep-hash")
         self._hashing: Future[None] | None = None
 
@@ -73,20 +73,23 @@ class Canonical:
         self.n_features = max(self.n_features, X.shape[1])
         if self.n_features > MOST_COLUMNS:
             raise DataError(f"{self.n_features:,} features are more than proofs can be about.")
-        found = words(X, numbers).astype("<u8", copy=False)
+        parts = sequences(X, numbers)
         self._wait()
-        if found.nbytes < BESIDE:
-            self._hash.update(found.data)
+        if parts[2].nbytes < BESIDE:
+            self._update(parts)
         else:  # while the rows are looked at
-            self._hashing = self._beside.submit(self._hash.update, found.data)
+            self._hashing = self._beside.submit(self._update, parts)
 
     def sha256(self) -> str:
         """64 hexadecimal digits of all rows so far."""
         self._wait()
         about = {"rows": self.n_rows, "features": self.n_features, "labels": self.labels}
-        digest = self._hash.copy()
-        digest.update(b"\xff" * 8 + json.dumps(about).encode())
-        return digest.hexdigest()
+        sums = b"".join(one.digest() for one in self._sums)
+        return sha256(HEADER + sums + json.dumps(about).encode()).hexdigest()
+
+    def _update(self, parts: Sequence[np.ndarray]) -> None:
+        for one, part in zip(self._sums, parts, strict=True):
+            one.update(np.ascontiguousarray(part, part.dtype.newbyteorder("<")).data)
 
     def _wait(self) -> None:
         if self._hashing is not None:
@@ -107,74 +110,49 @@ def plain_label(label: Any) -> Any:
     )
 
 
-def words(X: Any, numbers: np.ndarray) -> np.ndarray:
-    """The words of some rows: uint64."""
-    d = X.shape[1]
-    numbers = numbers.astype(np.uint64)
-    if sp.issparse(X):
-        columns, values, ends = X.indices, X.data, X.indptr.astype(np.int64)
-        present = values != 0
-        if not present.all():
-            columns, values = columns[present], values[present]
-            ends = np.append(0, np.cumsum(present))[ends]
-    else:
-        present = X != 0
-        if d and X.dtype.kind == "f" and present.all():
-            return _full(X, numbers)
-        columns, values = np.nonzero(present)[1], X[present]
-        ends = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
+def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Heads and runs of some rows, uint32 of shape (n, 2), and the words of their values."""
+    counts, first, lengths, values = _of_sparse(X) if sp.issparse(X) else _of_dense(X)
+    heads = np.column_stack([numbers.astype(np.uint32), counts.astype(np.uint32)])
+    runs = np.empty((len(first), 2), dtype=np.uint32)
+    runs[:, 0], runs[:, 1] = first, lengths
+    return heads, runs, _words_of(values)
+
+
+def _of_dense(X: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Runs of every row, first columns and lengths of the runs, and values that are not zero."""
+    n, d = X.shape
+    present = X != 0
+    if present.all():
+        return np.full(n, min(d, 1)), np.zeros(n * min(d, 1)), np.full(n * min(d, 1), d), X.ravel()
+    begins, ends = present.copy(), present.copy()
+    begins[:, 1:] &= ~present[:, :-1]
+    ends[:, :-1] &= ~present[:, 1:]
+    first, last = np.nonzero(begins)[1], np.nonzero(ends)[1]
+    return np.count_nonzero(begins, axis=1), first, last - first + 1, X[present]
+
+
+def _of_sparse(X: Any) -> tuple[np.ndarray, ...]:
+    """The same of CSR rows."""
+    columns, values, ends = X.indices, X.data, X.indptr
+    present = values != 0
+    if not present.all():
+        columns, values = columns[present], values[present]
+        ends = np.append(0, np.cumsum(present))[ends]
     begins = np.ones(len(columns), dtype=bool)
     np.not_equal(columns[1:], columns[:-1] + 1, out=begins[1:])
     begins[ends[:-1][ends[:-1] < ends[1:]]] = True
-    return _joined(numbers, columns, begins, ends, *_words_of(values))
-
-
-def _full(X: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """The words of rows without a zero: one run each."""
-    found = np.empty((X.shape[0], X.shape[1] + 2), dtype=np.uint64)
-    found[:, 0] = numbers << np.uint64(32) | np.uint64(1)
-    found[:, 1] = X.shape[1]
-    found[:, 2:].view(np.float64)[:] = X
-    return found.ravel()
-
-
-def _joined(
-    numbers: np.ndarray,
-    columns: np.ndarray,
-    begins: np.ndarray,
-    ends: np.ndarray,
-    values: np.ndarray,
-    sizes: np.ndarray | None,
-) -> np.ndarray:
-    """Heads, runs and values in their places; row r has the entries up to ends[r + 1]."""
     first = np.flatnonzero(begins)
-    lengths = np.diff(np.append(first, len(columns)))
-    runs = columns[first].astype(np.uint64) << np.uint64(32) | lengths.astype(np.uint64)
-    runs_before = np.append(0, np.cumsum(begins))[ends]
-    words_before = ends if sizes is None else np.append(0, np.cumsum(sizes))[ends]
-    per_row = np.diff(runs_before)
-    heads = np.arange(len(numbers)) + runs_before[:-1] + words_before[:-1]
-    places = np.arange(len(runs)) + np.repeat(
-        np.arange(1, len(numbers) + 1) + words_before[:-1], per_row
-    )
-    found = np.empty(len(numbers) + len(runs) + len(values), dtype=np.uint64)
-    rest = np.ones(len(found), dtype=bool)
-    rest[heads] = rest[places] = False
-    found[heads] = numbers << np.uint64(32) | per_row.astype(np.uint64)
-    found[places] = runs
-    found[rest] = values
-    return found
+    counts = np.diff(np.searchsorted(first, ends))
+    return counts, columns[first], np.diff(first, append=len(columns)), values
 
 
-def _words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """The words of values that are not zero, and how many each has; None: one each."""
-    if values.dtype.kind == "f":
-        return values.astype(np.float64, copy=False).view(np.uint64), None
-    if values.dtype.kind in "iu" and _are_short(values):
-        return values.astype(np.float64).view(np.uint64), None
-    lists = [words_of_number(value) for value in values.tolist()]
-    flat = np.array([word for one in lists for word in one], dtype=np.uint64)
-    return flat, np.array([len(one) for one in lists], dtype=np.int64)
+def _words_of(values: np.ndarray) -> np.ndarray:
+    """The words of values that are not zero."""
+    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and _are_short(values)):
+        return values.astype(np.float64, copy=False).view(np.uint64)
+    flat = [word for value in values.tolist() for word in words_of_number(value)]
+    return np.array(flat, dtype=np.uint64)
 
 
 def _are_short(values: np.ndarray) -> bool:
