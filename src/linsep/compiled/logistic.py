@@ -8,6 +8,9 @@ import numpy as np
 from linsep.compiled.jit import compiled, generic, inlined
 from linsep.compiled.rows import Csr, Dense, U
 
+#: probabilities below it are as good as nothing
+TINY = 1e-300
+
 
 @generic(0)
 def standardise(rows, first, Z, centres, scales):
@@ -44,58 +47,112 @@ def standardised(rows, first, Z, centres, scales):
 
 
 @inlined
-def _softplus(score):
-    """ln(1 + exp(score)), and 1 / (1 + exp(-|score|)) with its complement."""
+def _sides(score):
+    """ln(1 + exp(-|score|)), and 1 / (1 + exp(-|score|)) with its complement."""
     small = np.exp(-abs(score))
     large = 1.0 / (1.0 + small)
-    return max(score, 0.0) + np.log1p(small), large, small * large
+    return np.log1p(small), large, small * large
 
 
 @compiled
 def two_classes(scores, codes, weights, first, residuals, curvature):
     """Log-likelihood of rows of class 0 or reference 1; w (y - p) and w p (1 - p) of each.
 
-    ``weights`` may be empty: then all are 1.
+    ``weights`` may be empty: then all are 1. Also of the rows that count the least w p, p being
+    the probability of the less likely class, and the sum of w / p.
     """
-    total = 0.0
+    total, least, doubt = 0.0, np.inf, 0.0
     for i in range(scores.size):
         weight = weights[first + i] if weights.size else 1.0
-        log_sum, large, small = _softplus(scores[i])
+        log_sum, large, small = _sides(scores[i])
         p, rest = (large, small) if scores[i] >= 0.0 else (small, large)
         own = codes[first + i] == 0
-        total += weight * ((scores[i] if own else 0.0) - log_sum)
+        total -= weight * (log_sum + (0.0 if own == (scores[i] >= 0.0) else abs(scores[i])))
         residuals[i] = weight * (rest if own else -p)
         curvature[i] = weight * large * small
-    return total
+        if weight > 0.0:
+            least = min(least, weight * small)
+            doubt += weight / max(small, TINY)
+    return total, least, doubt
 
 
 @inlined
 def _shares(scores, code, weight):
-    """Turn the scores of a row into probabilities; returns weight times its log-likelihood."""
+    """Turn the scores of a row into probabilities.
+
+    Returns weight times its log-likelihood; the probability of all classes but its own, and of all
+    but the likeliest, which are no differences from 1; and the smallest of all.
+    """
+    top, at = 0.0, scores.size
+    for k in range(scores.size):
+        if scores[k] > top:
+            top, at = scores[k], k
     own = scores[code] if code < scores.size else 0.0
-    top = 0.0
+    of_reference = np.exp(-top)
+    others = of_reference if code < scores.size else 0.0
+    below = of_reference if at < scores.size else 0.0
+    least = of_reference
     for k in range(scores.size):
-        top = max(top, scores[k])
-    total = np.exp(-top)
-    for k in range(scores.size):
-        scores[k] = np.exp(scores[k] - top)
-        total += scores[k]
+        share = np.exp(scores[k] - top)
+        scores[k] = share
+        least = min(least, share)
+        others += share if k != code else 0.0
+        below += share if k != at else 0.0
+    total = 1.0 + below
     for k in range(scores.size):
         scores[k] /= total
-    return weight * (own - top - np.log(total))
+    value = weight * (own - top - np.log1p(below))
+    return value, others / total, below / total, least / total
 
 
 @compiled
-def several_classes(scores, codes, weights, first, residuals):
-    """Log-likelihood of rows; their scores become probabilities, w (y - p) the residuals."""
-    total = 0.0
+def several_classes(scores, codes, weights, first, residuals, rest):
+    """Log-likelihood of rows; their scores become probabilities, w (y - p) the residuals.
+
+    ``rest`` gets 1 - p of the likeliest class. Returned are also the same as of two classes.
+    """
+    total, least, doubt = 0.0, np.inf, 0.0
     for i in range(scores.shape[0]):
         weight = weights[first + i] if weights.size else 1.0
         code = codes[first + i]
-        total += _shares(scores[i], code, weight)
+        value, others, rest[i], smallest = _shares(scores[i], code, weight)
+        total += value
         for k in range(scores.shape[1]):
-            residuals[i, k] = weight * ((1.0 if k == code else 0.0) - scores[i, k])
-    return total
+            residuals[i, k] = -weight * scores[i, k]
+        if code < scores.shape[1]:
+            residuals[i, code] = weight * others
+        if weight > 0.0:
+            least = min(least, weight * smallest)
+            doubt += weight / max(smallest, TINY)
+    return total, least, doubt
+
+
+@compiled
+def extents(Z, weights, first, reach, squares):
+    """The largest absolute value of every column so far, and the sum of its squares times w."""
+    for i in range(Z.shape[0]):
+        weight = weights[first + i] if weights.size else 1.0
+        for j in range(Z.shape[1]):
+            reach[j] = max(reach[j], abs(Z[i, j]))
+            squares[j] += weight * Z[i, j] * Z[i, j]
+
+
+@compiled
+def moves(scores, codes, weights, first):
+    """How far rows that count move, at most: their class ahead of another, or behind another;
+    and any two classes apart. ``scores`` are those of a step, the reference's zero.
+    """
+    forward, backward, apart, q = 0.0, 0.0, 0.0, scores.shape[1]
+    for i in range(scores.shape[0]):
+        if weights.size and weights[first + i] == 0.0:
+            continue
+        own = scores[i, codes[first + i]] if codes[first + i] < q else 0.0
+        low = high = 0.0
+        for k in range(q):
+            low, high = min(low, scores[i, k]), max(high, scores[i, k])
+        forward, backward = max(forward, own - low), max(backward, high - own)
+        apart = max(apart, high - low)
+    return forward, backward, apart
 
 
 @compiled
@@ -179,17 +236,18 @@ def sparse_pass(rows, codes, weights, first, last, W, G, shares):
         weight = weights[i] if weights.size else 1.0
         if q == 1:
             score = _eta_of_one(rows, i, w)
-            log_sum, large, small = _softplus(score)
+            log_sum, large, small = _sides(score)
             p, rest = (large, small) if score >= 0.0 else (small, large)
             own = codes[i] == 0
-            total += weight * ((score if own else 0.0) - log_sum)
+            total -= weight * (log_sum + (0.0 if own == (score >= 0.0) else abs(score)))
             shares[i - first, 0] = weight * large * small
             _add_to_one(rows, i, weight * (rest if own else -p), g)
             continue
         _eta(rows, i, W, scores)
-        total += _shares(scores, codes[i], weight)
+        value, others, _, _ = _shares(scores, codes[i], weight)
+        total += value
         for k in range(q):
-            residuals[k] = weight * ((1.0 if k == codes[i] else 0.0) - scores[k])
+            residuals[k] = weight * (others if k == codes[i] else -scores[k])
             shares[i - first, k] = scores[k]
         _add(rows, i, residuals, G)
     return total

@@ -5,21 +5,25 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import DataError, SeparationError, SeparationWarning, way
+from linsep.errors import DataError, SeparationError, SeparationWarning
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.fitted_classes import FittedClasses
+from linsep.estimators.logistic_ending import (
+    FINITE,
+    refuse_unclimbed,
+    separation_sentence,
+    told_ending,
+)
 from linsep.estimators.logistic_profiles import by_firth, refuse_together, with_profiles
 from linsep.estimators.logistic_results import LogisticResults
-from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded, separation_sentence
+from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded
 from linsep.estimators.logistic_separation import (
-    SENTENCES,
     Settled,
-    refuse_unclimbed,
     settled,
+    unchecked,
     unsettled,
     widened,
 )
@@ -29,12 +33,6 @@ from linsep.estimators.predicting import LABELS_TWICE, share_right
 from linsep.regression.gradient_ascent import climbed
 from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
 from linsep.sources.base import Source
-
-#: what gives finite estimates where there is no maximum
-FINITE = (
-    way("take {}", l2=None),
-    way("{} for finite estimates", penalty="firth"),
-)
 
 
 class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
@@ -47,8 +45,10 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     ----------
     solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
         Newton's method: by a Cholesky factor up to 2,500 weights, else by conjugate gradients.
-        "lbfgs": limited-memory quasi-Newton. "gradient_ascent": w += eta sum of x (y - p) until
-        that step is no longer than ``tol``.
+        "lbfgs": limited-memory quasi-Newton, preconditioned; up to 2,500 weights Newton's method
+        makes the last steps. "gradient_ascent": w += eta sum of x (y - p) until that step is no
+        longer than ``tol``. Whatever the solver and its reason to stop, it is then proved that
+        the likelihood has a maximum, or asked of :func:`linsep.separation`.
     l2 : float, default=0.0
         What is maximised is the log-likelihood - l2 / 2 times the sum of squared coefficients,
         intercepts left out. For several classes those of all classes count, as if they added up to
@@ -75,8 +75,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         (classes * weight of the rows of the class); rows of weight 0 do not count.
     max_iter : int, default=1000
     tol : float, default=1e-8
-        "newton", "lbfgs": largest component of the gradient, divided by the weight of all rows, in
-        standardised features. "gradient_ascent": length of the next step.
+        "newton", "lbfgs": how far from the maximum, in standard errors, the last step may begin
+        (the Newton decrement): no linear combination of the weights is further away.
+        "gradient_ascent": length of the next step.
     learning_rate : float, function of k or "auto", default="auto"
         Of "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
@@ -95,9 +96,11 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         -inf for a class whose rows all have weight 0: its probability is 0. (Of two classes +inf if
         that is the reference; of several the last class with weight is then the reference.)
     limits_ : array of str, of the shape of the weights
-        "finite", or "dependent" on the intercept and the features before it (left out), or no
-        finite estimate: "+inf" or "-inf" where that sign is proved, else "infinite"; or "no weight"
-        for the weights of a class whose rows all have weight 0.
+        "finite", which is proved; or "dependent" on the intercept and the features before it (left
+        out), or no finite estimate: "+inf" or "-inf" where that sign is proved, else "infinite"; or
+        "not checked": the likelihood may have no maximum, and has more than 2,500 weights and no
+        penalty, or a verdict would have taken too long; or "no weight" for the weights of a class
+        whose rows all have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
@@ -312,9 +315,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             fit = fitted(task)
         limits = np.full((task.q, task.width), "finite", dtype="U11")
         limits[:, list(fit.seen.dependent)] = "dependent"
-        if fit.reason == "suspect" or fit.seen.nearly:
+        if fit.doubted:
             return self._settle(task, rows, fit, limits)
-        return unsettled(fit, limits)
+        return unsettled(fit, limits if fit.proved else unchecked(limits))
 
     def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
         """Ask whether there is a maximum, and say so where there is none."""
@@ -346,10 +349,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         self.null_log_likelihood_ = null
         self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
         self.stop_reason_ = found.reason
-        reason = found.reason if found.at_limit else f"{found.reason}, broken off"
-        self.stop_sentence_ = SENTENCES[reason]
-        if found.reason in ("max_iter", "stuck", "suspect", "undecided"):
-            warnings.warn(self.stop_sentence_, ConvergenceWarning, stacklevel=4)
+        self.stop_sentence_ = told_ending(self, found)
 
     def _prediction(self, source: Source) -> LogisticPrediction:
         """The rows of a source as this model sees them."""

@@ -9,6 +9,9 @@ from linsep.estimators.fitted_classes import NO_WEIGHT
 from linsep.estimators.labels import feature_names, label_text
 from linsep.regression.summary import Coefficient, Summary
 
+#: what is said of weights that are estimates
+ESTIMATED = ("finite", "not checked")
+
 
 class LogisticResults:
     """Inference from a fitted logistic regression; arrays are shaped as its weights.
@@ -196,7 +199,7 @@ class LogisticResults:
         said = self.limits_.ravel()
         rows = [
             Coefficient(*row)
-            if word == "finite"
+            if word in ESTIMATED
             else Coefficient.without(row[0], str(word))._replace(
                 p_value=row[4], low=row[5], high=row[6]
             )
@@ -234,6 +237,8 @@ class LogisticResults:
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
+        if (self.limits_ == "not checked").any():
+            notes.append("Whether a finite maximum exists was not checked.")
         if (self.limits_ == "dependent").any():
             notes.append("Dependent: other columns add up to this one; it was left out.")
         if (self.limits_ == NO_WEIGHT).any():

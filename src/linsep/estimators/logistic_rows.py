@@ -69,20 +69,6 @@ def _mostly_zeros(X: Any) -> bool:
     return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
 
 
-def separation_sentence(kind: str, limits: dict[str, str]) -> str:
-    """What is said of data whose likelihood has no maximum."""
-    shown = [
-        f"{name} ({word})" for name, word in limits.items() if word not in ("finite", "dependent")
-    ]
-    listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
-    finite = sum(word == "finite" for word in limits.values())
-    rest = f"; the other {finite} are finite" if finite else ""
-    return (
-        f"The data are {kind}, so the likelihood has no maximum: it grows for ever as these "
-        f"coefficients run away: {listed}{rest}"
-    )
-
-
 def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Classes and codes; a continuous response is refused, with advice."""
     try:

@@ -6,31 +6,13 @@ from typing import Any
 import numpy as np
 
 from linsep.certificate.verdicts import Separations, Undecided
-from linsep.errors import DataError
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_source import StreamRows
-from linsep.regression.logistic import Fit, Task, fitted
+from linsep.regression.logistic import Fit, Task, climbed_on
 from linsep.regression.separated import Contrasts, limit, proves
 from linsep.theory.data import data_of
 from linsep.theory.deciding import separation
-
-SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
-SENTENCES = {
-    "converged": "",
-    "max_iter": "All iterations allowed were made before the gradient was small: raise max_iter.",
-    "stuck": "No step makes the likelihood larger, though the gradient is not small: scale the "
-    "features.",
-    "suspect": "The likelihood seems to have no maximum: linsep.separation(X, y) may tell.",
-    "undecided": "Whether the likelihood has a maximum is undecided, and these weights are where "
-    "the climb was broken off.",
-    "separable": SEPARABLE,
-    "separable, broken off": SEPARABLE,
-    "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
-    "have no finite estimate; the others are those of the limit.",
-    "quasi-separable, broken off": "The classes are quasi-separable: coefficients with a word for "
-    "a number have no finite estimate; the others are where the climb was broken off.",
-}
 
 
 @dataclass(frozen=True)
@@ -41,6 +23,7 @@ class Settled:
     ----------
     weights, limits, log_likelihood, covariance, reason, n_iter : as of a fit
     verdict : of :func:`linsep.separation`
+    distance : float, of the maximum in standard errors where the last step began, NaN: not known
     intervals : {level: (low, high, p)} by profile
     gained : float, twice what the features add to the penalised log-likelihood
     at_limit : bool, False where finite weights are only those where the climb was broken off
@@ -56,6 +39,7 @@ class Settled:
     intervals: dict[float, Any] = field(default_factory=dict)
     gained: float = float("nan")
     at_limit: bool = True
+    distance: float = float("nan")
 
 
 def settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
@@ -104,7 +88,15 @@ def exactly(fit: Fit) -> list[int]:
 
 def unsettled(fit: Fit, limits: np.ndarray) -> Settled:
     """A fit as it is."""
-    return Settled(fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter)
+    return Settled(
+        fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
+        distance=fit.distance,
+    )  # fmt: skip
+
+
+def unchecked(limits: np.ndarray) -> np.ndarray:
+    """What is said of weights where it was not checked that there is a maximum."""
+    return np.where(limits == "finite", "not checked", limits)
 
 
 def widened(found: Settled, known: FittedClasses) -> Settled:
@@ -127,7 +119,7 @@ def widened(found: Settled, known: FittedClasses) -> Settled:
 def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
     """The same of rows that are read again for the verdict."""
     if exactly(fit):  # columns of a source cannot be left out of the question
-        return unsettled(fit, limits)
+        return unsettled(fit, unchecked(limits))
     data = data_of(rows.feed.source)
     answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
     verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
@@ -137,13 +129,13 @@ def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) ->
 
 
 def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:
-    """The maximum that there is; where that is undecided, the weights so far."""
-    if fit.reason == "converged":  # all but nearly dependent features
-        return replace(unsettled(fit, limits), verdict=verdict)
-    if isinstance(verdict, Undecided):
-        return replace(unsettled(fit, limits), verdict=verdict, reason="undecided")
-    again = fitted(replace(task, start=fit.weights), suspicious=False)
-    return replace(unsettled(again, limits), verdict=verdict, n_iter=fit.n_iter)
+    """The maximum that there is, or may be, where the climb was broken off."""
+    if fit.reason == "suspect":
+        fit = climbed_on(task, fit)
+    found = replace(unsettled(fit, limits), verdict=verdict)
+    if not isinstance(verdict, Undecided):
+        return found
+    return replace(found, limits=unchecked(limits), reason="undecided")
 
 
 def _broken_off(contrasts: Contrasts, fit: Fit) -> Settled:
@@ -172,12 +164,3 @@ class Wide:
         places = (np.arange(self.task.q)[:, None] * self.task.width + self.columns).ravel()
         found[np.ix_(places, places)] = some
         return found
-
-
-def refuse_unclimbed(reason: str, log_likelihood: float, null: float) -> None:
-    """Raise DataError where a fit ended where it began, but not at a maximum."""
-    if reason in ("stuck", "suspect", "undecided") and log_likelihood <= null * (1.0 - 1e-12):
-        raise DataError(
-            "No step from zero makes the likelihood larger in floating point, so nothing was "
-            "learnt: scale the features, or leave out those that nearly depend on others."
-        )

@@ -1,63 +1,70 @@
 """Gradient ascent on the log-likelihood as it is taught: w += eta sum of x (y - p)."""
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from linsep.descent import Descent, minimize
 from linsep.errors import DataError
-from linsep.regression import ascent
+from linsep.regression.ascent import Ascent
 from linsep.regression.likelihood import Likelihood, Point, working
-from linsep.regression.logistic import LAST, Fit, Task, inverted
+from linsep.regression.logistic import Fit, Task, answered, looked, problem_of, told
 from linsep.regression.penalty import Penalty
-from linsep.regression.preparing import Seen, refuse_overflow
+from linsep.regression.preparing import Seen, refuse_overflow, sampled
 
 
 def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple[Fit, Descent]:
-    """Climb from zero, in the features as they are, and see whether that is the top.
+    """Climb from zero, in the features as they are; then ask whether there is a maximum.
+
+    Features that others add up to stay at zero.
 
     Raises
     ------
     ValueError
         Where the learning rate is so large that the climb diverges or goes in a circle.
     """
-    plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
     refuse_overflow(task.batches, task.n_features, task.intercept)
     with working() as pool:
-        likelihood = Likelihood(
-            task.batches, task.q, plain.centres, plain.scales, task.intercept, pool
-        )
-        factors = np.zeros(task.width)
-        factors[: task.n_features] = task.l2
-        penalty = Penalty(factors, task.share)
-        if isinstance(learning_rate, str):
-            learning_rate = 1.0 / _steepest(task, likelihood)
-        once = _Once(likelihood)
-        found = minimize(
-            lambda B: once(B).value - penalty.value(B),
-            np.zeros(likelihood.shape) if task.start is None else task.start,
-            lambda B: once(B).gradient - penalty.times(B),
-            learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
-            trace=trace, max_iter=task.max_iter,
-        )  # fmt: skip
+        how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
+        free = np.ones(task.width, dtype=bool)
+        free[list(how.dependent)] = False
+        found = _ascended(task, learning_rate, schedule, trace, free, pool)
         if found.reason in {"cycle", "diverged"}:
             raise DataError(f"Gradient ascent diverged: {found.sentence}.")
-        return _told(task, likelihood, penalty, found, plain), found
+        problem = problem_of(task, how, pool)
+        B = how.standard(found.x, task.intercept)
+        there = problem[0].at(B, hessian=task.factored)
+        information = None
+        if there.hessian is not None:
+            information = there.hessian + problem[1].matrix(task.q)
+        reason = "converged" if found.reason == "converged" else "max_iter"
+        ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
+        fit = told(task, how, answered(*problem, ended, task.goal))
+        return replace(fit, weights=found.x), found
 
 
-def _told(task: Task, likelihood: Likelihood, penalty: Penalty, found: Descent, plain: Seen) -> Fit:
-    """The fit, suspect where Newton's method would go on from there for ever."""
-    B, reason, covariance = found.x, found.reason, None
-    point = likelihood.at(B, hessian=task.factored)
-    if point.hessian is not None:
-        H = point.hessian + penalty.matrix(task.q)
-        if reason == "converged" and not task.l2:
-            given = float(task.totals.sum()), 1e-8, LAST
-            reason = ascent.newton(likelihood, penalty, B, *given).reason
-            reason = "suspect" if reason == "suspect" else "converged"
-        covariance = inverted(H)
-    largest = float(np.abs(found.gradient).max()) / float(task.totals.sum())
-    return Fit(B, point.value, covariance, found.n_iter, reason, largest, plain)
+def _ascended(
+    task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
+    pool: ThreadPoolExecutor,
+) -> Descent:  # fmt: skip
+    """The climb of the free columns."""
+    plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
+    likelihood = Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool)
+    factors = np.zeros(task.width)
+    factors[: task.n_features] = task.l2
+    penalty = Penalty(factors, task.share)
+    if isinstance(learning_rate, str):
+        learning_rate = 1.0 / _steepest(task, likelihood)
+    once = _Once(likelihood)
+    return minimize(
+        lambda B: once(B).value - penalty.value(B),
+        np.zeros(likelihood.shape),
+        lambda B: free * (once(B).gradient - penalty.times(B)),
+        learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
+        trace=trace, max_iter=task.max_iter,
+    )  # fmt: skip
 
 
 def _steepest(task: Task, likelihood: Likelihood) -> float:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from linsep.compiled import logistic
@@ -47,6 +48,47 @@ class Batch(NamedTuple):
 Batches = Callable[[], Iterable[Batch]]
 
 
+class Sums(NamedTuple):
+    """What bounds on rounding errors take of the rows.
+
+    Attributes
+    ----------
+    weight : float, of all rows
+    least : float, the least weight of a row times its smallest probability of a class
+    doubt : float, the sum of the weights, each divided by that probability
+    blocks : int, in which the rows were walked
+    """
+
+    weight: float = 0.0
+    least: float = np.inf
+    doubt: float = 0.0
+    blocks: int = 0
+
+    def __add__(self, other: Any) -> "Sums":
+        least = min(self.least, other.least)
+        return Sums(self.weight + other.weight, least, self.doubt + other.doubt,
+                    self.blocks + other.blocks)  # fmt: skip
+
+
+class Moves(NamedTuple):
+    """How a step moves the scores of rows that count.
+
+    Attributes
+    ----------
+    forward, backward, apart : float
+        The most that the score of a row's class moves ahead of another's, and behind it; and that
+        any two scores of a row move apart.
+    reach, squares : arrays of shape (width,)
+        The largest absolute values of the columns, and the weighted sums of their squares.
+    """
+
+    forward: float
+    backward: float
+    apart: float
+    reach: np.ndarray
+    squares: np.ndarray
+
+
 class Point(NamedTuple):
     """What is known of a log-likelihood at some weights.
 
@@ -58,12 +100,14 @@ class Point(NamedTuple):
         The negative Hessian, which is the Fisher information; weights are numbered row by row.
     shares : list of arrays or None
         For each lane what :meth:`Likelihood.curved` needs.
+    sums : Sums
     """
 
     value: float
     gradient: np.ndarray
     hessian: np.ndarray | None = None
     shares: list[np.ndarray] | None = None
+    sums: Sums = Sums()
 
 
 @contextmanager
@@ -87,6 +131,8 @@ class Likelihood:
     intercept : bool
         Whether weights have one more column, for a constant 1.
     pool : ThreadPoolExecutor
+    noise : array of shape (features,) or None
+        How far features as they are seen may be from what they stand for, beside rounding.
     """
 
     def __init__(
@@ -97,10 +143,20 @@ class Likelihood:
         scales: np.ndarray,
         intercept: bool,
         pool: ThreadPoolExecutor,
+        noise: np.ndarray | None = None,
     ):
         self.batches, self.q, self.pool = batches, n_rows_of_weights, pool
         self.centres, self.scales, self.intercept = centres, scales, intercept
         self.width = len(scales) + intercept
+        self.noise = np.zeros(self.width)
+        if noise is not None:
+            self.noise[: len(scales)] = noise
+        self.most_rows = max(64, min(2048, BLOCK_VALUES // self.width))
+
+    @property
+    def used(self) -> np.ndarray:
+        """Whether each column is no feature that is left out."""
+        return np.append(self.scales > 0.0, np.ones(int(self.intercept), dtype=bool))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,14 +169,34 @@ class Likelihood:
         value, gradient = 0.0, np.zeros(self.shape)
         information = np.zeros((B.size, B.size)) if hessian else None
         kept: list[np.ndarray] | None = [] if shares else None
+        sums = Sums()
         for part in self._lanes(lambda batch, a, b: self._lane(batch, a, b, B, hessian, shares)):
             value += part.value
             gradient += part.gradient
+            sums = sums + part.sums
             if information is not None:
                 information += part.hessian
             if kept is not None:
                 kept += part.shares
-        return Point(value, gradient, information, kept)
+        return Point(value, gradient, information, kept, sums)
+
+    def moves(self, step: np.ndarray) -> Moves:
+        """How a step of the shape of the weights moves the scores of the rows."""
+        step = np.ascontiguousarray(step)
+
+        def lane(batch: Batch, first: int, last: int) -> Moves:
+            most, reach, squares = (np.zeros(size) for size in (3, self.width, self.width))
+            for start, Z in self.blocks(batch, first, last):
+                logistic.extents(Z, batch.weights, start, reach, squares)
+                scores = np.ascontiguousarray(Z @ step.T)
+                some = logistic.moves(scores, batch.codes, batch.weights, start)
+                most = np.maximum(most, some)
+            forward, backward, apart = most.tolist()
+            return Moves(forward, backward, apart, reach, squares)
+
+        *most, reach, squares = zip(*self._lanes(lane), strict=True)
+        forward, backward, apart = map(max, most)
+        return Moves(forward, backward, apart, np.maximum.reduce(reach), np.sum(squares, axis=0))
 
     def _lanes(self, work: Callable[[Batch, int, int], Any]) -> Iterator[Any]:
         """What ``work(batch, first, last)`` gives for every lane of every batch, in order."""
@@ -134,7 +210,7 @@ class Likelihood:
 
     def blocks(self, batch: Batch, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
         """The standardised rows of a lane, a block at a time, in memory that is used again."""
-        most = max(64, min(2048, BLOCK_VALUES // self.width))
+        most = self.most_rows
         room = np.empty((min(most, last - first), self.width))
         for start in range(first, last, most):
             Z = room[: min(most, last - start)]
@@ -147,38 +223,47 @@ class Likelihood:
     def _lane(
         self, batch: Batch, first: int, last: int, B: np.ndarray, hessian: bool, shares: bool
     ) -> Point:
-        value, gradient = 0.0, np.zeros(self.shape)
+        value, gradient, sums = 0.0, np.zeros(self.shape), Sums()
         information = np.zeros((self.q, self.width) * 2) if hessian else None
         kept = np.empty((last - first if shares else 0, self.q))
         for start, Z in self.blocks(batch, first, last):
             P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
-            known = batch.codes, batch.weights, start
+            known, rest = (batch.codes, batch.weights, start), np.empty(len(Z))
             if self.q == 1:
-                curvature = np.empty(len(Z))
-                value += logistic.two_classes(P[:, 0], *known, residuals[:, 0], curvature)
-                P = curvature[:, None]
+                found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
+                P = rest[:, None]
             else:
-                value += logistic.several_classes(P, *known, residuals)
+                found = logistic.several_classes(P, *known, residuals, rest)
+            value += found[0]
+            weights = batch.weights[start : start + len(Z)]
+            counted = float(weights.sum()) if weights.size else float(len(Z))
+            _, least, doubt = found
+            sums = sums + Sums(counted, least, doubt, 1)
             gradient += residuals.T @ Z
             if shares:
                 kept[start - first : start - first + len(Z)] = P
             if information is not None:
-                self._add_information(information, Z, P, batch.weights[start : start + len(Z)])
+                self._add_information(information, Z, P, rest, weights)
         square = None if information is None else information.reshape(B.size, B.size)
-        return Point(value, gradient, square, [kept])
+        return Point(value, gradient, square, [kept], sums)
 
     def _add_information(
-        self, information: np.ndarray, Z: np.ndarray, P: np.ndarray, weights: np.ndarray
-    ) -> None:
-        """Add sum of c_kl z z' over the rows, c_kl = w p_k (1[k = l] - p_l)."""
+        self, information: np.ndarray, Z: np.ndarray, P: np.ndarray, rest: np.ndarray,
+        weights: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Add sum of c_kl z z' over the rows, c_kl = w p_k (1[k = l] - p_l).
+
+        ``rest`` is the curvature of two classes, else 1 - p of the likeliest class.
+        """
         if self.q == 1:
-            logistic.roots_times(Z, P[:, 0])
+            logistic.roots_times(Z, rest)
             information[0, :, 0, :] += Z.T @ Z
             return
         room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
         for k in range(self.q):
             for m in range(k + 1):
-                logistic.times(Z, weighted[:, k] * (float(k == m) - P[:, m]), room)
+                other = -P[:, m] if m < k else np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
+                logistic.times(Z, weighted[:, k] * other, room)
                 product = Z.T @ room
                 information[k, :, m, :] += product
                 if m < k:
@@ -257,6 +342,21 @@ class SparseLikelihood(Likelihood):
             batch.rows, batch.codes, batch.weights, first, last, W, G, kept
         )
         return Point(value, self._seen(G), None, [kept])
+
+    def moves(self, step: np.ndarray) -> Moves:
+        """How a step moves the scores of the rows; nothing is told of the columns."""
+        W, nothing = self._raw(step), np.zeros(0)
+
+        def lane(batch: Batch, first: int, last: int) -> np.ndarray:
+            values, columns, starts = batch.rows  # type: ignore[misc]
+            a, b = starts[first], starts[last]
+            part = values[a:b], columns[a:b], starts[first : last + 1] - a
+            X = sp.csr_matrix(part, shape=(last - first, len(W) - 1))
+            scores = np.ascontiguousarray(X @ W[:-1] + W[-1])
+            return np.array(logistic.moves(scores, batch.codes, batch.weights, first))
+
+        forward, backward, apart = np.maximum.reduce(list(self._lanes(lane))).tolist()
+        return Moves(forward, backward, apart, nothing, nothing)
 
     def _raw(self, B: np.ndarray) -> np.ndarray:
         """Weights for features as they are, a column a class, the intercept last."""

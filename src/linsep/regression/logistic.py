@@ -2,21 +2,24 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
-from linsep.regression import ascent
-from linsep.regression.ascent import Ascent
+from linsep.regression import ascent, preparing
+from linsep.regression.ascent import Ascent, Goal
 from linsep.regression.likelihood import Batches, Likelihood, SparseLikelihood, working
 from linsep.regression.penalty import Penalty
 from linsep.regression.preparing import Seen, sampled, seen
 
 #: up to so many weights a Hessian is made, which inference needs
 MOST_WEIGHTS = 2500
-#: Newton steps that tell a maximum from none
-LAST = 10
+#: Newton steps that tell a maximum from none, after other steps led near
+LAST = 20
+#: and after steps that were given up
+QUESTION = 100
+#: how far from the maximum, in standard errors, weights are that Newton's method goes on from
+NEAR = 0.01
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,9 @@ class Task:
     intercept : bool
     l2 : float
     solver : "newton" or "lbfgs"
-    tol : float
+    tol : float, how far from the maximum the last step may begin, in standard errors
     max_iter : int
     several : bool, whether there are more than two classes, those without weight included
-    start : array of shape (q, width) or None, weights to start from
     """
 
     batches: Batches
@@ -49,7 +51,6 @@ class Task:
     tol: float
     max_iter: int
     several: bool
-    start: np.ndarray | None = None
 
     @property
     def width(self) -> int:
@@ -66,6 +67,14 @@ class Task:
         """What :class:`linsep.regression.penalty.Penalty` takes off for the reference."""
         return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
 
+    @property
+    def goal(self) -> Goal:
+        """When to stop, where it is in question that there is a maximum unless l2 is given."""
+        rows = self.n_rows / float(self.totals.sum())
+        return Goal(
+            rows, self.tol, self.max_iter, self.factored, ask=not self.l2, penalised=self.l2 > 0.0
+        )
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -78,8 +87,8 @@ class Fit:
     covariance : array of shape (q width, q width) or None
         The inverse of the information, 0 for features left out; None for too many weights.
     n_iter : int
-    reason : "converged", "max_iter", "suspect" or "stuck"
-    largest : the largest component of the gradient, by row, in standardised features
+    reason, distance, proved, doubted : as of an :class:`linsep.regression.ascent.Ascent`
+    B : array of shape (q, width), the weights of the features as they are seen
     seen : how features were seen
     """
 
@@ -88,48 +97,54 @@ class Fit:
     covariance: np.ndarray | None
     n_iter: int
     reason: str
-    largest: float
+    distance: float
+    proved: bool
+    doubted: bool
+    B: np.ndarray
     seen: Seen
 
 
-def fitted(task: Task, suspicious: bool = True) -> Fit:
+def fitted(task: Task) -> Fit:
     """The weights of the largest (penalised) likelihood, as far as there are such.
 
-    ``suspicious`` is whether to stop where there seems to be no maximum. A sample of the rows
-    gives the weights to start from, so that all of them are walked only a few times. A single class
-    is certain.
+    A sample of the rows gives the weights to start from, so that all of them are walked only a few
+    times. Stops where there seems to be no maximum. A single class is certain.
     """
     if not task.q:
-        plain = Seen(np.zeros(task.n_features), np.ones(task.n_features), ())
-        return Fit(np.zeros((0, task.width)), 0.0, np.zeros((0, 0)), 0, "converged", 0.0, plain)
+        plain, none = Seen(np.zeros(task.n_features), np.ones(task.n_features)), np.zeros((0, 0))
+        B = np.zeros((0, task.width))
+        return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
     with working() as pool:
         most = max(20_000, 20 * task.q * task.width)
         sample, whole = sampled(task.batches, most)
-        find = not task.l2 and task.factored
-        if task.factored:
-            how = seen(sample, task.batches, whole, *_form(task), find, pool)
-        else:
-            how = _only_scaled(task)
+        how = looked(task, sample, whole, pool)
         start = _start(task, how, sample, whole, pool)
-        found = _climbed(task, how.batches(task.batches), how, start, pool, suspicious)
-        return _told(task, how, found)
+        found = _climbed(task, how, start, pool)
+        return told(task, how, found._replace(doubted=found.doubted or _nearly(task, how, pool)))
 
 
-def _form(task: Task) -> tuple[int, bool]:
-    return task.n_features, task.intercept
+def climbed_on(task: Task, fit: Fit) -> Fit:
+    """The same fit, climbed on to the maximum that it is known to have."""
+    with working() as pool:
+        problem = problem_of(task, fit.seen, pool)
+        left = max(1, task.max_iter - fit.n_iter)
+        goal = task.goal._replace(ask=False, max_iter=left)
+        found = (ascent.newton if task.factored else ascent.newton_cg)(*problem, fit.B, goal)
+        return told(task, fit.seen, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
-def _only_scaled(task: Task) -> Seen:
-    """Of many features nothing is known."""
-    return Seen(np.zeros(task.n_features), np.ones(task.n_features))
+def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Seen:
+    """How to see the features; of many nothing is known."""
+    if not task.factored:
+        return Seen(np.zeros(task.n_features), np.ones(task.n_features))
+    form = task.n_features, task.intercept
+    return seen(sample, task.batches, whole, *form, not task.l2, pool)
 
 
 def _start(
     task: Task, how: Seen, sample: Batches, whole: bool, pool: ThreadPoolExecutor
 ) -> np.ndarray:
-    """Weights to start from: given ones, those of the sample, or those that know no features."""
-    if task.start is not None:
-        return how.standard(task.start, task.intercept)
+    """Weights to start from: those of the sample, or those that know no features."""
     B = np.zeros((task.q, task.width))
     if task.intercept:
         B[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
@@ -137,58 +152,75 @@ def _start(
         return B
     part = next(iter(sample()))
     share = (part.weights.sum() if part.weights.size else part.size) / task.totals.sum()
-    few = replace(task, l2=task.l2 * share, tol=1e-3, max_iter=20, totals=task.totals * share)
-    found = _climbed(few, how.batches(sample), how, B, pool, True)
+    few = replace(task, batches=sample, l2=task.l2 * share, totals=task.totals * share)
+    goal = few.goal._replace(tol=NEAR, max_iter=20, rows=task.goal.rows)
+    found = ascent.newton(*problem_of(few, how, pool), B, goal)
     return found.B if found.reason == "converged" else B
 
 
-def _climbed(
-    task: Task, batches: Batches, how: Seen, start: np.ndarray, pool: ThreadPoolExecutor,
-    suspicious: bool,
-) -> Ascent:  # fmt: skip
-    kind = Likelihood
-    if not task.factored and _sparse(batches):
-        kind = SparseLikelihood
-    likelihood = kind(batches, task.q, how.centres, how.scales, task.intercept, pool)
+def _nearly(task: Task, how: Seen, pool: ThreadPoolExecutor) -> bool:
+    """Whether features that are left out, as others nearly add up to them, may be all that
+    separates the classes.
+    """
+    if not how.nearly:
+        return False
+    all_of_them = preparing.whole(task.batches, task.n_features, task.intercept)
+    problem = problem_of(task, all_of_them, pool)
+    goal = task.goal._replace(max_iter=QUESTION, only=True)
+    return not ascent.newton(*problem, np.zeros(problem[0].shape), goal).proved
+
+
+def problem_of(task: Task, how: Seen, pool: ThreadPoolExecutor) -> tuple[Likelihood, Penalty]:
+    """What is to be made large, and what is subtracted from it."""
+    kind = SparseLikelihood if not task.factored and _sparse(task.batches) else Likelihood
+    likelihood = kind(
+        how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool, how.noise
+    )
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
     factors[list(how.dependent)] = 1.0  # nothing else holds the weight of a column of zeros at 0
-    penalty = Penalty(factors, task.share)
-    given = likelihood, penalty, start, float(task.totals.sum()), task.tol, task.max_iter
-    if task.solver == "lbfgs":
-        found = ascent.lbfgs(*given)
-        if not task.factored:
-            if task.l2 or not suspicious:
-                return found
-            total, tol = given[3], task.tol / 1000  # at a maximum one step gets there, else seven
-            last_few = ascent.newton_cg(likelihood, penalty, found.B, total, tol, LAST)
-            return last_few if last_few.reason == "suspect" else found
-        last = float(task.totals.sum()), task.tol, suspicious and not task.l2
-        return _checked(likelihood, penalty, found, last)
-    if task.factored:
-        return ascent.newton(*given, suspicious and not task.l2)
-    return ascent.newton_cg(*given, suspicious and not task.l2)
+    return likelihood, Penalty(factors, task.share)
+
+
+def _climbed(task: Task, how: Seen, start: np.ndarray, pool: ThreadPoolExecutor) -> Ascent:
+    """Up by the solver of the task; then the question whether there is a maximum."""
+    problem, goal = problem_of(task, how, pool), task.goal
+    if task.solver != "lbfgs":
+        newton = ascent.newton if task.factored else ascent.newton_cg
+        return answered(*problem, newton(*problem, start, goal), goal)
+    if not task.factored:
+        return answered(*problem, ascent.lbfgs(*problem, start, goal), goal)
+    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)))
+    if found.reason in ("converged", "stuck"):  # Newton's method knows the last steps
+        most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
+        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most))
+        found = last._replace(n_iter=found.n_iter + last.n_iter)
+    return answered(*problem, found, goal)
+
+
+def answered(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal) -> Ascent:
+    """The same with an answer to the question whether there is a maximum.
+
+    Where that is still open, steps of Newton's method go on from there until they tell. Without
+    second derivatives they prove nothing.
+    """
+    if found.proved or found.doubted:
+        return found
+    if not goal.factored:
+        few = goal._replace(max_iter=LAST, tol=goal.tol / 1000)
+        said = ascent.newton_cg(likelihood, penalty, found.B, few)
+        return found._replace(doubted=said.doubted)
+    only = goal._replace(max_iter=QUESTION, only=True)
+    said = ascent.newton(likelihood, penalty, found.B, only)
+    distance = said.distance if np.isnan(found.distance) else found.distance
+    return found._replace(proved=said.proved, doubted=not said.proved, distance=distance)
 
 
 def _sparse(batches: Batches) -> bool:
     return hasattr(next(iter(batches())).rows, "starts")
 
 
-def _checked(likelihood: Likelihood, penalty: Penalty, found: Ascent, given: Any) -> Ascent:
-    """The same with its information; where it is a maximum, after a last step of Newton's method.
-
-    Without a maximum, Newton's method would go on for ever, and that is noticed.
-    """
-    total, tol, suspicious = given
-    if found.reason != "max_iter":
-        last = ascent.newton(likelihood, penalty, found.B, total, tol, LAST, suspicious)
-        if last.reason in ("converged", "suspect"):
-            return last._replace(n_iter=found.n_iter)
-    information = likelihood.at(found.B).hessian + penalty.matrix(likelihood.q)
-    return found._replace(information=information)
-
-
-def _told(task: Task, how: Seen, found: Ascent) -> Fit:
+def told(task: Task, how: Seen, found: Ascent) -> Fit:
     """What was found, in the features as they are."""
     covariance = None
     if found.information is not None:
@@ -197,7 +229,7 @@ def _told(task: Task, how: Seen, found: Ascent) -> Fit:
         covariance = T @ inverse @ T.T
     return Fit(
         how.raw(found.B, task.intercept), found.value, covariance, found.n_iter, found.reason,
-        found.largest, how,
+        found.distance, found.proved, found.doubted, found.B, how,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """About the inverse of the Hessian of a logistic regression, for conjugate gradients."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
@@ -10,6 +11,17 @@ from linsep.regression.likelihood import Likelihood, Point
 from linsep.regression.penalty import Penalty
 
 Inverse = Callable[[np.ndarray], np.ndarray]
+
+
+class Root(NamedTuple):
+    """A matrix A with A' A about the Hessian: what multiplies slopes by the inverse of A', and
+    steps by the inverse of A.
+    """
+
+    down: Inverse
+    up: Inverse
+
+
 #: values of the factors of all classes together; with more weights the diagonal alone counts
 MOST_VALUES = 1 << 24
 #: rows that correlations are taken from, for each feature, and how far they are believed
@@ -43,25 +55,43 @@ class Preconditioner:
 
     def at(self, point: Point) -> tuple[Inverse, float]:
         """What to multiply with at a point, and the largest number of the diagonal."""
+        factors, diagonal = self._factors(point)
+        most = float(diagonal.max(initial=0.0))
+        if not factors:
+            inverse = 1.0 / diagonal
+            return (lambda slope: inverse * slope), most
+        return _by_class(factors, partial(sla.cho_solve, check_finite=False)), most
+
+    def root(self, point: Point) -> Root:
+        """The same in two halves."""
+        factors, diagonal = self._factors(point)
+        if not factors:
+            roots = 1.0 / np.sqrt(diagonal)
+            return Root(lambda slope: roots * slope, lambda step: roots * step)
+
+        def half(trans: str) -> Any:
+            return lambda f, s: sla.solve_triangular(
+                f[0], s, lower=True, trans=trans, check_finite=False
+            )
+
+        return Root(_by_class(factors, half("N")), _by_class(factors, half("T")))
+
+    def _factors(self, point: Point) -> tuple[list[Any], np.ndarray]:
+        """A Cholesky factor for each class, or none; and the diagonal of the Hessian."""
         counted = self.likelihood.diagonal(point)
         penalty = self.penalty.diagonal(self.likelihood.q)
         diagonal = counted + penalty
         most = float(diagonal.max(initial=0.0))
         if self.correlations is None or not (diagonal > 1e-12 * most).all():
-            inverse = 1.0 / np.maximum(diagonal, 1e-12 * max(most, 1e-288))
-            return (lambda slope: inverse * slope), most
+            return [], np.maximum(diagonal, 1e-12 * max(most, 1e-288))
         factors = []
         for own, held in zip(np.sqrt(counted), penalty, strict=True):
             block = self.correlations * own * own[:, None]
             block[np.diag_indices(len(own))] += held
             factors.append(sla.cho_factor(block, lower=True, overwrite_a=True, check_finite=False))
+        return factors, diagonal
 
-        def solved(slope: np.ndarray) -> np.ndarray:
-            return np.array(
-                [
-                    sla.cho_solve(f, s, check_finite=False)
-                    for f, s in zip(factors, slope, strict=True)
-                ]
-            )
 
-        return solved, most
+def _by_class(factors: list[Any], solve: Callable[[Any, np.ndarray], np.ndarray]) -> Inverse:
+    """A function that solves for each row, with the factor of its class."""
+    return lambda slope: np.array([solve(f, s) for f, s in zip(factors, slope, strict=True)])

@@ -12,7 +12,7 @@ from linsep.compiled import logistic
 from linsep.compiled.rows import Csr, as_rows, csr_rows
 from linsep.errors import FeatureOverflow
 from linsep.regression.likelihood import Batch, Batches, Likelihood
-from linsep.regression.straightening import Columns, Straight
+from linsep.regression.straightening import LOST, NOTHING, Columns, Straight
 
 #: a Cholesky pivot above this share proves that no column depends on others, nor so nearly that
 #: floats would lose half of their digits
@@ -66,6 +66,18 @@ class Seen(NamedTuple):
     def matrix(self, intercept: bool) -> np.ndarray:
         """What turns standardised weights into those of the features as they are."""
         return self.raw(np.eye(len(self.scales) + intercept), intercept).T
+
+    @property
+    def noise(self) -> np.ndarray:
+        """How far values as they are seen may be from what they stand for, beside their rounding:
+        sums in pairs of floats are right to 100 bits of their terms.
+        """
+        found = np.zeros(len(self.scales))
+        if self.straight is not None:
+            terms = np.abs(self.straight.parts.hi).sum(axis=1)
+            columns = list(self.straight.columns)
+            found[columns] = 2.0**-98 * terms * self.scales[columns]
+        return found
 
     def batches(self, batches: Batches) -> Batches:
         """The same batches, with the columns that replace features; kept where rows are in memory,
@@ -143,7 +155,7 @@ def seen(
         centres, scales = _moments(everything, d, intercept)
         if _independent(everything, centres, scales, intercept, pool):
             return Seen(centres, scales)
-    return _straightened(everything, centres, scales, intercept)
+    return straightened(everything, centres, scales, intercept)
 
 
 def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:
@@ -221,13 +233,20 @@ def _independent(
     return bool(np.diag(factor).min(initial=1.0) ** 2 > SURE)
 
 
-def _straightened(
-    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool
+def whole(batches: Batches, d: int, intercept: bool) -> Seen:
+    """The same with all columns that others do not add up to exactly."""
+    return straightened(batches, *_moments(batches, d, intercept), intercept, NOTHING)
+
+
+def straightened(
+    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
 ) -> Seen:
     """Features without those that others before them add up to, and with new columns in place of
     those that others nearly add up to.
+
+    Of these, columns are left out that add less than the share ``lost``.
     """
-    columns = Columns(lambda: _counted(batches, len(centres)), len(centres), intercept)
+    columns = Columns(lambda: _counted(batches, len(centres)), len(centres), intercept, lost)
     G = columns.straighten()
     straight, dependent = columns.straight(), tuple(sorted(columns.left_out))
     centres, scales = centres.copy(), scales.copy()

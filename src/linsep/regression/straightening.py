@@ -114,10 +114,12 @@ class Columns:
     blocks : function that walks over the rows anew
     n_features : int
     intercept : bool
+    lost : float
+        The share of their terms below which what is left of columns is left out.
     """
 
-    def __init__(self, blocks: RawBlocks, n_features: int, intercept: bool):
-        self.blocks, self.d, self.intercept = blocks, n_features, intercept
+    def __init__(self, blocks: RawBlocks, n_features: int, intercept: bool, lost: float = LOST):
+        self.blocks, self.d, self.intercept, self.lost = blocks, n_features, intercept, lost
         self.n_rows, low, high = 0, np.full(n_features, np.inf), np.full(n_features, -np.inf)
         for X in blocks():
             self.n_rows += len(X)
@@ -187,7 +189,7 @@ class Columns:
             if square <= NEAR**2:
                 multiples = sla.solve_triangular(factor[:n, :n], line, lower=True, trans="T")
                 near[j] = kept[:], multiples * scale[kept] / scale[j]
-            elif j in self.replaced and lengths[j] <= LOST * sizes[j]:
+            elif j in self.replaced and lengths[j] <= self.lost * sizes[j]:
                 self.left_out[j] = False
             else:
                 factor[n, :n], factor[n, n] = line, np.sqrt(square)

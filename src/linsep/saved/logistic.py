@@ -7,7 +7,7 @@ import numpy as np
 import linsep
 from linsep.saved.labels import classes_of, described, finite, plain
 
-LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight")
+LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked")
 #: numbers of a fit, NaN where there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
 ENDS = ("low", "high", "p")
@@ -89,7 +89,7 @@ def _codes(limits: np.ndarray) -> np.ndarray:
 def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     if codes.shape != shape or codes.dtype != np.uint8:
         raise ValueError(f"limits of {codes.dtype} {codes.shape}")
-    return np.array(LIMITS, dtype="U9")[codes]
+    return np.array(LIMITS, dtype="U11")[codes]
 
 
 def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
