@@ -19,7 +19,8 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 ONCE = {
     "test_architecture", "test_assumptions", "test_baseline", "test_blanks", "test_bounds",
     "test_certificate", "test_cli", "test_cli_faults", "test_cli_manners", "test_cli_proofs",
-    "test_code_cache", "test_descent", "test_exact_decisions", "test_exact_squares", "test_firth",
+    "test_code_cache", "test_descent", "test_escapes", "test_exact_decisions",
+    "test_exact_squares", "test_firth",
     "test_formats", "test_hostile_files", "test_interrupted_regressions", "test_interrupts",
     "test_later", "test_learners_cli", "test_least_squares", "test_limits",
     "test_linear_regression", "test_logistic_checks", "test_margins", "test_model_file",

@@ -146,7 +146,7 @@ def test_a_real_limit_on_file_size(tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SpoolError, match="set LINSEP_CACHE_DIR"):
+    with pytest.raises(SpoolError, match="choose another folder with cache"):
         SpoolWriter(tmp_path / "file" / "a", KEY)
 
 

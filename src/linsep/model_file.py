@@ -9,8 +9,9 @@ import hashlib
 import json
 import os
 import re
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from numbers import Integral
 from pathlib import Path
@@ -31,7 +32,7 @@ from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.saved import linear, logistic, naive_bayes, online
 from linsep.saved.labels import plain
-from linsep.scratch import scratch_file
+from linsep.scratch import process_mark, sweep
 
 FORMAT = 2
 #: where the checksum stands in the header of a file, and what stands for it in its own sum
@@ -73,7 +74,7 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
     tensors, rest = OTHERS.get(kind, online).contents(model)
     content = sealed(tensors, _describe(model) | rest)
-    with written_whole(path) as file:
+    with written_whole(path, force=force) as file:
         file.write(content)
     return path
 
@@ -105,9 +106,7 @@ def check_free(path: Path, force: bool) -> None:
         if path.exists() and not path.is_file():
             raise ModelFileError(f"{path} is a device or a pipe; name a file.")
         if path.exists() and not force:
-            raise ModelFileError(
-                f"{path} exists", "choose another name", way("overwrite it with {}", force=True)
-            )
+            raise _exists(path)
         if not folder.exists():
             raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")
         if not folder.is_dir():
@@ -119,25 +118,29 @@ def check_free(path: Path, force: bool) -> None:
 
 
 @contextmanager
-def written_whole(path: Path, mode: str = "wb") -> Iterator[Any]:
+def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]:
     """A file to write that takes its place at ``path`` in one step at the end, or not at all.
 
-    Others see the old file or the whole new one. A symbolic link stays one: what it points at is
-    replaced. Raises ModelFileError, which says so, when the disk is full or the like.
+    Others see the old file or the whole new one; without ``force`` a file that has turned up at
+    ``path`` meanwhile stays. A symbolic link stays one: what it points at is replaced. Raises
+    ModelFileError, which says so, when the disk is full or the like.
     """
     path = Path(os.path.realpath(path))
     temporary = None
     try:
         with held():
-            descriptor, temporary = scratch_file(path.parent, f".{path.name[:50]}")
+            sweep(path.parent)
+            descriptor, temporary = _beside(path)
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         with held():
-            os.chmod(temporary, _permissions(path))
-            os.replace(temporary, path)
+            _put_in_place(temporary, path, force)
             temporary = None
+            _sync_folder(path.parent)
+    except FileExistsError:
+        raise _exists(path) from None
     except OSError as problem:
         raise ModelFileError(
             f"{path} cannot be written: {problem.strerror}; nothing was changed."
@@ -147,13 +150,55 @@ def written_whole(path: Path, mode: str = "wb") -> Iterator[Any]:
             Path(temporary).unlink(missing_ok=True)
 
 
-def _permissions(path: Path) -> int:
-    """Those of the file that will be replaced, else those of any new file."""
+def _exists(path: Path) -> ModelFileError:
+    return ModelFileError(
+        f"{path} exists", "choose another name", way("overwrite it with {}", force=True)
+    )
+
+
+def _beside(path: Path) -> tuple[int, Path]:
+    """Descriptor and path of a new file in the same folder.
+
+    It has the permissions of the file it will replace, else those of any new file, which the
+    system works out: to look at the mask of this process is to change it for a moment.
+    """
+    temporary = path.parent / f".{path.name[:40]}.{process_mark()}{secrets.token_hex(4)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
     if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+        os.chmod(temporary, path.stat().st_mode & 0o777)
+    return descriptor, temporary
+
+
+def _put_in_place(temporary: Path, path: Path, force: bool) -> None:
+    """Give the finished file its name; FileExistsError if that is taken and ``force`` is False."""
+    if not force:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise
+        except OSError:  # this file system has no links: take the name, then replace what has it
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            try:
+                os.replace(temporary, path)
+            except OSError:
+                path.unlink()
+                raise
+        else:
+            temporary.unlink()
+        return
+    os.replace(temporary, path)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on disk, too."""
+    # Windows opens no folders, some file systems sync none; the file is in its place all the same.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def load(path: str | Path) -> Any:

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from linsep.certificate.integers import Space
+from linsep.escaping import escaped
 
 #: seconds that exact arithmetic may take in a check
 TIME_LIMIT = 60.0
@@ -169,15 +170,17 @@ class Verdict:
     def __str__(self) -> str:
         from linsep.certificate.rendering import text
 
-        return text(self)
+        return escaped(text(self), lines=True)
 
     def _repr_html_(self) -> str:
         from linsep.certificate.rendering import html
 
         return html(self)
 
-    def __rich__(self) -> str:
-        return str(self)
+    def __rich__(self) -> Any:
+        from rich.text import Text
+
+        return Text(str(self))  # what stands in brackets is no markup
 
 
 @dataclass(frozen=True)
@@ -359,15 +362,17 @@ class Separations:
     def __str__(self) -> str:
         from linsep.certificate.rendering import table
 
-        return table(self)
+        return escaped(table(self), lines=True)
 
     def _repr_html_(self) -> str:
         from linsep.certificate.rendering import html_table
 
         return html_table(self)
 
-    def __rich__(self) -> str:
-        return str(self)
+    def __rich__(self) -> Any:
+        from rich.text import Text
+
+        return Text(str(self))  # what stands in brackets is no markup
 
 
 def _checked(verdicts: list[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None) -> Any:

@@ -1,6 +1,7 @@
 """The command line: fit, predict, score, inspect, trace. Commands call the public library only."""
 
 import gc
+import io
 import sys
 
 
@@ -23,6 +24,10 @@ def main() -> None:
 
         gc.freeze()
         gc.enable()
+        for stream in (sys.stdout, sys.stderr):
+            # Names and labels may be of letters that a screen does not have.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         with like_ctrl_c(), held() as pressed:
             try:
                 app()

@@ -17,8 +17,8 @@ import typer
 from typer.core import TyperGroup
 
 import linsep
-from linsep.cli.screen import safe
 from linsep.errors import LinsepError, ParameterError, Way
+from linsep.escaping import escaped
 from linsep.interrupts import heard, window
 from linsep.scratch import sweep
 
@@ -132,7 +132,7 @@ def note(said: str) -> None:
     """Say something in one line beside the results."""
     if sys.stderr is not None:
         with suppress(OSError):  # nobody listens any more
-            print("linsep:", safe(" ".join(said.splitlines())), file=sys.stderr)
+            print("linsep:", escaped(" ".join(said.splitlines())), file=sys.stderr)
 
 
 def listed() -> Any:
@@ -172,7 +172,7 @@ def _own_fault(fault: Exception) -> None:
     """Show where in linsep something went wrong that nobody foresaw, and end the command."""
     if sys.stderr is not None:
         for line in "".join(traceback.format_exception(fault)).splitlines():
-            print(safe(line), file=sys.stderr)
+            print(escaped(line), file=sys.stderr)
     fail(
         f"this is a fault of linsep {linsep.__version__}, not of the data or the command: please "
         "report it with the lines above.",

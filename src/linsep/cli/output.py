@@ -21,7 +21,7 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
         return
     check_free(path, force)
     with held() as pressed:
-        with written_whole(path, "w") as file, window():
+        with written_whole(path, "w", force=force) as file, window():
             yield file
         pressed.forget()  # it came when all was done
 

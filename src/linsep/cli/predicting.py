@@ -1,14 +1,16 @@
 """What ``predict`` writes, row by row: classes or numbers, and what there is beside them."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 import typer
 
-from linsep.cli.screen import label_text, plain_labels
+from linsep.cli.screen import label_text, on_terminal, plain_labels
 from linsep.errors import DataError
+from linsep.escaping import escaped
 from linsep.estimators.predict_logistic import log_probabilities
 
 
@@ -58,6 +60,8 @@ def write_classes(
     """One line a row: the label, with ``beside`` if asked, or a JSON object."""
     labels = plain_labels(classes)
     texts = [_one_line(label_text(label)) for label in labels]
+    if out is sys.stdout and on_terminal():
+        texts = [escaped(text) for text in texts]
     for _, scores, codes in predictions:
         chosen = codes.tolist()
         if beside is None and not as_json:

@@ -16,6 +16,7 @@ from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.escaping import escaped
 from linsep.estimators.facts import Parameter
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
@@ -138,7 +139,7 @@ def separate(
     else:
         print_claim(claim, opened, source, checked.reason)
         if proof is not None:
-            print(f"\n{_command(proof, data, how)}   checks it")
+            print("\n" + escaped(f"{_command(proof, data, how)}   checks it"))
     if checked.holds is None:
         verdicts = claim.verdicts() if isinstance(claim, Separations) else []
         fail(_undecided(verdicts) or checked.reason, 3)
@@ -242,7 +243,7 @@ def verify(
         raise typer.Exit(0 if checked else 1)
     if not checked:
         fail(checked.reason)
-    print(checked.reason + "\n")
+    print(escaped(checked.reason) + "\n")
     print_pairs(lines)
 
 

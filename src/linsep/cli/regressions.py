@@ -25,9 +25,9 @@ from linsep.cli.screen import (
     plain_labels,
     print_pairs,
     print_table,
-    safe,
 )
 from linsep.errors import DataError
+from linsep.escaping import escaped
 from linsep.estimators.learners import REGRESSIONS
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
@@ -111,7 +111,7 @@ def print_statistics(model: Any, top: int | None = None) -> None:
         _print_naive_bayes(_naive_bayes(model), top)
         return
     cut, left_out = _cut(table, top)
-    print("\n".join(safe(line) for line in str(cut).splitlines()))
+    print("\n".join(escaped(line) for line in str(cut).splitlines()))
     if left_out:
         print(f"... and {left_out:,} more, of smaller {table.statistic}; --json has all")
 

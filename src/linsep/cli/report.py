@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from linsep.cli.screen import (
     count,
     label_text,
@@ -29,8 +31,18 @@ UNEVEN = 50
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on one line."""
-    print(json.dumps(content, default=lambda value: value.item()))
+    """One JSON object on one line; numbers that are none are null."""
+    print(json.dumps(_finite(content), default=repr, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, np.generic | np.ndarray):
+        return _finite(content.tolist())
+    return None if isinstance(content, float) and not np.isfinite(content) else content
 
 
 def fit_summary(
@@ -93,7 +105,7 @@ def training_summary(model: Any) -> dict[str, Any]:
     return {
         "learner": type(model).__name__,
         "rows": rows,
-        "features": model.n_features_in_,
+        "features": getattr(model, "n_features_in_", None),
         "classes": plain_labels(model.classes_),
         "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
         "support_vectors": model.support_.size if hasattr(model, "support_") else None,
@@ -204,9 +216,10 @@ def print_curve(summary: dict[str, Any]) -> None:
 def learnt_text(summary: dict[str, Any]) -> str:
     """Learner, classes, rows and features in one line."""
     labels = summary["classes"]
+    features = summary["features"]  # strings have none
     return (
         f"{summary['learner']}, {len(labels):,} classes ({labels_text(labels)}), "
-        f"{summary['rows']:,} rows, {summary['features']:,} features"
+        f"{summary['rows']:,} rows" + ("" if features is None else f", {features:,} features")
     )
 
 

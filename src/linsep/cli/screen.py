@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from linsep.escaping import escaped
 from linsep.estimators.labels import label_text
 
 
@@ -40,7 +41,7 @@ def on_terminal() -> bool:
 
 def print_pairs(pairs: list[tuple[str, str]]) -> None:
     """Aligned ``name  text`` lines; on a terminal the names are bold."""
-    pairs = [(safe(name), safe(text)) for name, text in pairs]
+    pairs = [(escaped(name), escaped(text)) for name, text in pairs]
     indent = max(cell_len(name) for name, _ in pairs) + 2
     for name, text in pairs:
         first, *more = _folded(text, indent)
@@ -51,7 +52,7 @@ def print_pairs(pairs: list[tuple[str, str]]) -> None:
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:
     """A plain table: the first column to the left, numbers to the right."""
-    lines = [[safe(cell) for cell in line] for line in (header, *rows)]
+    lines = [[escaped(cell) for cell in line] for line in (header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     for number, (first, *cells) in enumerate(lines):
         text = "  ".join(
@@ -67,13 +68,6 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
 def padded(text: str, width: int) -> str:
     """``text`` and spaces up to ``width`` places on the screen."""
     return text + " " * (width - cell_len(text))
-
-
-def safe(text: str) -> str:
-    """``text`` with everything that would move the cursor or change colours written out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _folded(text: str, indent: int) -> list[str]:

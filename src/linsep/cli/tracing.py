@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from linsep.cli.screen import label_text, on_terminal
 from linsep.errors import DataError
+from linsep.escaping import escaped
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.tracing.table import Trace
@@ -115,4 +116,5 @@ def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> N
         ):
             console.print(table)
             return
-    out.write(getattr(trace, f"to_{format}")())
+    written = getattr(trace, f"to_{format}")()
+    out.write(escaped(written, lines=True) if to_screen and on_terminal() else written)

@@ -5,6 +5,8 @@ from html import escape
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
+from linsep.escaping import escaped
+
 
 class Coefficient(NamedTuple):
     """One row of the table; numbers that do not exist are NaN.
@@ -70,7 +72,7 @@ class Summary:
 
     def rows(self) -> list[list[str]]:
         """The cells of the table as they are printed."""
-        return [_cells(row) for row in self.coefficients]
+        return [list(map(escaped, _cells(row))) for row in self.coefficients]
 
     def facts(self) -> list[tuple[str, str]]:
         """The header as it is printed."""
@@ -79,11 +81,12 @@ class Summary:
     def __str__(self) -> str:
         table = [self.columns(), *self.rows()]
         widths = [max(len(row[k]) for row in table) for k in range(7)]
-        lines = [self.title, *_two_a_line(self.facts()), ""]
+        lines = [escaped(self.title), *_two_a_line(self.facts()), ""]
         for row in table:
             cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
             lines.append(f"{row[0]:<{widths[0]}}  {'  '.join(cells)}".rstrip())
-        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+        notes = [escaped(note) for note in self.notes]
+        return "\n".join([*lines, *([""] if notes else []), *notes])
 
     __repr__ = __str__
 
@@ -95,11 +98,12 @@ class Summary:
 
         table = Table(box=None, pad_edge=False)
         for k, name in enumerate(self.columns()):
-            table.add_column(name, justify="right" if k else "left", no_wrap=bool(k))
+            table.add_column(Text(name), justify="right" if k else "left", no_wrap=bool(k))
         for row in self.rows():
             table.add_row(*map(Text, row))
         facts = [Text(line) for line in _two_a_line(self.facts())]
-        return Group(Text(self.title, style="bold"), *facts, "", table, *map(Text, self.notes))
+        notes = [Text(escaped(note)) for note in self.notes]
+        return Group(Text(escaped(self.title), style="bold"), *facts, "", table, *notes)
 
     def _repr_html_(self) -> str:
         left = "style='text-align:left'"

@@ -123,7 +123,8 @@ class ParquetFile(TableFile):
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
         with (
             reading(self.path, "a Parquet file", self.unchanged),
-            pq.ParquetFile(self.path, pre_buffer=False, buffer_size=1 << 20) as file,
+            pa.OSFile(os.fsencode(self.path)) as raw,
+            pq.ParquetFile(raw, pre_buffer=False, buffer_size=1 << 20) as file,
         ):
             yield file
 
@@ -174,7 +175,7 @@ class IpcFile(TableFile):
         if magic != b"ARROW1":
             with (
                 reading(self.path, "an Arrow file", self.unchanged),
-                pa.OSFile(str(self.path)) as raw,
+                pa.OSFile(os.fsencode(self.path)) as raw,
             ):
                 stream = pa.ipc.open_stream(raw)
                 yield stream.schema, self._stream(stream, raw)

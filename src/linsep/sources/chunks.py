@@ -193,7 +193,7 @@ def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
                 f"{path} is a pipe or a device, which can be read only once: give a file (commands "
                 "take - for standard input)."
             )
-        raw = pa.OSFile(str(path))
+        raw = pa.OSFile(os.fsencode(path))  # whose name may be of any bytes
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path.") from error
     except PermissionError as error:

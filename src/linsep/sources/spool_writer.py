@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.records import BLOCK, HEADER, pack_csr, pack_dense
+from linsep.errors import way
 from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
 from linsep.scratch import scratch_file
@@ -277,6 +278,7 @@ class SpoolWriter:
 
     def _unwritable(self, error: OSError) -> SpoolError:
         return SpoolError(
-            f"The cache of parsed rows cannot be written in {self.path.parent} "
-            f"({error.strerror}): make room there, or set LINSEP_CACHE_DIR to another folder."
+            f"The cache of parsed rows cannot be written in {self.path.parent} ({error.strerror})",
+            "make room there",
+            way("choose another folder with {}", cache=None),
         )

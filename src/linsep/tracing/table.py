@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linsep.engine.stop import StopReason
+from linsep.escaping import cell, escaped
 
 Vectors = tuple[tuple[float, ...], ...]
 Shown = Callable[[float], str]
@@ -138,7 +139,7 @@ class Trace(Sequence):
 
     def to_text(self) -> str:
         """Aligned columns, numbers to the right, and why it stopped."""
-        lines = [[one_line(cell) for cell in line] for line in (self.columns, *self.cells())]
+        lines = [[escaped(cell) for cell in line] for line in (self.columns, *self.cells())]
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         texts = []
         for line in lines:
@@ -149,12 +150,16 @@ class Trace(Sequence):
                 for cell, width, right in zip(line, widths, self._to_the_right(), strict=True)
             ]
             texts.append("  ".join(cells).rstrip() + "\n")
-        return "".join(texts) + one_line(self.stopped) + "\n"
+        return "".join(texts) + escaped(self.stopped) + "\n"
 
     def to_csv(self) -> str:
-        """Comma separated, numbers to the last digit; nothing but the table."""
+        """Comma separated, numbers to the last digit; nothing but the table.
+
+        Text that a spreadsheet would take for a formula gets a quote before it.
+        """
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([self.columns, *self.cells(exact)])
+        lines = [list(map(cell, line)) for line in (self.columns, *self.cells(exact))]
+        csv.writer(out, lineterminator="\n").writerows(lines)
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -199,11 +204,11 @@ class Trace(Sequence):
         return self.to_html()
 
     def __rich__(self) -> Table:
-        table = Table(caption=Text(one_line(self.stopped)), caption_justify="left")
+        table = Table(caption=Text(escaped(self.stopped)), caption_justify="left")
         for name, right in zip(self.columns, self._to_the_right(), strict=True):
-            table.add_column(Text(one_line(name)), justify="right" if right else "left")
+            table.add_column(Text(escaped(name)), justify="right" if right else "left")
         for line in self.cells():
-            table.add_row(*(Text(one_line(cell)) for cell in line))
+            table.add_row(*(Text(escaped(cell)) for cell in line))
         return table
 
     def _to_the_right(self) -> list[bool]:
@@ -235,16 +240,9 @@ def label_text(label: Any) -> str:
     return short(given) if isinstance(given, float) and given.is_integer() else str(given)
 
 
-def one_line(text: str) -> str:
-    """``text`` with everything that would move the cursor written out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def markdown(text: str) -> str:
     """``text`` with what Markdown would take for markup escaped."""
-    return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", one_line(text))
+    return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", escaped(text))
 
 
 LATEX = {
@@ -257,4 +255,4 @@ LATEX = {
 
 def latex(text: str) -> str:
     """``text`` with what LaTeX would take for commands escaped."""
-    return "".join(LATEX.get(c, c) for c in one_line(text))
+    return "".join(LATEX.get(c, c) for c in escaped(text))
