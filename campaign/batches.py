@@ -81,5 +81,7 @@ def _work(
             if (wrong := case(random.Random(f"{seed} {number}"))) is not None:
                 out.send((number, wrong[:300]))
         status = 0
+    except BaseException as fault:
+        out.send((number, f"the case itself failed: {fault!r}"[:300]))
     finally:
         os._exit(status)
