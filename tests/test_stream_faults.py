@@ -189,9 +189,7 @@ def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopp
     assert learnt.training_accuracy_ is not None
 
 
-def test_a_cache_damaged_after_learning_costs_the_training_accuracy_only(
-    file, tmp_path, monkeypatch
-):
+def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_path, monkeypatch):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
     (spool,) = cache.rglob("*.spool")
@@ -202,9 +200,11 @@ def test_a_cache_damaged_after_learning_costs_the_training_accuracy_only(
         return learnt(feed)
 
     monkeypatch.setattr(SourceFeed, "learnt", damaging)
-    model = from_file(path, cache)
-    assert model.training_accuracy_ is None
-    assert weights(model) == weights(in_memory(path))
+    model, expected = from_file(path, cache), in_memory(path)
+    assert weights(model) == weights(expected)
+    X, y = load_svmlight(path)
+    assert model.training_rows_ == len(y)
+    assert model.training_accuracy_ == expected.score(X, y)
 
 
 def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, monkeypatch):
@@ -236,8 +236,9 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(SpoolWriter, call, full)
     learnt = from_file(path, cache, shuffle=False)
-    assert weights(learnt) == weights(in_memory(path, shuffle=False))
-    assert learnt.training_accuracy_ is None
+    expected = in_memory(path, shuffle=False)
+    assert weights(learnt) == weights(expected)
+    assert learnt.training_accuracy_ == expected.score(*load_svmlight(path))
     for options in ({}, {"shuffle": False, "early_stopping": True}):
         with pytest.raises(SpoolError, match="no space left"):
             from_file(path, cache, **options)
