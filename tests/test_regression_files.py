@@ -1,6 +1,5 @@
 """Regressions in model files: they come back to the bit, or not at all."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -3,14 +3,27 @@
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
 
 import numpy as np
 import pytest
+from flint import fmpz_mat
 
 from linsep import separation
 from linsep.errors import ParameterError
+from linsep.theory.child import reduced_elsewhere
+from linsep.theory.elimination import rref
 from linsep.theory.programs import solved
 from linsep.theory.work import Task, TooLarge, check_time, limited, seconds_left
+
+
+def ctrl_c_after(seconds):
+    """Send the signal of Ctrl-C to the main thread, as a terminal does."""
+    main = threading.main_thread().ident
+    timer = threading.Timer(seconds, signal.pthread_kill, [main, signal.SIGINT])
+    timer.start()
+    return timer
 
 
 @pytest.fixture
@@ -31,12 +44,19 @@ def test_a_linear_program_ends_in_time(long_program):
 
 def test_a_linear_program_hears_ctrl_c(long_program):
     begun = time.monotonic()
-    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    timer = ctrl_c_after(1.0)
     with pytest.raises(KeyboardInterrupt):
         long_program()
     timer.join()
     assert time.monotonic() - begun < 15
+
+
+def test_verdicts_in_several_threads_are_those_in_one():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)).round(1), rng.integers(0, 2, (8, 300))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda labels: separation(X, labels), y))
+    assert found == [separation(X, labels) for labels in y]
 
 
 def test_an_inner_limit_is_no_longer_than_the_outer():
@@ -63,3 +83,44 @@ def test_a_margin_is_left_as_wide_as_it_was():
         if verdict.kind == "separable":
             assert verdict.verify(stamps, y)
     assert verdict.margin[1] <= verdict.margin[0] * (1 + 1e-6)
+
+
+def numbers_of_all_sizes(n, d, n_classes):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-300, 300, (n, d))
+    return X, np.arange(n) % n_classes
+
+
+@pytest.mark.parametrize(("n", "d", "n_classes"), [(99, 20, 6), (40, 5, 4), (200, 8, 6)])
+def test_the_limit_is_kept_within_a_factor_of_two(n, d, n_classes):
+    X, y = numbers_of_all_sizes(n, d, n_classes)
+    begun = time.monotonic()
+    claim = separation(X, y, time_limit=3.0)
+    assert time.monotonic() - begun < 6
+    kinds = {verdict.kind for verdict in claim.verdicts()}
+    assert "undecided" in kinds or n < 99
+    assert kinds <= {"undecided", "overlapping"}
+    begun = time.monotonic()
+    check = claim.verify(X, y, time_limit=3.0)
+    assert check.holds is not False
+    assert time.monotonic() - begun < 6
+
+
+def test_elimination_elsewhere_is_elimination_here():
+    random = Random(0)
+    matrix = fmpz_mat(6, 9, [random.getrandbits(400) - 2**399 for _ in range(54)])
+    found, below, rank = matrix.rref()
+    assert reduced_elsewhere(matrix) == (found, int(below), rank)
+
+
+def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():
+    random = Random(0)
+    matrix = fmpz_mat(120, 121, [random.getrandbits(4000) for _ in range(120 * 121)])
+    begun = time.monotonic()
+    with limited(Task(0.5)), pytest.raises(TooLarge, match=r"exact elimination of 120 rows"):
+        rref(matrix)
+    timer = ctrl_c_after(0.5)
+    with pytest.raises(KeyboardInterrupt):
+        rref(matrix)
+    timer.join()
+    assert time.monotonic() - begun < 20

@@ -1,7 +1,9 @@
 """Linear algebra without rounding, by FLINT: reduced rows, and combinations that vanish exactly."""
 
+import sys
 from fractions import Fraction
-from math import gcd, lcm
+from itertools import chain
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +11,42 @@ import scipy.sparse as sp
 from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
-from linsep.theory.row_space import Reduced, to_whole
+from linsep.theory.child import reduced_elsewhere
+from linsep.theory.row_space import Reduced, common_divisor, to_whole
 from linsep.theory.whole import Row, combination
+from linsep.theory.work import check_time
 
-#: a prime below 2^61
-PRIME = 2**61 - 1
+#: primes below 2^61, of which one is nearly always enough
+PRIMES = (2**61 - 1, 2**61 - 31, 2**61 - 45)
+#: seconds, or so, that elimination may take in this process, which does not hear Ctrl-C meanwhile
+SHORT = 0.3
+
+
+def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
+    """The reduced echelon form of a matrix times a number, that number, and the rank."""
+    check_time()
+    bits = max((abs(m).bit_length() for m in map(int, matrix.entries())), default=0)
+    rank = min(matrix.nrows(), matrix.ncols())
+    seconds = 4e-11 * rank**2.7 * bits**1.75 * max(1.0, matrix.ncols() / (rank + 1))
+    if seconds >= SHORT and sys.executable:
+        return reduced_elsewhere(matrix)
+    found, below, rank = matrix.rref()
+    return found, int(below), rank
+
+
+def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
+    """The X with ``square X = right``, times a positive number, and that number.
+
+    None where the matrix is singular.
+    """
+    n = square.nrows()
+    both = [[*a, *b] for a, b in zip(square.tolist(), right.tolist(), strict=True)]
+    matrix, below, rank = rref(fmpz_mat(both))
+    if rank < n or matrix[n - 1, n - 1] == 0:
+        return None
+    side = 1 if below > 0 else -1
+    found = fmpz_mat([[side * m for m in line[n:]] for line in matrix.tolist()])
+    return found, below * side
 
 
 def reduced(rows: list[Row]) -> Reduced:
@@ -24,25 +57,26 @@ def reduced(rows: list[Row]) -> Reduced:
     matrix = _matrix(rows, columns)
     if len(rows) >= len(columns) and _has_rank(matrix, len(columns)):
         return Reduced({j: {} for j in columns})
-    matrix, below, rank = matrix.rref()
+    matrix, below, rank = rref(matrix)
     pivots = _pivots(matrix, rank)
     others = sorted(set(range(len(columns))) - set(pivots))
-    return Reduced(
-        {
-            columns[pivot]: {
-                columns[k]: Fraction(int(m), int(below)) for k in others if (m := matrix[i, k]) != 0
-            }
-            for i, pivot in enumerate(pivots)
-        }
-    )
+    lines = {
+        columns[pivot]: {columns[k]: int(m) for k in others if (m := matrix[i, k]) != 0}
+        for i, pivot in enumerate(pivots)
+    }
+    common = common_divisor(chain([below], *(line.values() for line in lines.values())))
+    if below < 0:
+        common = -common
+    short = {p: {j: m // common for j, m in line.items()} for p, line in lines.items()}
+    return Reduced(short, below // common)
 
 
 def _has_rank(matrix: fmpz_mat, rank: int) -> bool:
     """Whether a matrix surely has this rank: elimination modulo a prime, which never finds more."""
-    return nmod_mat(matrix, PRIME).rank() >= rank
+    return nmod_mat(matrix, PRIMES[0]).rank() >= rank
 
 
-def _pivots(matrix: fmpz_mat, rank: int) -> list[int]:
+def _pivots(matrix: Any, rank: int) -> list[int]:
     """The first columns with an entry, line by line, of a reduced echelon form."""
     found: list[int] = []
     for i in range(rank):
@@ -63,15 +97,21 @@ def _matrix(rows: list[Row], columns: list[int]) -> fmpz_mat:
 
 
 def independent(rows: list[Row]) -> list[int]:
-    """The numbers of the first rows that span the row space."""
+    """The numbers of the first rows that span the row space, by elimination modulo primes.
+
+    They are independent for certain. They span the rest unless each of the primes divides the same
+    numbers, and what is made of them is checked.
+    """
     columns = sorted({j for row in rows for j in row})
-    if not columns:
-        return []
+    best: list[int] = []
     matrix = _matrix(rows, columns).transpose()
-    if len(rows) <= len(columns) and _has_rank(matrix, len(rows)):
-        return list(range(len(rows)))
-    matrix, _, rank = matrix.rref()
-    return _pivots(matrix, rank)
+    for prime in PRIMES if columns else ():
+        found, rank = nmod_mat(matrix, prime).rref()
+        if rank > len(best):
+            best = _pivots(found, rank)
+        if rank == min(len(rows), len(columns)):
+            break
+    return best
 
 
 def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
@@ -84,16 +124,16 @@ def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
     pivots = sorted(span.rows)
     free = sorted({j for row in rows for j in row} | {j for r in span.rows.values() for j in r})
     free = [j for j in free if j not in span.rows]
-    below = lcm(*(x.denominator for line in span.rows.values() for x in line.values()))
-    lines = [{j: int(x * below) for j, x in span.rows[p].items()} for p in pivots]
+    lines = [span.rows[p] for p in pivots]
     if not free:
         return [({}, Fraction(1))] * len(rows)
-    left = _matrix(rows, free) * below - _matrix(rows, pivots) * _matrix(lines, free)
+    left = _matrix(rows, free) * span.one - _matrix(rows, pivots) * _matrix(lines, free)
     found = []
     for line in left.tolist():
-        common = gcd(*(int(m) for m in line)) or 1
-        row = {j: int(m) // common for j, m in zip(free, line, strict=True) if m}
-        found.append((row, Fraction(below, common)))
+        numbers = [int(m) for m in line]
+        common = common_divisor(numbers)
+        row = {j: m // common for j, m in zip(free, numbers, strict=True) if m}
+        found.append((row, Fraction(span.one, common)))
     return found
 
 
@@ -112,7 +152,7 @@ def far_apart(rows: sp.csr_matrix) -> np.ndarray:
 def vanishing(
     rows: list[Row], multipliers: list[Fraction], span: Reduced, basis: list[int]
 ) -> list[Fraction] | None:
-    """Multipliers near the given ones whose combination of the rows is exactly zero.
+    """Multipliers near the given ones, all times a number, whose combination of the rows is zero.
 
     Those of the ``basis``, as many rows as the rank, are changed. None where the basis is none.
     """
@@ -121,15 +161,14 @@ def vanishing(
     columns = sorted(span.rows)
     square = _matrix([rows[i] for i in basis], columns).transpose()
     right = fmpz_mat(len(columns), 1, [-error.get(j, 0) for j in columns])
-    try:
-        change = square.solve(right)
-    except ZeroDivisionError:
+    solved = solution(square, right)
+    if solved is None:
         return None
-    exact = list(multipliers)
+    changes, one = solved
+    exact = [int(x * below) * one for x in multipliers]
     for k, i in enumerate(basis):
-        x = change[k, 0]
-        exact[i] += Fraction(int(x.p), int(x.q)) / below
-    return exact
+        exact[i] += int(changes[k, 0])
+    return [Fraction(x) for x in exact]
 
 
 def _over_one(multipliers: list[Fraction], rows: list[Row]) -> tuple[list[int], list[Row]]:
@@ -142,15 +181,15 @@ def null_combination(rows: list[Row]) -> list[Fraction] | None:
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return [Fraction(1)] if len(rows) == 1 else None
-    matrix, below, rank = _matrix(rows, columns).transpose().rref()
+    matrix, below, rank = rref(_matrix(rows, columns).transpose())
     if rank != len(rows) - 1:
         return None
-    pivots = independent(rows)
+    pivots = _pivots(matrix, rank)
     (free,) = set(range(len(rows))) - set(pivots)
     found = [Fraction(0)] * len(rows)
-    found[free] = Fraction(1)
+    found[free] = Fraction(below)
     for i, k in enumerate(pivots):
-        found[k] = -Fraction(int(matrix[i, free]), int(below))
+        found[k] = Fraction(-int(matrix[i, free]))
     return found
 
 
@@ -176,13 +215,12 @@ def equality_point(entries: list[int], groups: list[int]) -> EqualityPoint | Non
     table: list[list[Any]] = [line + [side[i] for side in sides] for i, line in enumerate(products)]
     table += [side + [0] * len(numbers) for side in sides]
     size = n + len(numbers)
-    try:
-        found = fmpz_mat(size, size, [m for line in table for m in line]).solve(
-            fmpz_mat(size, 1, [0] * n + [1] * len(numbers))
-        )
-    except ZeroDivisionError:
+    right = fmpz_mat(size, 1, [0] * n + [1] * len(numbers))
+    solved = solution(fmpz_mat(size, size, [m for line in table for m in line]), right)
+    if solved is None:
         return None
-    multipliers = [Fraction(int(found[i, 0].p), int(found[i, 0].q)) for i in range(n)]
+    found, one = solved
+    multipliers = [Fraction(int(found[i, 0]), one) for i in range(n)]
     whole = to_whole(dict(enumerate(multipliers)))
     weights = fmpz_mat(1, n, [whole.get(i, 0) for i in range(n)])
     return EqualityPoint(multipliers, [int(m) for m in (weights * rows).entries()])

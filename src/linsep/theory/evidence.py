@@ -20,7 +20,7 @@ from linsep.theory.data import Data
 from linsep.theory.elimination import reduced
 from linsep.theory.questions import Question, scans
 from linsep.theory.recession import Cone, Sign
-from linsep.theory.row_space import Reduced
+from linsep.theory.row_space import Reduced, shortened
 from linsep.theory.search import Blocked, Separated, exact_rows
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, witness
@@ -102,7 +102,7 @@ def _signs(
     for member in found.members:
         working.include(member)
     cone = Cone(working, found.proof.span, found.proof.direction)
-    kept = everything.coefficients(question.width, question.intercept)
+    kept = _space(everything).coefficients(question.width, question.intercept)
     signs = {j: cone.sign(function) for j, function in sorted(kept.items())}
     return {j: _combination(sign) for j, sign in signs.items() if sign is not None}
 
@@ -141,7 +141,7 @@ def _everything(data: Data, question: Question, found: Blocked) -> tuple[Reduced
 
 
 def _space(space: Reduced) -> Space:
-    return Space({p: in_lowest_terms({p: Fraction(1), **row}) for p, row in space.rows.items()})
+    return Space({p: shortened({p: space.one, **row}) for p, row in space.rows.items()})
 
 
 def _combination(proof: Proof | Sign) -> Combination:

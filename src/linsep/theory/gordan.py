@@ -52,6 +52,7 @@ def _joined(
     exact = vanishing([rows[i] for i in numbers], start, span, list(range(len(basis))))
     assert exact is not None
     change = dict(zip(basis, exact, strict=False))
+    more = dict(zip(new, exact[len(basis) :], strict=True))
     most = max((-x / old[i] for i, x in change.items()), default=Fraction(0))
     factor = max(Fraction(1), most + 1)
-    return {i: x * factor + change.get(i, 0) for i, x in old.items()} | new
+    return {i: x * factor + change.get(i, 0) for i, x in old.items()} | more

@@ -3,6 +3,7 @@
 Rows and columns are first scaled by powers of two, so that the largest entry of each is near 1.
 """
 
+import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -67,14 +68,24 @@ def solved(
 
 
 def _run(solver: highspy.Highs) -> None:
-    """Solve in another thread, as the main one hears Ctrl-C only between its own instructions."""
-    solver.HandleUserInterrupt = True
-    thread = solver.startSolve()
+    """Solve in another thread, as the main one hears Ctrl-C only between its own instructions.
+
+    Not by highspy's own ``startSolve``, which lets one solver run at a time in a process.
+    """
+    stop = threading.Event()
+
+    def stop_if_asked(event: Any) -> None:
+        if stop.is_set():
+            event.interrupt()
+
+    solver.cbSimplexInterrupt += stop_if_asked
+    thread = threading.Thread(target=solver.run, daemon=True)
+    thread.start()
     try:
         while thread.is_alive():
             thread.join(LOOK)
     finally:
-        solver.cancelSolve()
+        stop.set()
         thread.join()
 
 

@@ -10,7 +10,6 @@ rows with positive multipliers add up to it, but for a row of the boundary's spa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -36,8 +35,6 @@ from linsep.theory.working_set import Member, WorkingSet, table_of
 MOST_WORK = 3.0
 #: with more weights a linear program guesses
 MOST_WEIGHTS = 100
-#: a linear function of the weights: {number of the weight: number}
-Function = Mapping[int, Fraction | int]
 
 
 class Sign(NamedTuple):
@@ -97,12 +94,13 @@ class Cone:
         self._last = np.zeros(0)
         self.work = Work(MOST_WORK)
 
-    def sign(self, function: Function) -> Sign | None:
-        """The sign of a function; None where it is zero on the cone, or has both signs.
+    def sign(self, function: Row) -> Sign | None:
+        """The sign of a linear function, {number of a weight: number}.
 
-        None, too, where exact arithmetic would take too long to tell.
+        None where it is zero on the cone, or has both signs. None, too, where exact arithmetic
+        would take too long to tell.
         """
-        left = to_whole(self.boundary.remainder(function))
+        left = self.boundary.remainder(function)
         here = dot(left, self._found[0])
         if not here or any(here * dot(left, w) < 0 for w in self._found):
             return None

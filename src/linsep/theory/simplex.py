@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpz_mat
 
+from linsep.theory.elimination import solution
 from linsep.theory.whole import Row
 from linsep.theory.work import TooLarge, Work
 
@@ -134,15 +135,14 @@ class Program:
         """Those of the rows in the basis, if exactly they are not negative and vanish."""
         size = self.d + 1
         square = fmpz_mat(self.basic(self.table, 1 << self.unit))
-        try:
-            found: Any = square.solve(fmpz_mat(size, 1, [0] * self.d + [1]))
-        except ZeroDivisionError:
+        solved = solution(square, fmpz_mat(size, 1, [0] * self.d + [1]))
+        if solved is None:
             return None
-        shares = {k: found[i, 0] for i, k in enumerate(self.basis)}
+        shares = {k: int(solved[0][i, 0]) for i, k in enumerate(self.basis)}
         if any(share < 0 or (k < 0 and share != 0) for k, share in shares.items()):
             return None
         return {
-            k: Fraction(int(share.p), int(share.q)) * Fraction(2) ** self.row_powers[k]
+            k: Fraction(share) * Fraction(2) ** self.row_powers[k]
             for k, share in shares.items()
             if share != 0
         }

@@ -5,7 +5,6 @@ numbers one matrix product settles a whole piece. Elsewhere rows are settled one
 """
 
 from collections.abc import Callable
-from math import lcm
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +13,7 @@ from linsep.theory.data import Piece
 from linsep.theory.questions import Question, Values
 from linsep.theory.row_space import Reduced
 from linsep.theory.whole import Row, constraint
+from linsep.theory.work import check_time
 
 EXACT = 2.0**53
 
@@ -24,12 +24,7 @@ class Span:
     def __init__(self, reduced: Reduced, question: Question) -> None:
         self.reduced, self.question = reduced, question
         self._table, self._whole = _remainders(reduced, question.size)
-        lines = reduced.rows
-        self._below = lcm(*(x.denominator for line in lines.values() for x in line.values()))
-        self._lines = {
-            pivot: {j: int(x * self._below) for j, x in line.items()}
-            for pivot, line in lines.items()
-        }
+        self._below, self._lines = reduced.one, reduced.rows
 
     def outside(self, piece: Piece, values: Values, places: np.ndarray) -> np.ndarray:
         """Of the constraints of a piece in some places, which lie outside the space."""
@@ -53,6 +48,7 @@ class Span:
 
     def _leaves(self, a: Row) -> bool:
         """Whether the space leaves anything of a row: column by column, in whole numbers."""
+        check_time()
         inside = [(m, self._lines[j]) for j, m in a.items() if j in self._lines]
         columns = a.keys() | {j for _, line in inside for j in line}
         return any(
@@ -90,15 +86,15 @@ def constraints(
 
 def _remainders(reduced: Reduced, size: int) -> tuple[sp.csr_matrix, int]:
     """The matrix that takes rows to their remainders times a whole number, and that number."""
-    numbers = [x for row in reduced.rows.values() for x in row.values()]
-    whole = lcm(*(x.denominator for x in numbers)) if numbers else 1
+    whole = reduced.one
     free = [j for j in range(size) if j not in reduced.rows]
-    if whole >= EXACT or any(abs(x) * whole >= EXACT for x in numbers):
+    numbers = (x for row in reduced.rows.values() for x in row.values())
+    if whole >= EXACT or any(abs(x) >= EXACT for x in numbers):
         whole = 0  # too long for floats: the matrix below is not used, as NaN is not exact
     place = {j: k for k, j in enumerate(free)}
     one = float(whole) if whole else np.nan
     entries = [(j, place[j], one) for j in free]
     for pivot, row in reduced.rows.items():
-        entries += [(pivot, place[j], -float(x * whole) if whole else one) for j, x in row.items()]
+        entries += [(pivot, place[j], -float(x) if whole else one) for j, x in row.items()]
     lines, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
     return sp.csr_matrix((values, (lines, columns)), shape=(size, len(free))), whole
