@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from campaign import batches, damage, kills, presses
+from campaign import batches, checker, damage, kills, presses
 
 
 def interrupted(count: int, seed: int = 0) -> Counter:
@@ -44,6 +44,9 @@ PARTS: dict[str, tuple[Callable[[int], Counter], int]] = {
     "jsonl": (_of(damage.table("jsonl", damage.JSONL)), 200_000),
     "models": (_of(damage.model, 2000), 200_000),
     "row-cache": (_of(damage.row_cache, 2000), 200_000),
+    "verdicts": (_of(checker.verdict_case, 2000), 20_000),
+    "edited-proofs": (checker.edited_proofs, 50_000),
+    "damaged-proofs": (checker.damaged_proofs, 200_000),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")
 
@@ -63,9 +66,9 @@ def main(chosen: list[str]) -> int:
         found = PARTS[name][0](count)
         bad += sum(found.values()) - found["cases"]
         rows.append((name, found, time.perf_counter() - started))
-    print(f"{'part':12}" + "".join(f"{name:>12}" for name in (*COLUMNS, "seconds")))
+    print(f"{'part':14}" + "".join(f"{name:>12}" for name in (*COLUMNS, "seconds")))
     for name, found, seconds in rows:
-        print(f"{name:12}" + "".join(f"{found[c]:>12,}" for c in COLUMNS) + f"{seconds:>12,.0f}")
+        print(f"{name:14}" + "".join(f"{found[c]:>12,}" for c in COLUMNS) + f"{seconds:>12,.0f}")
     return int(bad > 0)
 
 

@@ -1,35 +1,36 @@
-"""Both checkers of verdicts against each other and against exact oracles, over and over.
+"""Both checkers of verdicts against each other and against exact oracles.
 
-``python -m campaign.checker [VERDICTS [EDITS [SEED]]]``: so many verdicts on random rows must hold
-for ``verify`` and for ``linsep.check`` and be what elimination in fractions finds; so many edited
-proofs must be judged alike by both, and none that is false be accepted. The first disagreement ends
-it with the rows, the edit and the proof. 20,000 and 50,000 take some twenty minutes.
+A case of ``verdicts`` is a set of rows, whose verdicts must hold for ``verify`` and for
+``linsep.check`` and be what elimination in fractions finds; of ``edited-proofs`` and
+``damaged-proofs`` an altered proof, which both must judge alike, and accept only where it is true.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+
+from campaign import batches
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import checkers_agree
 
-PARTS: dict[str, tuple[Callable, int]] = {
-    "verdicts": (checkers_agree.verdicts, 20_000),
-    "edited proofs": (checkers_agree.edited_proofs, 50_000),
-}
+verdict_case = checkers_agree.verdict_case
 
 
-def main(counts: list[str]) -> None:
-    """Run both parts, and print what was counted."""
-    *given, seed = [int(count) for count in counts] + [0] * (len(counts) < 3)
-    for k, (draw, usual) in enumerate(PARTS.values()):
-        started = perf_counter()
-        found = draw(given[k] if k < len(given) else usual, seed)
-        lines = [f"{number:10,}  {what}" for what, number in found.items()]
-        print("\n".join(lines), f"\n{perf_counter() - started:10,.0f}  seconds\n", flush=True)
+def altered(case: batches.Case) -> Callable[[int], Counter]:
+    """Runs cases on the same few hundred proofs, which many cases find made already."""
+
+    def run(count: int) -> Counter:
+        if count >= 10 * checkers_agree.MOST_PROOFS:
+            for seed in range(checkers_agree.MOST_PROOFS):
+                checkers_agree.rows_and_claim(seed)
+        return batches.run(case, count, batch=5000)
+
+    return run
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+edited_proofs, damaged_proofs = (
+    altered(case) for case in (checkers_agree.edit_case, checkers_agree.damage_case)
+)

@@ -1,11 +1,11 @@
 """Verdicts and edited proofs, drawn at random: what both checkers and exact oracles say of them.
 
-The tests draw some hundred, ``python -m campaign.checker`` as many as one likes.
+A case is a function of a random generator that returns what is wrong, None where nothing is. The
+tests draw some hundred, ``make campaign`` many thousand.
 """
 
 import json
-import random
-from collections import Counter
+from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +13,22 @@ import scipy.sparse as sp
 from fourier_motzkin import kind_of
 from linsep import check, from_json, separation
 from linsep.errors import DataError
-from proof_edits import WRONG, edited, nearby, parts, places, still_true, value_at, written
+from proof_edits import (
+    HEX,
+    WRONG,
+    edited,
+    nearby,
+    parts,
+    places,
+    still_true,
+    value_at,
+    written,
+)
 
 LABELS = (lambda k: k, lambda k: "abcd"[k], lambda k: k / 2, lambda k: -k, lambda k: k > 0)
-#: most steps of an elimination that is the oracle of a verdict
+#: proofs that are edited, made when they are first asked for
+MOST_PROOFS = 300
+#: rows of so many columns for which elimination, the oracle of a verdict, takes no time
 MOST_ROWS = {1: 12, 2: 12, 3: 8, 4: 6}
 
 
@@ -89,74 +101,82 @@ def agrees_with_oracle(verdict, X, y):
         return None
     kind, bound = kind_of(rows)
     used = [i for i, side in enumerate(sides) if side]
-    same = kind != "quasi-separable" or [used[i] for i in bound] == list(verdict.boundary)
-    return verdict.kind == kind and same
+    if verdict.kind != kind:
+        return False
+    return kind != "quasi-separable" or [used[i] for i in bound] == list(verdict.boundary)
 
 
-def random_edit(plain, rng, others):
-    """One part of a proof, changed at random or replaced by a part of another proof."""
-    path = rng.choice([path for path in places(plain) if path])
+def random_edit(plain, draw, others):
+    """A copy with one part of a proof changed at random or replaced by a part of another proof."""
+    path = draw.choice([path for path in places(plain) if path])
     was = value_at(plain, path)
-    if rng.random() < 0.1:
-        return path, edited(plain, path, lambda at, key: at.__delitem__(key))
+    if draw.random() < 0.1:
+        return edited(plain, path, lambda at, key: at.__delitem__(key))
     new = [*nearby(was), *WRONG]
     if others:
         same = [p for p in places(others) if p and p[-1] == path[-1]]
         new += [value_at(others, p) for p in same] * 5
-    if type(was) in (int, float) and rng.random() < 0.5:
-        new = [was + rng.choice([-2, -1, 1, 2]), was * rng.choice([0.5, 2, 1 - 2**-50])]
-    if isinstance(was, str) and was.startswith(("0x", "-0x")) and rng.random() < 0.5:
-        new = [hex(int(was, 16) + rng.choice([-2, -1, 1, 2]) * 16 ** rng.randrange(3))]
-    to = rng.choice(new)
-    return path, edited(plain, path, lambda at, key: at.__setitem__(key, to))
+    if type(was) in (int, float) and draw.random() < 0.5:
+        new = [was + draw.choice([-2, -1, 1, 2]), was * draw.choice([0.5, 2, 1 - 2**-50])]
+    if isinstance(was, str) and HEX.fullmatch(was) and draw.random() < 0.5:
+        new = [hex(int(was, 16) + draw.choice([-2, -1, 1, 2]) * 16 ** draw.randrange(3))]
+    to = draw.choice(new)
+    return edited(plain, path, lambda at, key: at.__setitem__(key, to))
 
 
-def verdicts(count, seed=0):
-    """Draw so many verdicts: all must hold for both checkers, and be what the oracle says."""
-    counts: Counter = Counter()
+def verdict_case(draw):
+    """Rows, drawn: their verdicts must hold for both checkers, and be what the oracle says."""
+    X, y, claim = rows_and_claim(draw.getrandbits(64))
+    text = claim.to_json()
+    if not accepts(text, X, y) or not accepts_alone(text, X, y):
+        return f"a proof that does not hold, of {X!r} {y!r}"
+    wrong = [v for v in parts(claim) if agrees_with_oracle(v, X, y) is False]
+    return f"the oracle says no to {wrong[0].kind} of {X!r} {y!r}" if wrong else None
+
+
+def edit_case(draw):
+    """A proof, edited: both checkers must agree, and accept nothing that is false."""
+    X, y, every = rows_and_claim(draw.randrange(MOST_PROOFS))
+    claim = draw.choice(parts(every)) if draw.random() < 0.5 else every
+    plain_proof = json.loads(claim.to_json())
+    others = None
+    if draw.random() < 0.3:
+        others = json.loads(rows_and_claim(draw.randrange(MOST_PROOFS))[2].to_json())
+    one = random_edit(plain_proof, draw, others)
+    for _ in range(draw.choice([0, 0, 0, 1, 2])):
+        one = random_edit(one, draw, others)
+    return judged(written(one), X, y, every)
+
+
+def damage_case(draw):
+    """The text of a proof with a few bytes changed: the same."""
+    X, y, every = rows_and_claim(draw.randrange(MOST_PROOFS))
+    text = bytearray(every.to_json().encode())
+    for _ in range(draw.choice([1, 1, 2, 5])):
+        at = draw.randrange(len(text) + 1)
+        new = draw.choice([b"", bytes([draw.randrange(256)]), b"0", b"[", b"\n", text[:20]])
+        text[at : at + draw.choice([0, 1, 8])] = new
+    return judged(bytes(text), X, y, every)
+
+
+def judged(text, X, y, every):
+    """What is wrong with how the checkers judge an edited proof; None where nothing is."""
+    held = accepts(text, X, y)
+    plain_text = text if isinstance(text, str) else text.decode("ascii", "replace")
+    if held != accepts_alone(plain_text, X, y):
+        return f"the checkers disagree ({held}) on {text!r} of {X!r} {y!r}"
+    dense = X.toarray() if sp.issparse(X) else X
+    if held and not still_true(from_json(text), every, dense, y):
+        return f"accepted, but false: {text!r} of {X!r} {y!r}"
+    return None
+
+
+@cache
+def rows_and_claim(seed):
+    """Rows, labels and what linsep says of them."""
     rng = np.random.default_rng(seed)
-    while counts["verdicts"] < count:
+    while True:
         X, y = drawn(rng)
         claim = claimed(X, y, rng)
-        if any(verdict.kind == "undecided" for verdict in parts(claim)):
-            counts["undecided"] += 1
-            continue
-        text = claim.to_json()
-        assert accepts(text, X, y), (X, y)
-        assert accepts_alone(text, X, y), (X, y)
-        for verdict in parts(claim):
-            said = agrees_with_oracle(verdict, X, y)
-            assert said is not False, (X, y)
-            counts["verdicts"] += 1
-            counts["compared with the oracle"] += said is True
-            counts[verdict.kind] += 1
-    return counts
-
-
-def edited_proofs(count, seed=0):
-    """Edit proofs so many times: both checkers must agree, and accept nothing that is false."""
-    counts: Counter = Counter()
-    rng, choose = np.random.default_rng(seed), random.Random(seed)
-    before = None
-    while counts["edited proofs"] < count:
-        X, y = drawn(rng)
-        every = claimed(X, y, rng)
-        if any(verdict.kind == "undecided" for verdict in parts(every)):
-            continue
-        claim = choose.choice(parts(every)) if choose.random() < 0.5 else every
-        plain_proof = json.loads(claim.to_json())
-        for _ in range(40):
-            path, one = random_edit(plain_proof, choose, before if choose.random() < 0.3 else None)
-            if choose.random() < 0.2:
-                path, one = random_edit(one, choose, None)
-            text = written(one)
-            held = accepts(text, X, y)
-            assert held == accepts_alone(text, X, y), (X, y, path, text)
-            counts["edited proofs"] += 1
-            counts["accepted"] += held
-            if held and one != plain_proof:
-                dense = X.toarray() if sp.issparse(X) else X
-                assert still_true(from_json(text), every, dense, y), (X, y, path, text)
-                counts["accepted though edited, and true"] += 1
-        before = plain_proof
-    return counts
+        if all(verdict.kind != "undecided" for verdict in parts(claim)):
+            return X, y, claim

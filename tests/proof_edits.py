@@ -2,10 +2,12 @@
 
 import copy
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
 
+HEX = re.compile("-?0x[0-9a-f]+")
 WRONG = [None, True, False, -1, 0, 1, 2, 0.5, -0.5, 1.0, 1e308, 10**400, "", "x", "0x0", "-0x1"]
 WRONG += ["0x3", "1/0", "0x1/0x1", "inf", "nan", "\ud800", "A", "a" * 64, [], [1], {}]
 WRONG += [
@@ -51,7 +53,7 @@ def nearby(value):
     if type(value) is float:
         whole = [int(value)] if np.isfinite(value) else []
         return [value * 1.5, -value, float(np.nextafter(value, np.inf)), value * 1e-3, *whole]
-    if isinstance(value, str) and "0x" in value:
+    if isinstance(value, str) and HEX.fullmatch(value):
         number = int(value, 16)
         others = [hex(number + 1), hex(-number), hex(number << 5000), hex(number * 3)]
         return [*others, value.replace("0x", "0x0"), value.upper(), number]

@@ -12,6 +12,7 @@ from linsep.compiled.jit import COMPILING
 
 FEW = {
     "kills": 3, "disks": 3, "scanner": 2000, "csv": 60, "jsonl": 60, "models": 60, "row-cache": 60,
+    "verdicts": 30, "edited-proofs": 60, "damaged-proofs": 60,
 }  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
@@ -41,6 +42,6 @@ def test_what_is_wrong_is_counted_and_the_rest_goes_on(monkeypatch):
 
 def test_parts_are_chosen_by_name_and_count(capsys):
     assert campaign.main(["row-cache=20"]) == 0
-    assert "row-cache             20           0" in capsys.readouterr().out
+    assert "row-cache               20           0" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="no part stars; there are: interrupts"):
         campaign.main(["stars"])

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from checkers_agree import accepts_alone, edited_proofs, plain, verdicts
+import checkers_agree
+from checkers_agree import accepts_alone, plain
 from linsep import check, open_source, separation
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.proof_file import to_json
@@ -134,13 +135,23 @@ def test_proofs_about_gram_matrices_are_refused():
     assert not accepts_alone(text, K, np.array([0, 1, 1]))
 
 
-def test_verdicts_hold_for_both_checkers_and_the_oracle():
-    counts = verdicts(60)
-    assert counts["compared with the oracle"] > 30
-    assert min(counts[kind] for kind in ("separable", "overlapping", "quasi-separable")) > 3
+def test_a_checker_that_accepts_too_much_or_too_little_is_noticed(monkeypatch):
+    X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0, 1, 0])
+    verdict = separation(X, y)
+    text = verdict.to_json()
+    assert checkers_agree.judged(text, X, y, verdict) is None
+    false = separation(X, np.array([0, 1, 1])).to_json()
+    assert checkers_agree.judged(false, X, y, verdict) is None  # both refuse
+    monkeypatch.setattr(checkers_agree, "accepts", lambda *given: True)
+    assert "disagree" in checkers_agree.judged(false, X, y, verdict)
+    monkeypatch.setattr(checkers_agree, "accepts_alone", lambda *given: True)
+    assert "accepted, but false" in checkers_agree.judged(false, X, y, verdict)
+    monkeypatch.setattr(checkers_agree, "accepts", lambda *given: False)
+    assert "disagree" in checkers_agree.judged(text, X, y, verdict)
 
 
-def test_edited_proofs_are_judged_alike_and_rightly():
-    counts = edited_proofs(600)
-    assert counts["accepted though edited, and true"] > 3
-    assert counts["accepted"] < 100
+def test_the_oracle_of_verdicts_notices_a_wrong_kind():
+    X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0, 1, 0])
+    verdict, other = separation(X, y), separation(X, np.array([0, 1, 1]))
+    assert checkers_agree.agrees_with_oracle(verdict, X, y)
+    assert checkers_agree.agrees_with_oracle(other, X, y) is False
