@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from linsep.cli import main
+from linsep.cli import command
 from linsep.compiled.jit import COMPILING
 
 needs_speed = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
@@ -28,7 +28,7 @@ def here(*arguments, cwd):
     argv = ["linsep", *map(str, arguments)]
     with chdir(cwd), patch("sys.argv", argv), redirect_stdout(out), redirect_stderr(err):
         try:
-            main()
+            command()
         except SystemExit as stop:
             code = stop.code or 0
         finally:

@@ -1,12 +1,32 @@
 """The command line: fit, predict, score, inspect, trace. Commands call the public library only."""
 
+import atexit
 import gc
 import io
+import os
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 
-def main() -> None:
-    """Run the command line.
+def main() -> NoReturn:
+    """Run the command line and end the process, with the exit code of :func:`command`."""
+    code: int | str | None = 0
+    try:
+        command()
+    except SystemExit as stop:
+        code = stop.code
+    # Threads of other libraries that still want something of Python while it takes itself apart
+    # would abort the process (Arrow's, which read ahead). So do what is to be done at exit, and go.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # nobody listens any more
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def command() -> None:
+    """Run the command line; SystemExit says how it ended.
 
     Exit code 0 done, 1 the work failed, 2 wrong use, 3 undecided, 70 a fault of linsep's own, 130
     interrupted.
