@@ -89,6 +89,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         with held():
             run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
             self._weighted = bool(counted.size)
+            self._left_out |= not counted.all()
             self._fit(run, feed, X, y, sample_weight)
         return self
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from linsep.engine.learners import Learner, MarginLearner
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, Parameter
@@ -31,8 +33,9 @@ class MarginPerceptron(LinearClassifier):
     ----------
     gamma_ : float, the margin tried last
     margin_interval_ : (low, high), what the run proves about the largest margin of unit-length
-        rows: at least ``low`` (None before a clean pass) and less than ``high`` (1 where none
-        failed); of several machines, the smallest of their margins
+        rows: at least ``low`` and less than ``high`` (1 where none failed); of several machines,
+        the smallest of their margins. ``low`` is (1 - epsilon) gamma less rounding; None before a
+        clean pass, and where rows were held out or had weight 0
 
     Other attributes are those of :class:`linsep.Perceptron`; ``mistakes_`` counts margin mistakes.
 
@@ -45,8 +48,9 @@ class MarginPerceptron(LinearClassifier):
     >>> from linsep import MarginPerceptron
     >>> X = [[1.0, 0.2], [0.8, -0.1], [-1.0, 0.1], [-0.7, -0.3]]
     >>> p = MarginPerceptron(gamma=0.5, fit_intercept=False).fit(X, [1, 1, 0, 0])
-    >>> str(p.stop_reason_), p.n_updates_ <= 8 / 0.5**2, p.margin_interval_
-    ('converged', True, (0.25, 1.0))
+    >>> low, high = p.margin_interval_
+    >>> str(p.stop_reason_), p.n_updates_ <= 8 / 0.5**2, round(low, 9), high
+    ('converged', True, 0.25, 1.0)
     """
 
     _parameters = (
@@ -127,5 +131,20 @@ class MarginPerceptron(LinearClassifier):
     def margin_interval_(self) -> tuple[float | None, float]:
         """Bounds that the run proves on the largest margin of the rows, scaled to length 1."""
         failed = float(self._fitted("margin_interval_").counts.get("failed", [0.0])[0])
-        low = (1.0 - self.epsilon) * self.gamma_ if self.stop_reason_ == "converged" else None
-        return low, failed or 1.0
+        known = self.stop_reason_ == "converged" and not getattr(self, "_left_out", True)
+        return self._reached() if known else None, failed or 1.0
+
+    def _reached(self) -> float:
+        """The margin that a clean pass proves: its tests were of floats, against a length that was
+        kept up to date.
+        """
+        from linsep.theory.outward import length, share_of
+
+        state = self._state
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        joint = state.n_machines < state.n_columns
+        machines = [W] if joint else list(W.T)
+        lengths = np.array([length(machine) for machine in machines])
+        kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
+        rounding = share_of(state.n_features)
+        return float((1.0 - self.epsilon) * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)

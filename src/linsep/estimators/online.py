@@ -130,7 +130,12 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return DataError(f"{said}." if row is None else f"Row {row}: {said}.")
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        """The seed of a fit: drawn anew, or given to make the fit of another estimator again."""
+        drawn = self.__dict__.get("_given_seed")
+        if drawn is None:
+            drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self._run_seed: int = drawn
+        return drawn
 
     def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
         """Take over a state that nothing has been learnt with yet."""
@@ -139,6 +144,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self._open_mistakes: int | None = None
         self._cycle: Any = None
         self._weighted, self._fresh = self.class_weight is not None, fresh
+        weights = self.class_weight.values() if isinstance(self.class_weight, dict) else ()
+        self._left_out = bool(self.early_stopping) or 0 in weights
         self.stop_reason_ = None
 
     def _shaping(self) -> dict[str, Any]:

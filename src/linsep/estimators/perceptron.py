@@ -187,7 +187,7 @@ class Perceptron(LinearClassifier):
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
-        return "perceptron", {}
+        return "perceptron", {"rate": self._rate()}
 
     def _obstacle(self) -> str | None:
         if self._rate() is None:

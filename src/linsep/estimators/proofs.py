@@ -9,8 +9,10 @@ from linsep.errors import DataError
 from linsep.estimators import labels
 from linsep.estimators.attributes import Fitted
 
-#: norms of weights are off by less than this share, however many updates were rounded
+#: norms of weights are off by less than this share, and one of 2^-50 for each update
 ROUNDING = 1e-9
+#: what an update loses of a weight where it underflows is nothing beside this
+LOST = 2.0**-1000
 
 
 class Proofs(Fitted):
@@ -53,31 +55,38 @@ class Proofs(Fitted):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features)
-            The rows of the fit; no theorem speaks of others.
+            The rows of the fit in their order, or of all calls of partial_fit; they are learnt once
+            more, and refused where that makes other mistakes.
         y : array of shape (rows,)
         literals : int, default=None
-            Winnow: how many features the disjunction has; None looks for one.
+            Winnow: how many features the disjunction has, which is checked; None looks for one.
 
         Returns
         -------
         linsep.theory.claims.Bounds
             As of :func:`linsep.bounds`, with what the run counted; what is not known, as after
-            initial weights or with weighted rows, is in ``left_out`` with the reason.
+            initial weights or with weighted rows, is in ``left_out`` with the reason. Theorems are
+            about real arithmetic: none is stated where floats may have underflowed or weights of
+            Winnow reached 1e150.
 
         Raises
         ------
         DataError, ValueError
-            For other features or labels than those of the fit, NaN, infinity, a source.
+            For other rows, features or labels than those of the fit, NaN, infinity, a source, a
+            number of literals that is none.
         """
-        from linsep.theory.bounding import Ran, bounds_of_run
+        from linsep.estimators.same_rows import refuse_others, why_not_again
+        from linsep.theory.bounding import Ran, bounds_of_run, check_literals
         from linsep.theory.claims import Bounds
 
         state = self._fitted("bounds")
-        X, codes = self._same_data(X, y)
-        why = self._obstacle()
+        check_literals(literals)
+        given, (X, codes) = X, self._same_data(X, y)
+        why = self._obstacle() or why_not_again(self)
         learner, numbers = self._theorems()
         if why is not None:
             return Bounds((), {"mistake bounds": why}, mistakes=int(self.mistakes_.sum()))
+        refuse_others(self, given, y)
         updates = state.counts.get("total") if learner == "margin" else None
         errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
         run = Ran(
@@ -148,6 +157,8 @@ class Proofs(Fitted):
         u of length 1. Of several machines, the smallest of their margins is below the sum of their
         lengths over the sum of their mistakes.
         """
+        from linsep.theory.outward import length
+
         why = Proofs._obstacle(self)
         if why is not None:
             return None, why
@@ -162,8 +173,11 @@ class Proofs(Fitted):
         state = self._state
         W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
         joint = state.n_machines < state.n_columns
-        length = np.linalg.norm(W) if joint else np.linalg.norm(W, axis=0).sum()
-        return float(length) / total * (1 + ROUNDING), ""
+        long = length(W) if joint else sum(map(length, W.T))
+        mistakes = float(self.mistakes_.sum())
+        if long < mistakes * W.size * LOST:
+            return None, "changes of weights so small may have been rounded to zero"
+        return long / total * (1 + ROUNDING + mistakes * 2.0**-50), ""
 
     def _same_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """The rows and the codes of their labels, if they can be those of the fit."""

@@ -43,11 +43,14 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     }
 
 
-def _began(model: Any) -> dict[str, bool] | None:
+def _began(model: Any) -> dict[str, Any] | None:
     """What theorems need to know of the start; None of a model that does not say."""
     if not hasattr(model, "_fresh"):
         return None
-    return {"fresh": model._fresh, "weighted": model._weighted}
+    return {
+        "fresh": model._fresh, "weighted": model._weighted, "left_out": model._left_out,
+        "seed": getattr(model, "_run_seed", None),
+    }  # fmt: skip
 
 
 def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> int | None:
@@ -175,7 +178,7 @@ def _remember_training(
     passes: list[list[Any]],
     open_mistakes: int | None,
     accuracy: float | None,
-    began: dict[str, bool] | None = None,
+    began: dict[str, Any] | None = None,
     cycle: str | None = None,
     rows_seen: int | None = None,
 ) -> None:
@@ -191,6 +194,8 @@ def _remember_training(
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
     if began is not None:
         model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
+        model._left_out = began["left_out"] is not False
+        model._run_seed = None if began["seed"] is None else int(began["seed"])
     model._cycle = None if cycle is None else _cycle(cycle, len(reports))
     if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
         model._rows_seen = max(model._rows_seen, int(rows_seen or 0))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from linsep.theory import exclusions
 from linsep.theory import mistake_bounds as theorems
 from linsep.theory.claims import Bound, Bounds, Unknown
 from linsep.theory.problems import Problem, problems_of, seen_rows
@@ -92,17 +94,20 @@ def bounds(
     passes : int, default=1
         Made by the learner: in each, the hinge loss counts again; Novikoff's bound is the same.
     literals : int, default=None
-        Winnow: how many features the disjunction has. None looks for one, greedily.
+        Winnow: how many features the disjunction has, which is checked. None looks for one,
+        greedily.
 
     Returns
     -------
     Bounds
-        Of the perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and,
-        separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the same proof
-        without its last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that makes
-        ``hinge`` smallest. Of MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), of Winnow
-        ``disjunction``, of BalancedWinnow ``L1 margin``. What cannot be stated is in ``left_out``,
-        with the reason.
+        In real arithmetic, rounded up. (Floats that underflow, and weights of Winnow that reach
+        1e150, are no such arithmetic: of a run where that may be, ``estimator.bounds`` states
+        nothing.) Of the perceptron (from zero weights, at a constant rate): ``Novikoff``
+        (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the
+        same proof without its last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w
+        that makes ``hinge`` smallest. Of MarginPerceptron ``8/gamma^2`` (updates, rows of length
+        1), of Winnow ``disjunction``, of BalancedWinnow ``L1 margin``. What cannot be stated is in
+        ``left_out``, with the reason.
 
     Raises
     ------
@@ -123,6 +128,7 @@ def bounds(
         raise ValueError(f"multiclass is {multiclass!r}: choose native, ovr or ovo.")
     if passes < 1:
         raise ValueError(f"passes is {passes!r}: it must be at least 1.")
+    check_literals(literals)
     common = (multiclass, fit_intercept, False, passes)
     kinds: list[Ran] = [
         Ran("perceptron", {}, *common, mistakes=mistakes),
@@ -143,24 +149,36 @@ def bounds(
     )
 
 
+def check_literals(literals: Any) -> None:
+    """Raise ValueError for a number of features that is none."""
+    whole = isinstance(literals, Integral) and not isinstance(literals, bool)
+    if literals is not None and not (whole and literals >= 1):
+        raise ValueError(f"literals is {literals!r}: it must be a whole number of at least 1.")
+
+
 def bounds_of_run(run: Ran, X: Any, y: Any, classes: np.ndarray, weights: Any = None) -> Bounds:
     """The bounds that a run has to keep on the rows it learnt from."""
     case = Case(run, X, np.searchsorted(classes, column_or_1d(y)), len(classes), weights)
     check_consistent_length(case.Z, case.codes)
     known, left_out = [], {}
+    why = case.beyond_floats() if run.mistakes is not None else None
     for name, theorem, what, source in THEOREMS[run.learner](case):
         counted = {"mistakes": run.mistakes, "updates": run.updates, "errors": run.errors}
         try:
+            if why is not None and what != "margin":
+                raise Unknown(why)
             value = theorem()
+            if not np.isfinite(value):
+                raise Unknown("it is beyond floating point")
             margin = case.margin[0] if what == "margin" and case.margin else None
             known.append(
                 Bound(name, value, what, NAMES[run.learner], source, counted.get(what, margin))
             )
         except Unknown as unknown:
             left_out[name] = str(unknown)
-    longest = max(problem.longest for problem in case.problems)
+    longest = max(np.ldexp(problem.longest, problem.exponent) for problem in case.problems)
     return Bounds(
-        tuple(known), left_out, longest / case.stretch, case.margin, run.mistakes,
+        tuple(known), left_out, float(longest) / case.stretch, case.margin, run.mistakes,
         None if run.mistakes is None else run.passes,
     )  # fmt: skip
 
@@ -203,9 +221,24 @@ class Case:
         if self.run.learner in ("winnow", "balanced-winnow"):
             return None
         try:
-            return theorems.widest(self.problems)
+            theorems.widest(self.problems)
         except Unknown:
             return None
+        ends = [[np.ldexp(end, p.exponent) for end in p.margin] for p in self.problems if p.margin]
+        low, high = np.min(ends, axis=0).tolist()
+        return low, high
+
+    def beyond_floats(self) -> str | None:
+        """Why the run may have left real arithmetic, as a phrase; None if it cannot have."""
+        learner, numbers = self.run.learner, self.run.numbers
+        if learner == "perceptron":
+            return exclusions.perceptron(self.problems, self.compared, numbers.get("rate", 1.0))
+        if learner == "pa":
+            return exclusions.passive_aggressive(self.problems, numbers["C"])
+        if learner == "balanced-winnow" and self.n_classes == 2:
+            mistakes = self.run.mistakes or 0
+            return exclusions.balanced_winnow(self.problems[0], numbers["promotion"], mistakes)
+        return None  # rows of length 1, or features of 0 and 1
 
     @cached_property
     def compared(self) -> list[theorems.Compared]:
@@ -272,8 +305,7 @@ def _of_winnow(case: Case) -> list[Theorem]:
         k = numbers.get("literals")
         Z = case.Z[:, :d]
         X = Z.toarray() if hasattr(Z, "toarray") else Z
-        # Also where k is given: it is only worth something if the rows are 0 and 1.
-        chosen = theorems.disjunction(X, case.codes == 1)
+        chosen = theorems.disjunction(X, case.codes == 1, k)
         return theorems.winnow(d, len(chosen) if k is None else k, numbers["promotion"], theta)
 
     return [("disjunction", most, "mistakes", LITTLESTONE)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from linsep.theory.outward import shown
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -14,6 +16,7 @@ class Bound:
     ----------
     name : str
     value : float
+        Rounded up: no less than the theorem says, in real arithmetic.
     what : str
         What is bounded: "mistakes", "updates", "errors" (rows predicted wrongly) or "margin".
     learner : str
@@ -45,9 +48,9 @@ class Bound:
 
     def __str__(self) -> str:
         if self.what == "margin":
-            most = f"margin {{}}at most {self.value:.4g} ({self.name})"
+            most = f"margin {{}}at most {shown(self.value)} ({self.name})"
             counted = None if self.counted is None else f"{self.counted:.4g} of "
-        else:  # whole numbers: 132.7 mistakes at most are 132
+        else:  # whole numbers: at most 132.7 mistakes are at most 132
             most = f"{{}}at most {_whole(self.value)} {self.what} ({self.name})"
             counted = None if self.counted is None else f"{int(self.counted):,} of "
         if counted is None:
@@ -109,7 +112,7 @@ class Bounds:
         if self.mistakes is not None and self.passes is not None:
             about.append(f"{self.mistakes:,} mistakes in {self.passes:,} passes")
         if self.longest is not None:
-            about.append(f"rows of length at most {self.longest:.4g}")
+            about.append(f"rows of length at most {shown(self.longest)}")
         if self.margin is not None:
             low, high = (f"{end:.4g}" for end in self.margin)
             about.append(f"margin {low}" if low == high else f"margin {low} to {high}")
@@ -124,4 +127,4 @@ class Unknown(Exception):
 
 
 def _whole(value: float) -> str:
-    return f"{int(value):,}" if value < 1e15 else f"{value:.3g}"
+    return f"{int(value):,}" if value < 1e15 else shown(value, 3)

@@ -13,8 +13,11 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from linsep.theory.problems import ROUNDING, Problem
+from linsep.theory.outward import ROUNDING
+from linsep.theory.problems import Problem
 
+#: squares below are rounded by more than their last digits
+SMALLEST = 1e-290
 #: how much the corner of the hinge is rounded off, less and less
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 
@@ -42,7 +45,7 @@ def comparator(problem: Problem, w: np.ndarray) -> Comparator:
     w = np.asarray(w, dtype=np.float64)
     losses = np.maximum(0.0, 1.0 - problem.values(w))
     safe = 1 + ROUNDING * len(losses)
-    square = float(w @ w) * (1 + ROUNDING)
+    square = float(w @ w) * (1 + problem.rounding)
     return Comparator(w, square, float(losses.sum()) * safe, float(losses @ losses) * safe)
 
 
@@ -71,7 +74,7 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
 def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray]:
     """w as it is, stretched to a hinge loss of zero, and stretched to the smallest sum."""
     values, square = problem.values(w), float(w @ w)
-    if not square or not np.isfinite(square):
+    if not SMALLEST < square < np.inf:
         return []
     factors = [1.0]
     if values.min() > 0:

@@ -11,6 +11,9 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from linsep.errors import DataError
 from linsep.theory.data import KEPT_TYPES
 
+#: squares of shorter rows are below the normal numbers, or near
+SHORT = 1e-140
+
 
 class Linear(NamedTuple):
     """Weights of shape (machines, features), an intercept for each, and the classes.
@@ -31,7 +34,7 @@ class Linear(NamedTuple):
         X = checked_rows(X)
         if X.shape[1] != self.coef.shape[1]:
             raise DataError(f"X has {X.shape[1]} features, but there are {self.coef.shape[1]}.")
-        return scaled(X, 1.0 / nonzero(lengths(X))) if self.unit else X
+        return unit_rows(X) if self.unit else X
 
     def scores(self, X: Any) -> np.ndarray:
         """<w, x> + b of rows already seen as :meth:`rows` gives them, shape (rows, machines)."""
@@ -117,9 +120,44 @@ def checked_rows(X: Any) -> Any:
 
 
 def lengths(X: Any, constant: bool = False) -> np.ndarray:
-    """||x|| of every row, or of [x; 1] with the constant feature."""
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    return np.sqrt(np.ravel(squares) + float(constant))
+    """||x|| of every row, or of [x; 1] with the constant feature.
+
+    Also where squares are beyond floating point, or below its normal numbers.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.sqrt(_squares(X) + float(constant))
+    odd = np.flatnonzero(~((found > SHORT) & (found < np.inf)))
+    if odd.size:
+        exponents = _exponents(X[odd])
+        within = np.sqrt(_squares(_times_powers(X[odd], -exponents)))
+        found[odd] = np.hypot(np.ldexp(within, exponents), float(constant))
+    return found
+
+
+def unit_rows(X: Any) -> Any:
+    """Every row scaled to length 1; rows of zeros stay what they are."""
+    found = lengths(X)
+    odd = ~((found > SHORT) & (found < np.inf))
+    if odd.any():
+        X = _times_powers(X, np.where(odd, -_exponents(X), 0))
+        found = lengths(X)
+    return scaled(X, 1.0 / nonzero(found))
+
+
+def _squares(X: Any) -> np.ndarray:
+    return np.ravel(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
+
+
+def _exponents(X: Any) -> np.ndarray:
+    """Of each row the power of two that its largest value is below; 0 for a row of zeros."""
+    tops = abs(X).max(axis=1)
+    return np.frexp(np.ravel(tops.toarray() if sp.issparse(tops) else tops))[1]
+
+
+def _times_powers(X: Any, exponents: np.ndarray) -> Any:
+    """Every row times a power of two, in two steps, for the power may be no float."""
+    half = exponents // 2
+    return scaled(scaled(X, np.ldexp(1.0, half)), np.ldexp(1.0, exponents - half))
 
 
 def nonzero(numbers: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from linsep.errors import DataError
 from linsep.theory.linear import Linear, lengths, linear_of, nonzero
+from linsep.theory.outward import length
 
 
 class Margins(NamedTuple):
@@ -170,7 +171,7 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
     if len(model.coef) != 1:
         raise DataError("Without labels a margin needs two classes: there is one boundary only.")
     scores = model.scores(model.rows(X))[:, 0]
-    return float(np.abs(_quotient(scores, np.linalg.norm(model.coef))).min())
+    return float(np.abs(_quotient(scores, length(model.coef))).min())
 
 
 def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
@@ -211,15 +212,15 @@ def _gaps(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.n
 
 
 def _distances(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
-    return _quotient(gap, np.linalg.norm(weights[:-1]))
+    return _quotient(gap, length(weights[:-1]))
 
 
 def _cosines(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
-    length = np.linalg.norm(weights)  # no intercept: its last entry is zero
-    return _quotient(gap, length) / nonzero(lengths(X[own], model.fit_intercept))
+    long = length(weights)  # no intercept: its last entry is zero
+    return _quotient(gap, long) / nonzero(lengths(X[own], model.fit_intercept))
 
 
-def _quotient(gap: np.ndarray, length: Any) -> np.ndarray:
+def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
     """0 / 0 is 0, where two classes are the same; otherwise a length of 0 is no boundary."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(gap == 0, 0.0, gap / length)
+        return np.where(gap == 0, 0.0, gap / long)

@@ -13,10 +13,13 @@ import scipy.sparse as sp
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.theory.deciding import separation
-from linsep.theory.linear import augmented, checked_rows, lengths, nonzero, scaled
+from linsep.theory.linear import augmented, checked_rows, lengths, scaled, unit_rows
+from linsep.theory.outward import ROUNDING, length, share_of
 
-#: sums of up to 4,000 floats are off by less than this share of their terms
-ROUNDING = 1e-12
+#: rows of such sizes are left as they are: no square of theirs leaves the normal numbers
+USUAL = (2.0**-100, 2.0**100)
+#: squares of longer rows are beyond floating point
+LONGEST = 1e150
 #: a joint rule of several classes has a constraint for every rival: not more numbers than that
 MOST_NUMBERS = 100_000_000
 
@@ -27,36 +30,41 @@ class Problem:
     Attributes
     ----------
     A : array or CSR matrix of shape (constraints, weights)
+        Times 2**exponent these are the constraints: rows of unusual size are brought to a size of 1
+        where that loses nothing. Bounds on mistakes do not change.
+    exponent : int
     rivals : int
         So many constraints in a row belong to one row of the data, which the joint rule of several
         classes has one of for every rival; else 1.
     longest : float
-        No update of the weights is longer, at a rate of 1: max ||a||.
+        No row of A is longer: at a rate of 1, no update of the weights.
+    rounding : float
+        The share of its terms that a sum over a row is off by, at most.
     verdict : str
         Of :func:`linsep.separation`, once ``margin`` has been asked for.
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
-        self.A, self.rivals = A, rivals
-        self.longest = float(lengths(A).max()) * (1 + ROUNDING)
-        self.verdict = "separable"
-        self.rounding = max(ROUNDING, ROUNDING * A.shape[1] / 4000)
-        if not np.isfinite(self.longest):
+        self.A, self.exponent = _of_size_one(A)
+        self.rivals, self.verdict = rivals, "separable"
+        self.rounding = share_of(A.shape[1])
+        self.longest = float(lengths(self.A).max()) * (1 + self.rounding)
+        if not self.longest < LONGEST:
             raise DataError("The length of a row is beyond floating point; scale the features.")
 
     def values(self, w: np.ndarray) -> np.ndarray:
         """For each row of the data the smallest <w, a>, and no rounding makes it larger."""
         exact = np.asarray(self.A @ w)
-        sure = exact - self.rounding * self.longest * float(np.linalg.norm(w))
+        sure = exact - self.rounding * self.longest * length(w)
         return sure.reshape(-1, self.rivals).min(axis=1)
 
     @cached_property
     def margin(self) -> tuple[float, float] | None:
-        """An interval that the widest margin lies in; None if no weights are known to separate."""
+        """An interval that the widest margin of A lies in; None if nothing is known to separate."""
         if self.A.shape[0] == 1:  # separation wants two rows, and its own direction is the best
             self.separator = np.ravel(self.A.toarray() if sp.issparse(self.A) else self.A)
             alone = self.longest
-            return (alone * (1 - 3 * ROUNDING), alone) if self.separator.any() else None
+            return (alone * (1 - 3 * self.rounding), alone) if self.separator.any() else None
         labels = np.ones(self.A.shape[0], dtype=int)
         labels[0], signs = 0, np.ones(self.A.shape[0])
         signs[0] = -1.0  # separation wants rows of two classes
@@ -72,8 +80,8 @@ class Problem:
 
     def suppose(self, w: np.ndarray) -> None:
         """Take these weights for the separator instead of a search for the best."""
-        length = float(np.linalg.norm(w)) * (1 + ROUNDING)
-        low = float(self.values(w).min()) / length if length else 0.0
+        long = length(w) * (1 + self.rounding)
+        low = float(self.values(w).min()) / long * (1 - ROUNDING) if long else 0.0
         self.separator = w
         self.__dict__["margin"] = (low, float("inf")) if low > 0 else None
         self.verdict = "not separated by the weights given" if low <= 0 else "separable"
@@ -83,10 +91,25 @@ def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> 
     """z for every row: of length 1 before or after the constant feature, if it is wanted so."""
     X = checked_rows(X)
     if unit:
-        X = scaled(X, 1.0 / nonzero(lengths(X)))
+        X = unit_rows(X)
     if fit_intercept:
         X = augmented(X)
-    return scaled(X, 1.0 / nonzero(lengths(X))) if unit_augmented else X
+    return unit_rows(X) if unit_augmented else X
+
+
+def _of_size_one(A: Any) -> tuple[Any, int]:
+    """The rows over a power of two, and its exponent: 0 where sizes are usual, or were lost."""
+    top = float(abs(A).max()) if A.shape[0] else 0.0
+    if not top or USUAL[0] <= top <= USUAL[1] or not np.isfinite(top):
+        return A, 0
+    exponent = int(np.frexp(top)[1])
+    values = A.data if sp.issparse(A) else A
+    smaller = np.ldexp(values, -exponent)
+    if not np.array_equal(np.ldexp(smaller, exponent), values):
+        return A, 0
+    if not sp.issparse(A):
+        return smaller, exponent
+    return sp.csr_matrix((smaller, A.indices, A.indptr), shape=A.shape), exponent
 
 
 def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> list[Problem]:
