@@ -116,7 +116,7 @@ def random_edit(plain, draw, others):
     if others:
         same = [p for p in places(others) if p and p[-1] == path[-1]]
         new += [value_at(others, p) for p in same] * 5
-    if type(was) in (int, float) and draw.random() < 0.5:
+    if type(was) in (int, float) and abs(was) < 1e300 and draw.random() < 0.5:
         new = [was + draw.choice([-2, -1, 1, 2]), was * draw.choice([0.5, 2, 1 - 2**-50])]
     if isinstance(was, str) and HEX.fullmatch(was) and draw.random() < 0.5:
         new = [hex(int(was, 16) + draw.choice([-2, -1, 1, 2]) * 16 ** draw.randrange(3))]

@@ -24,7 +24,8 @@ def run_commands(name, folder):
     for block in re.findall(r"```console\n(.*?)```", (ROOT / name).read_text("utf-8"), re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = part.partition("\n")
-            command = re.sub("^linsep", f"{sys.executable} -m linsep", command)
+            command = re.sub("^linsep", "python -m linsep", command)
+            command = re.sub("^python", sys.executable, command)
             done = subprocess.run(
                 command, shell=True, cwd=folder, capture_output=True, text=True, check=False
             )

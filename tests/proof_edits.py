@@ -49,7 +49,8 @@ def edited(plain, path, change):
 def nearby(value):
     """Values of the same type that mean something else, or the same written otherwise."""
     if type(value) is int:
-        return [value + 1, value - 1, -value, value * 2**70, float(value), bool(value)]
+        near = [float(value)] if abs(value) < 2**1000 else []
+        return [value + 1, value - 1, -value, value * 2**70, bool(value), *near]
     if type(value) is float:
         whole = [int(value)] if np.isfinite(value) else []
         return [value * 1.5, -value, float(np.nextafter(value, np.inf)), value * 1e-3, *whole]

@@ -6,7 +6,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from command_line import here, run
-from linsep import from_json, separation
+from linsep import Perceptron, from_json, open_source, separation
+from linsep.certificate.blocks import sha256_of
 from linsep.theory import deciding
 from linsep.theory.work import TooLarge
 
@@ -113,6 +114,20 @@ def test_names_of_svmlight_features_are_compared(folder):
     text = (folder / "p.json").read_text()
     (folder / "p.json").write_text(text.replace('"x1"', '"x7"'))
     assert "other names" in here("verify", "p.json", "rows.svm", cwd=folder).stderr
+
+
+def test_a_cycle_of_a_table_is_checked(folder):
+    (folder / "xor.csv").write_text("a,b,is\n1,1,yes\n1,-1,no\n-1,1,no\n-1,-1,yes\n")
+    source = open_source(str(folder / "xor.csv"), target="is")
+    model = Perceptron(fit_intercept=False, shuffle=False).fit(source)
+    (folder / "c.json").write_text(model.cycle_.to_json())
+    done = here("verify", "c.json", "xor.csv", "--target", "is", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("It holds: 4 mistakes in 1 pass over 4 rows")
+    assert f"labels     no, yes\nsha256     {sha256_of(source)}\n" in done.stdout
+    assert "needs a label column" in here("verify", "c.json", "xor.csv", cwd=folder).stderr
+    done = here("verify", "c.json", "xor.csv", "--target", "a", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
 
 
 def test_time_for_exact_arithmetic_is_bounded(folder):

@@ -99,7 +99,7 @@ def test_commands_in_the_readme(tmp_path):
 def test_commands_about_separation(tmp_path):
     iris = load_iris(as_frame=True).frame[50:]
     iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)
-    assert run_commands("docs/separation.md", tmp_path) == 2
+    assert run_commands("docs/separation.md", tmp_path) == 3
 
 
 @pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")

@@ -123,9 +123,14 @@ def columns_of(K: Any, columns: Sequence[int]) -> np.ndarray:
     return K[:, [j for j in columns if j < len(K)]]
 
 
-def sha256_of(X: Any, y: Any = None) -> str:
-    """The hash of rows and labels in canonical form (:mod:`linsep.certificate.canonical`)."""
+def read_whole(X: Any, y: Any = None) -> Canonical:
+    """All rows and labels in canonical form: their labels, how many they are, their hash."""
     reading = Reading(X, y)
     for _ in reading.blocks():
         pass
-    return reading.canonical.sha256()
+    return reading.canonical
+
+
+def sha256_of(X: Any, y: Any = None) -> str:
+    """The hash of rows and labels in canonical form (:mod:`linsep.certificate.canonical`)."""
+    return read_whole(X, y).sha256()

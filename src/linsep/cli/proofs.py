@@ -13,7 +13,7 @@ from linsep.cli import options, report
 from linsep.cli.failures import fail, in_options
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
-from linsep.cli.screen import label_text, print_pairs, print_table
+from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
@@ -236,7 +236,7 @@ def verify(
     )  # fmt: skip
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)
-    lines = claim.lines()
+        lines = claim.lines() + (_lines_about(source) if checked and _is_cycle(claim) else [])
     if as_json:
         said = {"holds": checked.holds, "reason": checked.reason, "claim": lines}
         report.print_json(said)
@@ -245,6 +245,20 @@ def verify(
         fail(checked.reason)
     print(escaped(checked.reason) + "\n")
     print_pairs(lines)
+
+
+def _is_cycle(claim: Any) -> bool:
+    from linsep.theory.cycles import Cycle, Cycles
+
+    return isinstance(claim, Cycle | Cycles)
+
+
+def _lines_about(source: Source) -> list[tuple[str, str]]:
+    """Labels and hash of the rows at hand: a cycle proves by itself which rows it is about."""
+    from linsep.certificate.blocks import read_whole
+
+    rows = read_whole(source)
+    return [("labels", labels_text(sorted(rows.labels))), ("sha256", rows.sha256())]
 
 
 def read_proof(path: Path) -> Any:
