@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 Case = Callable[[random.Random], str | None]
 BATCH, HANG_SECONDS, MOST_KILOBYTES = 500, 10.0, 1_000_000
@@ -32,6 +33,7 @@ def _batch(case: Case, first: int, last: int, seed: int, found: Counter) -> int:
     """Run cases in one process; returns the first that it did not come to."""
     progress = mmap.mmap(-1, 8)
     reading, writing = Pipe(duplex=False)
+    inherited = _resident_kilobytes()
     child = os.fork()
     if child == 0:
         _work(case, first, last, seed, progress, writing)
@@ -50,11 +52,17 @@ def _batch(case: Case, first: int, last: int, seed: int, found: Counter) -> int:
     _drain(reading, found)
     if hung or ended[1]:
         _note(found, "hangs" if hung else "crashes", at, f"status {ended[1]}")
-    if ended[2].ru_maxrss > MOST_KILOBYTES:
-        _note(found, "over 1 GB", at, f"{ended[2].ru_maxrss} kB")
+    if (grown := ended[2].ru_maxrss - inherited) > MOST_KILOBYTES:
+        _note(found, "over 1 GB", at, f"{grown} kB")
     done = at + 1 if hung or ended[1] else last
     found["cases"] += done - first
     return done
+
+
+def _resident_kilobytes() -> int:
+    """Return the memory in use now: a forked process begins with that of its parent."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def _drain(reading: Connection, found: Counter) -> None:

@@ -40,6 +40,15 @@ def test_what_is_wrong_is_counted_and_the_rest_goes_on(monkeypatch):
     assert (hung["hangs"], hung["cases"]) == (1, 1)
 
 
+def test_memory_is_counted_beyond_that_of_the_parent(monkeypatch):
+    monkeypatch.setattr(batches, "MOST_KILOBYTES", 64_000)
+    held = bytearray(b"x" * 100_000_000)
+    assert batches.run(lambda draw: None, 2) == {"cases": 2}
+    grown = batches.run(lambda draw: str(len(b"x" * 200_000_000))[:0] or None, 1)
+    assert grown == {"cases": 1, "over 1 GB": 1}
+    assert len(held) == 100_000_000
+
+
 def test_parts_are_chosen_by_name_and_count(capsys):
     assert campaign.main(["row-cache=20"]) == 0
     assert "row-cache               20           0" in capsys.readouterr().out
