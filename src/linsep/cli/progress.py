@@ -15,6 +15,8 @@ from rich.table import Column
 from linsep.sources.base import Source
 
 SECONDS = 0.1
+#: of the bar: what is not done is never drawn as done, with no time left
+MOST = 0.999
 
 
 @contextmanager
@@ -39,7 +41,7 @@ def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[No
     done = threading.Event()
 
     def draw() -> None:
-        line = bar.add_task("reading", total=1.0, rows="")
+        line = bar.add_task("reading", total=1.0, rows="", stage="")
         while not done.wait(SECONDS):
             if task is None:
                 _update(bar, line, source, model)
@@ -56,22 +58,42 @@ def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[No
             painter.join()
 
 
-def _update(bar: Progress, task: Any, source: Source, model: Any) -> None:
+def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     """One look at the numbers that the working thread is changing."""
     run = getattr(model, "progress_", None)
-    read = source.position / source.size if source.size else None
-    if run is None:
-        bar.update(task, completed=read or 0.0)
+    if run is not None and run.stage == "learning":
+        seconds = max(1e-9, bar.tasks[line].elapsed or 0.0)
+        rate = (run.rows + (run.total or 0) * run.pass_number) / seconds
+        part = run.rows / run.total if run.total else _read(source) or 0.0
+        _show(
+            bar, line, "learning", (run.pass_number + part) / model.max_iter,
+            description=f"pass {run.pass_number + 1} of {model.max_iter}",
+            rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes",
+        )  # fmt: skip
         return
-    seconds = max(1e-9, bar.tasks[task].elapsed or 0.0)
-    rate = (run.rows + (run.total or 0) * run.pass_number) / seconds
-    part = run.rows / run.total if run.total else read
-    bar.update(
-        task,
-        description=f"pass {run.pass_number + 1} of {model.max_iter}",
-        completed=(run.pass_number + (part or 0.0)) / model.max_iter,
-        rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes",
-    )
+    stage, read = source.stage if run is None or run.stage == "reading" else run.stage, None
+    if stage in ("reading", "surveying"):
+        read = _read(source)
+        if read == 1.0:  # and yet it goes on: with what was read
+            stage, read = "working", None
+    _show(bar, line, stage, read)
+
+
+def _read(source: Source) -> float | None:
+    """The share of the source that has been read, None where nobody knows."""
+    return min(1.0, source.position / source.size) if source.size else None
+
+
+def _show(
+    bar: Progress, line: Any, stage: str, part: float | None, description: str = "", rows: str = ""
+) -> None:
+    """Draw how far a stage is; None is drawn as work of unknown length. Each stage has a time left
+    of its own, which a line that was once complete would not have.
+    """
+    if bar.tasks[line].fields["stage"] != stage:
+        bar.reset(line, stage=stage, rows="")
+    bar.tasks[line].total = None if part is None else 1.0
+    bar.update(line, completed=min(part or 0.0, MOST), description=description or stage, rows=rows)
 
 
 def _update_verdict(bar: Progress, line: Any, task: Any) -> None:

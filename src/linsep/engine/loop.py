@@ -43,9 +43,12 @@ class Progress:
         self.cycle: Any = None
         self.tally = np.zeros(3, dtype=np.int64)
         self.reading = self.learning = 0.0
+        #: "reading" before the first pass, "learning", "measuring" after the last
+        self.stage = "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
         """Start counting a pass over ``total`` rows (None while unknown)."""
+        self.stage = "learning"
         self.pass_number, self.rows, self.total = pass_number, 0, total
         self.tally = np.zeros(3, dtype=np.int64)
 

@@ -164,6 +164,7 @@ class SourceFeed:
             self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
             self.n_rows, self.n_features = spool.n_rows, spool.n_features
             self.source.dropped = spool.dropped
+            self.source.stage = "reading the cache"
 
     def _forget_cache(self) -> None:
         """Do away with a damaged cache and all that was learnt from it."""

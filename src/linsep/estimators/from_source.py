@@ -77,6 +77,7 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
         finally:
             estimator.progress_.reading += reading
             _describe(estimator, run.feed)
+        estimator.progress_.stage = "measuring"
         measure(estimator, run.feed, _training_accuracy(run))
 
 

@@ -39,6 +39,7 @@ def fit_source(estimator: Any, source: Source) -> None:
             with window():
                 estimator._fit_rows(X, y, None)
             clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
+            estimator.progress_.stage = "measuring"
             with window():
                 # Before the features have names, for those of X, which is an array, have none.
                 estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)

@@ -104,5 +104,6 @@ def fit_source(model: Any, source: Source) -> None:
         if names:
             model.feature_names_in_ = np.array(names, dtype=object)
         model.recipe_ = feed.recipe()
+        source.stage = "fitting"
         model._fit(rows)
         measure(model, feed)

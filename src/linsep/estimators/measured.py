@@ -17,6 +17,7 @@ def measure(model: Any, feed: SourceFeed, accuracy: float | None = None) -> None
 
     ``accuracy`` is that on all rows where it is known; else it is measured on a sample of them.
     """
+    feed.source.stage = "measuring"
     sample, counts = feed.sample, feed.sample.counts
     if accuracy is None:
         accuracy, counts = _on_sample(model, feed, sample)

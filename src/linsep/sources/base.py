@@ -53,6 +53,8 @@ class Source(ABC):
     dropped: int = 0
     #: a model says how the rows are read
     by_recipe: bool = False
+    #: what is done with its rows, for those who watch
+    stage: str = "reading"
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
 

@@ -173,6 +173,7 @@ class TableSource(Source):
 
     def _batches(self) -> Iterator[Batch]:
         kept = self._survey()
+        self.stage = "reading"
         self._encoder.unseen, self.dropped = {}, 0
         first, some = 0, False
         for number, start, table in self._all_tables() if kept is None else _taken(kept):
@@ -198,6 +199,7 @@ class TableSource(Source):
         """
         if self._surveyed:
             return None
+        self.stage = "surveying"
         options, rows = self._options, 0
         scale = options["scale"] != "none"
         survey = Survey(self._columns, moments=scale or options["missing"] == "mean")
