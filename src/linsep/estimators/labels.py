@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.engine.feed import NO_IMPORTANCE
 from linsep.errors import DataError, FeatureOverflow
+from linsep.theory.data import warn_of_many_classes
 
 PEEK = 1024
 
@@ -25,9 +26,13 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
         if codes is not None:
             check_classification_targets(y[:PEEK])  # of classes alone it would warn: so many
+            warn_of_many_classes(classes, len(y), stacklevel=6)
             return classes, codes
-    check_classification_targets(y)
+    with warnings.catch_warnings():  # ours says what to do
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        check_classification_targets(y)
     classes, inverse = np.unique(y, return_inverse=True)
+    warn_of_many_classes(classes, len(y), stacklevel=6)
     return classes, inverse.astype(np.int32)
 
 

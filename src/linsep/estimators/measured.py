@@ -9,6 +9,7 @@ import numpy as np
 from linsep.engine.sample import Sample
 from linsep.engine.stream import SourceFeed
 from linsep.sources.arrays import ArraySource
+from linsep.theory.data import warn_of_many_classes
 
 
 def measure(model: Any, feed: SourceFeed, accuracy: float | None = None) -> None:
@@ -19,6 +20,7 @@ def measure(model: Any, feed: SourceFeed, accuracy: float | None = None) -> None
     """
     feed.source.stage = "measuring"
     sample, counts = feed.sample, feed.sample.counts
+    warn_of_many_classes(feed.classes, int(counts.sum()))
     if accuracy is None:
         accuracy, counts = _on_sample(model, feed, sample)
     model.training_accuracy_, model.training_rows_ = accuracy, int(counts.sum())

@@ -1,5 +1,6 @@
 """The data that a claim is about: pieces of rows, again and again, from arrays or a source."""
 
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +15,8 @@ from linsep.errors import DataError
 PIECE_VALUES = 1 << 18
 #: products below the smallest number vanish: each may be wrong by this much
 TINY = 2.0**-1074
+#: so many classes are nothing to wonder at
+FEW_CLASSES = 10
 KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]
 
 
@@ -155,6 +158,20 @@ def tidy(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
+    """Warn where each of many different numbers is a class: more than a tenth of the rows.
+
+    Of ten numbers or fewer nothing is said, however few the rows.
+    """
+    n = len(classes)
+    if classes.dtype.kind in "iuf" and n > max(FEW_CLASSES, n_rows / 10):
+        warnings.warn(
+            f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is taken for a "
+            "class. If it is a measurement, fit a linear regression, or cut it into few classes.",
+            stacklevel=stacklevel,
+        )
 
 
 def _two_classes(classes: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from linsep.certificate.verdicts import (
     Verdict,
 )
 from linsep.errors import ParameterError
-from linsep.theory.data import Data, data_of
+from linsep.theory.data import Data, data_of, warn_of_many_classes
 from linsep.theory.evidence import blocked_verdict, separable_verdict
 from linsep.theory.grams import checked, spanning
 from linsep.theory.questions import Question, multinomial, two_sides
@@ -81,6 +81,11 @@ def separation(
     KeyboardInterrupt
         At any time, soon after Ctrl-C.
 
+    Warns
+    -----
+    UserWarning
+        Where a target of numbers has more than ten classes, and more than a tenth of the rows.
+
     Notes
     -----
     A linear program over a working set of rows, which grows by the rows that the last answer got
@@ -123,6 +128,7 @@ def decide(
     if not set(senses) <= set(SENSES):
         raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
     task = task or Task(None)
+    warn_of_many_classes(data.classes, data.n_rows)
     tolerance = WIDTH if margin == "max" else None
     labels, codes = data.labels(), range(len(data.classes))
     with limited(task):

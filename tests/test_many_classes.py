@@ -1,0 +1,67 @@
+"""A measurement that is taken for classes is told so, in Python and on the command line."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_digits
+
+from command_line import run
+from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron, open_source, separation
+
+SAID = "30 different numbers in 60 rows, and each is taken for a class"
+LEARNERS = [
+    Perceptron(max_iter=1),
+    LogisticRegression(max_iter=1, l2=1.0),
+    GaussianNaiveBayes(),
+]
+
+
+def measured(folder=None):
+    X = np.arange(120.0).reshape(60, 2) % 7
+    y = np.repeat(np.arange(30), 2)
+    if folder is not None:
+        lines = [f"{k} 1:{a} 2:{b}" for (a, b), k in zip(X.tolist(), y.tolist(), strict=True)]
+        (folder / "rows.svm").write_text("\n".join(lines) + "\n")
+        return open_source(str(folder / "rows.svm"))
+    return X, y
+
+
+def messages(act):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        act()
+    return [str(one.message) for one in told if "different numbers" in str(one.message)]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_classifiers_warn(learner, tmp_path):
+    for act in (lambda: learner.fit(*measured()), lambda: learner.fit(measured(tmp_path))):
+        (said,) = messages(act)
+        assert SAID in said
+        assert "linear regression" in said
+
+
+def test_verdicts_warn():
+    (said,) = messages(lambda: separation(*measured(), senses=()))
+    assert SAID in said
+    X, y = load_diabetes(return_X_y=True)
+    (said,) = messages(lambda: separation(X, y, senses=("multinomial",), time_limit=0.01))
+    assert "214 different numbers in 442 rows" in said
+
+
+@pytest.mark.parametrize("change", [lambda y: y.astype(str), lambda y: y % 10])
+def test_texts_and_few_numbers_are_classes(change):
+    X, y = measured()
+    assert messages(lambda: Perceptron(max_iter=1).fit(X, change(y))) == []
+    assert messages(lambda: separation(X, change(y), senses=("ovr",))) == []
+    digits = load_digits()
+    assert messages(lambda: Perceptron(max_iter=1).fit(digits.data, digits.target)) == []
+
+
+def test_the_command_line_says_so_once(tmp_path):
+    measured(tmp_path)
+    for command in (["separate"], ["fit", "--max-iter", "1"]):
+        done = run(*command, "rows.svm", cwd=tmp_path)
+        assert done.stderr.count(SAID) == 1, done.stderr
+        assert "Warning" not in done.stderr
