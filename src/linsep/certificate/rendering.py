@@ -19,6 +19,8 @@ from linsep.certificate.verdicts import (
     Verdict,
 )
 
+#: how numbers are read
+AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints as"
 #: so many names or row numbers are shown, then dots
 MOST = 12
 
@@ -30,7 +32,7 @@ def lines(verdict: Verdict) -> list[tuple[str, str]]:
     features = f"{subject.n_features:,} features"
     if subject.columns is not None:
         features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
-    found.append(("data", f"{subject.n_rows:,} rows, {features}"))
+    found.append(("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"))
     if isinstance(verdict, Separable):
         found += _of_separable(verdict)
     elif isinstance(verdict, Overlapping | QuasiSeparable):
@@ -163,6 +165,7 @@ def data_lines(subject: Subject) -> list[tuple[str, str]]:
     return [
         ("labels", _some(subject.classes)),
         ("features", features),
+        ("numbers", AS_STORED),
         ("intercept", "yes" if subject.fit_intercept else "no"),
         ("rows", f"{subject.n_rows:,}"),
         ("sha256", subject.sha256),

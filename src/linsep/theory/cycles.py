@@ -18,6 +18,7 @@ from typing import Any
 from linsep.certificate.checkers import Clock, TooLong
 from linsep.certificate.checking import Check
 from linsep.certificate.proof_file import FORMAT
+from linsep.certificate.rendering import AS_STORED
 from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.errors import DataError
 from linsep.theory.data import Data, data_of
@@ -201,7 +202,7 @@ class Cycle(Machine):
         return [
             ("cycle", replace(self, again=None).sentence),
             ("update", "at every mistake" if self.update == "single" else "once a pass"),
-            ("numbers", "as stored" if self.base == 2 else "the decimals they print as"),
+            ("numbers", AS_STORED if self.base == 2 else "the decimals they print as"),
             ("features", f"{self.n_features:,}"),
             ("intercept", "yes" if self.fit_intercept else "no"),
             ("rows", f"{self.n_rows:,}"),
