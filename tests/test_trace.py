@@ -349,7 +349,7 @@ def test_text_columns_widen_the_rows(folder):
     (folder / "text.csv").write_text("a,colour,id,kind\n1,red,7,x\n2,blue,8,y\n3,red,9,y\n")
     rows, columns = names("text.csv", "--target", "kind", "--row-names", "id", cwd=folder)
     assert rows == ["7", "8", "9"]
-    assert columns == ["a", "colour=red", "colour=blue"]
+    assert columns == ["a", "colour=blue", "colour=red"]
 
 
 @pytest.mark.parametrize("learner", ["margin", "winnow", "balanced-winnow", "pa"])
