@@ -31,9 +31,8 @@ def run(case: Case, count: int, seed: int = 0, batch: int = BATCH) -> Counter:
 
 def _batch(case: Case, first: int, last: int, seed: int, found: Counter) -> int:
     """Run cases in one process; returns the first that it did not come to."""
-    progress = mmap.mmap(-1, 8)
+    progress = mmap.mmap(-1, 16)  # the number of the case, and the memory at the beginning
     reading, writing = Pipe(duplex=False)
-    inherited = _resident_kilobytes()
     child = os.fork()
     if child == 0:
         _work(case, first, last, seed, progress, writing)
@@ -52,6 +51,7 @@ def _batch(case: Case, first: int, last: int, seed: int, found: Counter) -> int:
     _drain(reading, found)
     if hung or ended[1]:
         _note(found, "hangs" if hung else "crashes", at, f"status {ended[1]}")
+    inherited = struct.unpack("q", progress[8:])[0]
     if (grown := ended[2].ru_maxrss - inherited) > MOST_KILOBYTES:
         _note(found, "over 1 GB", at, f"{grown} kB")
     done = at + 1 if hung or ended[1] else last
@@ -60,7 +60,7 @@ def _batch(case: Case, first: int, last: int, seed: int, found: Counter) -> int:
 
 
 def _resident_kilobytes() -> int:
-    """Return the memory in use now: a forked process begins with that of its parent."""
+    """Return the memory in use now: a forked process begins with most of its parent's."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
@@ -83,6 +83,7 @@ def _work(
     case: Case, first: int, last: int, seed: int, progress: mmap.mmap, out: Connection
 ) -> None:
     status = 1
+    progress[8:] = struct.pack("q", _resident_kilobytes())
     try:
         for number in range(first, last):
             progress[:8] = struct.pack("q", number)
