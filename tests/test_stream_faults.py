@@ -350,7 +350,7 @@ def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
 @pytest.mark.parametrize(
     "labels",
     [
-        np.arange(60) % 26,
+        np.arange(270) % 26,
         np.arange(60) % 2 == 0,
         np.array(["z", "é", "longer than before"])[np.arange(60) // 20],
         np.array([-(2**60), 2**60, 2**60 + 1])[np.arange(60) % 3],
@@ -359,7 +359,7 @@ def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
     ids=["26 classes", "bool", "text", "large", "float"],
 )
 def test_labels_of_every_type(labels):
-    X = np.random.default_rng(1).integers(-5, 6, (60, 4)).astype(float)
+    X = np.random.default_rng(1).integers(-5, 6, (len(labels), 4)).astype(float)
     expected = Perceptron(max_iter=3).fit(X, labels)
     for memory_bytes in (0, 1 << 20):
         source = ArraySource(X, labels, batch_rows=7)
