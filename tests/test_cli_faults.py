@@ -313,7 +313,7 @@ def test_a_model_from_python_has_no_files_to_read(folder):
     assert "2 classes (0, 1)" in shown.stdout
     model = Perceptron().partial_fit(np.eye(2), [0, 1], classes=[0, 1])
     linsep.save(model, folder / "p")
-    assert "it learnt what partial_fit was given" in here("inspect", "p", cwd=folder).stdout
+    assert "it learnt rows as they were given" in here("inspect", "p", cwd=folder).stdout
 
 
 # Interruption.

@@ -2,9 +2,12 @@
 
 import pickle
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
@@ -164,6 +167,73 @@ def test_rows_in_one_call_or_many_are_learnt_alike(scheme, keep):
         assert np.array_equal(model.support_vectors_, X[fitted.support_])
         np.testing.assert_allclose(model.dual_coef_, fitted.dual_coef_, atol=1e-12)
         assert np.array_equal(model.decision_function(X), fitted.decision_function(X))
+
+
+EXACT = {
+    "linear": (kernels.Linear(), plain.linear),
+    "poly": (kernels.Polynomial(3), plain.polynomial),
+    "all-subsets": (kernels.AllSubsets(), plain.all_subsets),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.sampled_from([1, 3, 512]))
+def test_mistakes_on_whole_numbers_are_those_of_exact_arithmetic(name, seed, block):
+    rng = np.random.default_rng(seed)
+    kernel, definition = EXACT[name]
+    n = int(rng.integers(3, 14))
+    X, y = rng.integers(-5, 6, (n, 2)), rng.integers(0, 2, n)
+    if len(set(y.tolist())) < 2:
+        return
+    exact = [[Fraction(int(value)) for value in row] for row in X]
+    steps = list(textbook.run(
+        textbook.KernelPerceptron(n), "binary", textbook.dual_rows(definition, exact),
+        list(map(int, y)), max_iter=6,
+    ))  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels.Kernel, "rows_at_once", block)
+        for cache in (0.0, 200.0):
+            model = KernelPerceptron(kernel=kernel, shuffle=False, max_iter=6, cache_mb=cache)
+            made = model.fit(X.astype(float), y).mistakes_.tolist()
+            assert made == per_pass(steps)[: len(made)]
+            assert len(made) == len(per_pass(steps)) or model.stop_reason_ == "cycle"
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from(["linear", "poly"]))
+def test_of_tenths_rounding_decides_only_what_is_no_further_from_zero(seed, name):
+    """The first row that floats decide otherwise than fractions of the same floats do."""
+    rng = np.random.default_rng(seed)
+    kernel, definition = EXACT[name]
+    n = int(rng.integers(3, 14))
+    X, y = rng.integers(-5, 6, (n, 2)) / 10, rng.integers(0, 2, n)
+    if len(set(y.tolist())) < 2:
+        return
+    exact = [[Fraction(value) for value in row] for row in X.tolist()]
+    steps = list(textbook.run(
+        textbook.KernelPerceptron(n), "binary", textbook.dual_rows(definition, exact),
+        list(map(int, y)), max_iter=1,
+    ))  # fmt: skip
+    model = KernelPerceptron(kernel=kernel, shuffle=False, max_iter=1).fit(X, y)
+    mistaken = np.isin(np.arange(n), model.support_)
+    for step, other in zip(steps, mistaken, strict=True):
+        if step.mistakes != other:
+            size = sum(abs(definition(x, exact[step.row])) for x in exact)
+            assert abs(step.score) <= 1e-14 * size
+            return
+
+
+def test_kernels_that_take_dense_rows_only_learn_from_sources(tmp_path):
+    X, y = np.abs(rows(6, 2)[0]), rows(6, 2)[1]
+    lines = [f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x) if v)
+             for x, label in zip(X, y, strict=True)]  # fmt: skip
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+    source = linsep.open_source(tmp_path / "rows.svm")
+    model = KernelPerceptron(kernel="chi2", max_iter=3).fit(source)
+    array = KernelPerceptron(kernel="chi2", max_iter=3).fit(X, y)
+    assert model.mistakes_.tolist() == array.mistakes_.tolist()
+    assert model.predict(source).tolist() == array.predict(X).tolist()
 
 
 def test_scores_are_those_of_scikit_learn_on_the_same_duals():

@@ -258,7 +258,7 @@ def test_a_learner_that_starts_anew_is_shown_from_zero():
 
 def test_what_cannot_be_traced_is_refused():
     X, y = POINTS
-    with pytest.raises(TypeError, match=r"Perceptron has no textbook twin.*Winnow"):
+    with pytest.raises(TypeError, match=r"Perceptron cannot be traced; these can: .*Winnow"):
         trace(PeerPerceptron(), X, y)
     for wrong in (0, -1, 2.5, True, "9"):
         with pytest.raises(ValueError, match="max_rounds must be a whole number"):

@@ -51,7 +51,7 @@ def _check(
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
-        return Check(None, f"Not checked to the end: {reason}. Give it a larger time_limit.")
+        return Check(None, f"Not checked to the end: {reason}. Give it more time.")
     rows = f"{reading.canonical.n_rows:,} rows"
     many = len(verdicts) > 1
     if not exact:

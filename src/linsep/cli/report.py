@@ -244,7 +244,7 @@ def passes_text(summary: dict[str, Any]) -> str:
 def stopped_text(model: Any) -> str:
     """Why the last fit ended."""
     if model.stop_reason_ is None:
-        return "not by itself: it learnt what partial_fit was given"
+        return "not by itself: it learnt rows as they were given"
     said = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
         said = said.partition(";")[0]  # what follows is for those who write Python

@@ -4,7 +4,7 @@ The dual weights of the rows are weights like any others, so the loop, the schem
 of the weights need not know. What is done here is to have the scores ready: a block of rows is
 scored by all weights that have changed since each row was seen last, by one Gram matrix; within the
 block the walk itself keeps the scores right (:mod:`linsep.compiled.dual`). So the mistakes are
-those of the algorithm that scores one row at a time.
+those of the algorithm that scores one row at a time, but for rounding.
 """
 
 from collections.abc import Iterator

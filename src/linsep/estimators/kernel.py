@@ -31,8 +31,10 @@ class KernelPerceptron(Supported, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
     Scores are f(x) = sum_i a_i K(x_i, x), without an intercept: add one to the kernel where it is
-    wanted (``RBF() + 1``). The mistakes are those of the algorithm that scores one row at a time;
-    they are computed in blocks of 512 rows, each by one Gram matrix.
+    wanted (``RBF() + 1``). Rows are learnt in blocks of 512, each by one Gram matrix; the mistakes
+    are those of the algorithm that scores one row at a time: exactly where kernel values are whole
+    numbers, elsewhere but for rounding, which decides where a score is no further from zero. (So it
+    does of tenths, which floats are not: 10 X has whole numbers.)
 
     Parameters
     ----------
@@ -265,8 +267,9 @@ class KernelPerceptron(Supported, OnlineClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order, never shuffled.
 
-        Without a budget, rows in one call or one row a call make the same mistakes. With one,
-        support vectors are given up at the end of each call: give it some hundred rows at once.
+        Without a budget, rows in one call or one row a call make the same mistakes, but for
+        rounding where kernel values are no whole numbers. With one, support vectors are given up at
+        the end of each call: give it some hundred rows at once.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from linsep.elsewhere import elsewhere
 from linsep.engine.stop import StopReason
 from linsep.interrupts import held, window
+from linsep.kernels.naming import described
 from linsep.sources.base import Source
 
 
@@ -34,6 +35,8 @@ def fit_source(estimator: Any, source: Source) -> None:
     estimator.training_accuracy_ = None
     with held():
         X, y = whole(source)
+        if sp.issparse(X) and not described(estimator.kernel).sparse:
+            X = X.toarray()
         reading = perf_counter() - started
         try:
             with window():

@@ -110,7 +110,7 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     summary_ : :class:`linsep.regression.summary.Summary`
     separation_ : verdict of :func:`linsep.separation`, None where it was not asked
     method_ : "maximum likelihood", "penalised likelihood" or "Firth"
-    ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"
+    ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
     n_iter_, n_rows_, stop_reason_, stop_sentence_, n_features_in_, feature_names_in_
 
     References

@@ -115,6 +115,8 @@ class Supported(Predicts):
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)
+        if sp.issparse(X) and not self.kernel_.sparse:  # of a source, which arrays are checked for
+            X = X.toarray()
         at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
         parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
         return np.concatenate(parts)

@@ -149,7 +149,7 @@ class Cycle(Machine):
                 self, rows, start, self.step, self.one, self.passes, clock.over
             )
         except TooLong as reason:
-            return Check(None, f"Not checked to the end: {reason}. Give it a larger time_limit.")
+            return Check(None, f"Not checked to the end: {reason}. Give it more time.")
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
         if after != start:
             return self._fails(f"after {many} the weights are others")

@@ -16,6 +16,7 @@ from linsep.engine.stop import StopReason
 from linsep.errors import DataError, ParameterError, way
 from linsep.estimators import labels
 from linsep.estimators.facts import check_parameters
+from linsep.estimators.kernel import KernelPerceptron
 from linsep.estimators.margin import MarginPerceptron
 from linsep.estimators.passive_aggressive import PassiveAggressive
 from linsep.estimators.perceptron import Perceptron
@@ -79,7 +80,7 @@ def trace(
         for parameters, rows, labels or weights that cannot be learnt from; and with early
         stopping, which learns from a part of the rows.
     TypeError
-        For an estimator that has no twin.
+        For an estimator that is no linear online learner.
     """
     rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
     learner = model._learner()
@@ -122,8 +123,13 @@ def rule_of(estimator: Any) -> textbook.Rule:
         if isinstance(estimator, kind):
             return rule(estimator)
     known = ", ".join(kind.__name__ for kind in TWINS)
+    dual = (
+        " Its weights are those of rows, not of features: linsep.textbook.run yields the steps of "
+        "its twin, linsep.textbook.KernelPerceptron."
+    )
     raise TypeError(
-        f"{type(estimator).__name__} has no textbook twin to trace; these have: {known}."
+        f"{type(estimator).__name__} cannot be traced; these can: {known}."
+        + dual * isinstance(estimator, KernelPerceptron)
     )
 
 
