@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import pytest
 
 import linsep
 from command_line import here, needs_speed, refused, run
+from linsep.cli.app import COMMANDS
+from linsep.cli.learners import NOT_HERE
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
 from linsep.estimators.perceptron import Perceptron
 
 
@@ -120,23 +124,53 @@ def test_options_reach_the_learner(folder):
     }  # fmt: skip
 
 
-def test_every_parameter_is_an_option_with_its_help(folder, monkeypatch):
+@pytest.mark.parametrize("name", [*LEARNERS, *REGRESSIONS])
+def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "300")
-    shown = " ".join(run("fit", "--help", cwd=folder).stdout.split())
-    assert "--warm-start" not in shown  # there is nothing to start from
-    for parameter in Perceptron._parameters:
-        if parameter.name == "warm_start":
-            continue
-        assert f" --{parameter.name.replace('_', '-')} " in shown
-        assert parameter.help[1:] in shown
-        assert "|".join(parameter.choices) in shown
+    shown = " ".join(here("fit", "--learner", name, "--help", cwd=folder).stdout.split())
+    every = LEARNERS | REGRESSIONS
+    for other in every.values():
+        for parameter in other._parameters:
+            flag = f" --{parameter.name.replace('_', '-')} "
+            if other is not every[name]:
+                assert flag not in shown or parameter.name in every[name]().get_params()
+            elif parameter.name not in NOT_HERE:  # there is nothing to start from
+                default = other().get_params()[parameter.name]
+                assert (f"{flag}/ --no-{flag[3:]}" if default is True else flag) in shown
+                assert parameter.help[1:] in shown
+                assert "|".join(parameter.choices) in shown
+    for option, takers in {"--class-weight": 8, "--reference": 1, "--random-state": 6}.items():
+        having = [n for n, e in every.items() if option[2:].replace("-", "_") in e().get_params()]
+        assert len(having) == takers
+        assert (f" {option} " in shown) == (name in having)
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "score", "inspect"])
+def test_help_is_in_groups(folder):
+    shown = here("fit", "--learner=pa", "--help", cwd=folder).stdout
+    titles = re.findall(r"^(\S.*):$", shown, re.M)
+    assert titles == ["Arguments", "Data", "Learner", "Options of --learner pa", "Output"]
+    assert "Options of --learner perceptron" in here("fit", "--help", cwd=folder).stdout
+    assert re.search("--keep .*\n(.*\n)?.*default: *last", here("trace", "-h", cwd=folder).stdout)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(folder, command):
     done = here(command, "--help", cwd=folder)
     assert done.returncode == 0
     assert f"Example: linsep {command}" in done.stdout
+
+
+def test_help_of_all_imports_no_command():
+    code = (
+        "import sys; from linsep.cli import command\n"
+        "try: command()\nfinally: print(sorted({'numpy', 'sklearn', 'numba'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
+    for name in COMMANDS:
+        assert re.search(f"^  {name} +[A-Z].*[.]$", done.stdout, re.M)
 
 
 BAD_FILES = {

@@ -16,7 +16,6 @@ import pytest
 import linsep
 from command_line import here, needs_speed, refused, run
 from linsep import Perceptron
-from linsep.cli.options import LEARNERS
 from linsep.cli.progress import short
 
 
@@ -367,7 +366,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.fitting.open_source", "linsep.engine.stream.SourceFeed.begin"]
+    "where", ["linsep.cli.fit.open_source", "linsep.engine.stream.SourceFeed.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):
@@ -408,7 +407,7 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
 
 
 def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
-    save, score = linsep.model_file.save, linsep.cli.regressions.score_source
+    save, score = linsep.model_file.save, linsep.cli.score.score_source
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
@@ -425,7 +424,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
         assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
         assert "interrupted" not in done.stdout
         tested = here(*fit, "--test", "t.svm", cwd=folder)
-    monkeypatch.setattr(linsep.cli.regressions, "score_source", slow)
+    monkeypatch.setattr(linsep.cli.fit, "score_source", slow)
     also_tested = here(*fit, "--test", "t.svm", cwd=folder)
     for done in (tested, also_tested):
         assert (done.returncode, done.stderr) == (130, "")
@@ -437,8 +436,8 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
-    name = "linsep.model_file.os.replace" if late else "linsep.cli.app.write_classes"
-    real = os.replace if late else linsep.cli.predicting.write_classes
+    name = "linsep.model_file.os.replace" if late else "linsep.cli.predict.write_classes"
+    real = os.replace if late else linsep.cli.predict.write_classes
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGTERM)
@@ -512,20 +511,3 @@ def test_short_numbers():
     assert [short(n) for n in (0, 999, 999.6, 12_345, 999_499, 999_500, 123e6)] == [
         "0", "999", "1.0 k", "12.3 k", "999 k", "1.0 M", "123 M",
     ]  # fmt: skip
-
-
-# What the facts say.
-
-
-def test_every_learner_is_a_choice_and_its_parameters_are_options(folder):
-    shown = " ".join(here("fit", "--help", cwd=folder).stdout.split())
-    for name, learner in LEARNERS.items():
-        assert name in shown
-        for parameter in learner._parameters:
-            if parameter.name == "warm_start":
-                continue
-            flag = "--" + parameter.name.replace("_", "-")
-            assert f" {flag} " in shown
-            default = learner().get_params()[parameter.name]
-            if default is True:
-                assert f" {flag} / --no-{flag[2:]} " in shown

@@ -316,7 +316,7 @@ def test_every_format_on_the_command_line(folder, kind):
 
 
 def test_a_terminal_gets_a_drawing_where_it_fits(folder, monkeypatch):
-    monkeypatch.setattr("linsep.cli.tracing.on_terminal", lambda: True)
+    monkeypatch.setattr("linsep.cli.trace.on_terminal", lambda: True)
     for columns, mark in ((200, "│"), (60, "  Jane  ")):
         monkeypatch.setenv("COLUMNS", str(columns))
         shown = here(*STUDENTS, cwd=folder)

@@ -1,4 +1,4 @@
-"""The command line: fit, predict, score, inspect, trace. Commands call the public library only."""
+"""The command line. Commands call the public library only."""
 
 import atexit
 import gc
@@ -32,18 +32,10 @@ def command() -> None:
     interrupted.
     SIGTERM and SIGHUP are taken for Ctrl-C, with the exit codes 143 and 129.
     """
-    # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
-    gc.disable()
     try:
-        from linsep.cli.later import import_later
-
-        import_later("pandas")
-        import_later("scipy.stats")
         from linsep.cli.app import app
         from linsep.interrupts import held, like_ctrl_c
 
-        gc.freeze()
-        gc.enable()
         for stream in (sys.stdout, sys.stderr):
             # Names and labels may be of letters that a screen does not have.
             if isinstance(stream, io.TextIOWrapper):
@@ -56,5 +48,4 @@ def command() -> None:
     except KeyboardInterrupt:  # while importing; later it is a failure like others
         sys.exit(130)
     finally:
-        gc.enable()
-        gc.freeze()  # and all that is left will be gone in a moment
+        gc.freeze()  # all that is left will be gone in a moment

@@ -1,31 +1,69 @@
-"""The commands: fit, predict, score, summary, inspect, trace, separate, verify."""
+"""The commands, each imported when it is run: ``linsep --help`` needs none of them."""
 
-from contextlib import nullcontext
+import gc
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 import linsep
-from linsep import model_file
-from linsep.cli import learners, options, proofs, regressions, report
-from linsep.cli.failures import Commands, note
-from linsep.cli.fitting import fit
-from linsep.cli.inspection import model_summary, print_model
-from linsep.cli.output import never_overwrite, open_output
-from linsep.cli.predicting import one_of, refuse_beside, write_classes, write_numbers
-from linsep.cli.progress import watching
-from linsep.cli.scoring import open_like
-from linsep.cli.screen import on_terminal
-from linsep.cli.standard_input import reads_data
-from linsep.estimators.learners import LEARNERS
+from linsep.cli.failures import Commands
+from linsep.cli.help import OptionsInGroups
+from linsep.cli.later import import_later
 
-app = typer.Typer(
-    cls=Commands,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_LIKE_ALL: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+#: every command: the module that has it, and what it does in one line
+COMMANDS = {
+    "fit": ("fit", "Learn from DATA and save a model."),
+    "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
+    "score": ("score", "Compare predictions with the labels in DATA."),
+    "trace": ("trace", "Show every round of learning from a small DATA."),
+    "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
+    "inspect": ("inspect", "Show how a model was trained and its largest weights."),
+    "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
+    "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
+}
+
+
+class LazyCommands(Commands):
+    """Commands that are imported when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names of all commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """Import the command of this name; None if there is none."""
+        if name in COMMANDS and name not in self.commands:
+            self.commands[name] = _imported(name)
+        return self.commands.get(name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names of all commands with a line each."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _imported(name: str) -> Any:
+    import_later("pandas")
+    import_later("scipy.stats")
+    # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
+    gc.disable()
+    try:
+        module = import_module(f"linsep.cli.{COMMANDS[name][0]}")
+    finally:
+        gc.freeze()
+        gc.enable()
+    alone = typer.Typer(add_completion=False, **_LIKE_ALL)
+    alone.command(name, cls=OptionsInGroups)(getattr(module, name))
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **_LIKE_ALL)
 
 
 def _print_version(wanted: bool) -> None:
@@ -47,166 +85,3 @@ def _root(
 
     Example: linsep fit train.svm --model m.linsep; linsep COMMAND --help says more.
     """
-
-
-app.command()(fit)
-
-
-@app.command()
-@reads_data
-def predict(
-    model: options.ModelIn,
-    data: options.Data,
-    *,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    max_line: options.MaxLine = None,
-    output: options.Output = None,
-    scores: options.Scores = False,
-    probabilities: options.Probabilities = False,
-    interval: options.Interval = None,
-    level: options.Level = 0.95,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Predict the class of every row of DATA, or its number where the model is linear regression.
-
-    Example: linsep predict species.linsep new.csv --output species.txt
-    """
-    estimator = model_file.load(model)
-    beside = one_of(scores, probabilities)
-    refuse_beside(estimator, model, beside, interval)
-    source = open_like(
-        estimator,
-        model,
-        data,
-        labelled=False,
-        format=format,
-        delimiter=delimiter,
-        max_line=max_line,
-    )
-    never_overwrite(output, [*source.paths, model])
-    # A bar would be drawn into predictions that go to the same terminal.
-    seen = nullcontext() if output is None and on_terminal() else watching(source)
-    prediction = estimator._prediction(source)
-    with open_output(output, force) as out, seen:
-        if not hasattr(estimator, "classes_"):
-            write_numbers(out, prediction.bands(interval, level), as_json=as_json)
-        else:
-            write_classes(out, estimator.classes_, prediction.codes(), beside, as_json=as_json)
-    if prediction.unknown:
-        note(f"{report.unknown_text(prediction.unknown)}.")
-
-
-@app.command()
-@reads_data
-def score(
-    model: options.ModelIn,
-    data: options.Data,
-    *,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    max_line: options.MaxLine = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Compare predictions with the labels in DATA.
-
-    Example: linsep score species.linsep test.csv
-    """
-    estimator = model_file.load(model)
-    source = open_like(
-        estimator, model, data, format=format, delimiter=delimiter, max_line=max_line
-    )
-    result = regressions.score_source(estimator, source)
-    if as_json:
-        report.print_json(result)
-    elif "accuracy" in result:
-        report.print_score(result)
-    else:
-        regressions.print_residuals(result)
-
-
-@app.command()
-@reads_data
-@learners.options_of(LEARNERS, learners.PASSES)
-def trace(
-    data: options.Data,
-    *,
-    target: options.Target = None,
-    learner: options.TraceLearner = "perceptron",
-    written: options.TraceFormat = "text",
-    output: options.Output = None,
-    force: options.Force = False,
-    max_rounds: options.MaxRounds = 1000,
-    row_names: options.RowNames = None,
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    index_base: options.IndexBase = None,
-    format: options.TraceDataFormat = None,
-    delimiter: options.Delimiter = None,
-    max_line: options.MaxLine = None,
-    random_state: options.RandomState = 0,
-    class_weight: options.ClassWeight = None,
-    **parameters: Any,
-) -> None:
-    """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
-
-    Example: linsep trace students.csv --target grade --row-names name --no-shuffle
-    """
-    from linsep.cli.tracing import feature_names, read_rows, write_trace  # other commands need none
-
-    if output is not None:
-        model_file.check_free(output, force)
-    source, X, y, names = read_rows(
-        data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
-    )  # fmt: skip
-    never_overwrite(output, source.paths)
-    estimator = learners.make_learner(
-        learner, parameters, learners.PASSES, random_state=random_state,
-        class_weight=learners.class_weights(class_weight, source),
-    )  # fmt: skip
-    made = linsep.trace(
-        estimator, X, y, max_rounds=max_rounds, row_names=names,
-        feature_names=feature_names(source, X.shape[1]),
-    )  # fmt: skip
-    with open_output(output, force) as out:
-        write_trace(out, made, written, to_screen=output is None)
-
-
-@app.command()
-def summary(
-    model: options.ModelIn,
-    *,
-    top: options.TopWeights = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Show what a regression infers: estimates, standard errors, tests, intervals.
-
-    Example: linsep summary pressure.linsep
-    """
-    regressions.show(model_file.load(model), model, top, as_json)
-
-
-@app.command()
-def inspect(
-    model: options.ModelIn,
-    *,
-    top: options.Top = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Say how a model was trained and what weighs most.
-
-    Example: linsep inspect species.linsep --top 5
-    """
-    estimator = model_file.load(model)
-    summary = model_summary(estimator, top)
-    if as_json:
-        report.print_json(summary)
-    else:
-        print_model(estimator, summary)
-
-
-app.command()(proofs.separate)
-app.command()(proofs.verify)

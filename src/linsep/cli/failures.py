@@ -62,7 +62,7 @@ class Commands(TyperGroup):
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
-            told = problem.told(as_options(self.commands[ctx.invoked_subcommand]))
+            told = problem.told(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
             fail(told, 2 if isinstance(problem, ParameterError) else 1)
         except UsageError as problem:
             fail(wrong_use(problem), 2)

@@ -14,26 +14,28 @@ from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.sources.base import Source
 
 ALL = LEARNERS | REGRESSIONS
-#: A file may be large, and most data are not separable: ten passes, not a thousand.
-PASSES = {"max_iter": 10}
-#: Where classes overlap, the last weights depend on the last few rows; their mean does not.
-AVERAGED = PASSES | {"keep": "average"}
+#: Defaults of the commands' own, for learners of passes. A file may be large, and most data are not
+#: separable: ten passes, not a thousand. Where classes overlap, the last weights depend on the last
+#: few rows; their mean does not.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "fit": {"max_iter": 10, "keep": "average"},
+    "trace": {"max_iter": 10},
+}
 #: a command starts from nothing, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
 
 
-def options_of(
-    learners: Mapping[str, type], defaults: Mapping[str, Any]
-) -> Callable[[Callable], Callable]:
+def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
     """Give a command that takes ``**parameters`` one option for every parameter of a learner.
 
-    Those that are not given are None; ``defaults`` are the command's own, for learners of passes.
+    Those that are not given are None.
     """
 
     def with_options(command: Callable) -> Callable:
         signature = inspect.signature(command, eval_str=True)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         owners = _owners(learners)
+        defaults = DEFAULTS[command.__name__]
         made = [_option(name, names, learners, defaults) for name, names in owners.items()]
         command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
@@ -42,13 +44,32 @@ def options_of(
     return with_options
 
 
-def make_learner(
-    name: str, given: dict[str, Any], defaults: Mapping[str, Any], **others: Any
-) -> Any:
+def parameters_of(learner: str) -> list[str]:
+    """Names of the parameters of a learner that are options."""
+    return list(_owners({learner: ALL[learner]}))
+
+
+def takes(learner: str, name: str) -> bool:
+    """Whether an option means something to a learner: one that is of all, or of its own."""
+    if name == "curve":
+        name = "early_stopping"
+    of_some = any(name in inspect.signature(kind).parameters for kind in ALL.values())
+    return not of_some or name in inspect.signature(ALL[learner]).parameters
+
+
+def of_learner(command: str, learner: str, name: str) -> tuple[str, str]:
+    """The line of the help that tells what an option means to one learner."""
+    own = _option(name, [learner], {learner: ALL[learner]}, DEFAULTS[command])
+    about = own.annotation.__metadata__[0]
+    flag = about.default.replace("/", " / ")
+    return f"{flag} {about.metavar or ''}".rstrip(), about.help
+
+
+def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
     """The learner of this name with the options that were given and defaults for the rest.
 
-    ``defaults`` are the command's own, for learners of passes; ``others`` are not among its facts:
-    labels, weights of classes, a seed. Learners that draw nothing need no seed.
+    ``others`` are not among its facts: labels, weights of classes, a seed. Learners that draw
+    nothing need no seed.
     """
     given = {option: value for option, value in given.items() if value is not None}
     owners, takes = _owners(ALL), inspect.signature(ALL[name]).parameters
@@ -68,7 +89,7 @@ def make_learner(
         own = _facts(name)[option]
         if not own.accepts(value):
             raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
-    return ALL[name](**(dict(defaults) if name in LEARNERS else {}) | given, **others)
+    return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
 
 
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:

@@ -103,7 +103,7 @@ def separate(
     """
     from linsep.certificate.proof_file import to_json
     from linsep.certificate.verdicts import Separations, Undecided
-    from linsep.cli.tracing import feature_names  # other commands need none of these
+    from linsep.cli.trace import feature_names  # other commands need none of these
     from linsep.theory.data import data_of
     from linsep.theory.deciding import decide
     from linsep.theory.work import Task
@@ -276,7 +276,7 @@ def read_proof(path: Path) -> Any:
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
     """The check of a claim about rows that are read as the user says."""
     from linsep.certificate.checking import Check
-    from linsep.cli.tracing import feature_names
+    from linsep.cli.trace import feature_names
 
     otherwise = _difference(recipe, source.recipe(), LEARNT)
     if otherwise is None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.progress import watching
 from linsep.cli.report import (
     baseline_text,
     dropped_pairs,
@@ -16,7 +15,6 @@ from linsep.cli.report import (
     training_scores,
     training_text,
 )
-from linsep.cli.scoring import score_classes
 from linsep.cli.screen import (
     count,
     label_text,
@@ -188,39 +186,6 @@ def _print_naive_bayes(said: dict[str, Any], top: int | None) -> None:
     )
     if len(features) < len(said["features"]):
         print(f"... and {len(said['features']) - len(features):,} more; --json has all")
-
-
-def score_source(model: Any, source: Source) -> dict[str, Any]:
-    """How good predictions of a source are: of classes, or of numbers."""
-    if hasattr(model, "classes_"):
-        return score_classes(model, source)
-    prediction = model._prediction(source)
-    with watching(source):
-        found = prediction.residuals()
-    return {
-        "rows": found.rows,
-        "r_squared": found.r_squared,
-        "root_mean_squared_error": float(np.sqrt(found.squared / found.rows)),
-        "mean_absolute_error": found.absolute / found.rows,
-        "largest_error": found.largest,
-        "standard_deviation": float(np.sqrt(found.spread / found.rows)),
-        "unknown_values": prediction.unknown,
-        "rows_dropped": source.dropped,
-    }
-
-
-def print_residuals(result: dict[str, Any]) -> None:
-    """The screen of ``linsep score`` for predictions of numbers."""
-    print_pairs(
-        [
-            ("R^2", f"{result['r_squared']:.6g} of {count(result['rows'], 'row')}"),
-            ("rms error", f"{result['root_mean_squared_error']:.6g}"),
-            ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
-            ("largest", f"{result['largest_error']:.6g}"),
-            ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
-            *left_aside(result),
-        ]
-    )
 
 
 def _how_good(test: dict[str, Any]) -> str:

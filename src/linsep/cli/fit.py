@@ -14,7 +14,7 @@ from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
 from linsep.cli.output import never_overwrite
 from linsep.cli.progress import watching
-from linsep.cli.scoring import open_like
+from linsep.cli.score import open_like, score_source
 from linsep.cli.standard_input import reads_data
 from linsep.errors import LinsepError
 from linsep.interrupts import held, window
@@ -24,7 +24,7 @@ from linsep.sources.opening import find_files, kind_of, open_source
 
 
 @reads_data
-@learners.options_of(learners.ALL, learners.AVERAGED)
+@learners.options_of(learners.ALL)
 def fit(
     data: options.Data,
     *,
@@ -70,7 +70,7 @@ def fit(
     if test:  # what shows at once that it cannot be scored should not wait for the learning
         open_source(test, recipe=source.layout(), **files)
     estimator = learners.make_learner(
-        learner, parameters, learners.AVERAGED, random_state=random_state,
+        "fit", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
@@ -130,7 +130,7 @@ def _tested(
     try:
         with window():
             source = open_like(estimator, model, test, **files)
-            return _Tested(regressions.score_source(estimator, source))
+            return _Tested(score_source(estimator, source))
     except LinsepError as problem:
         return _Tested(untested="there was an error", trouble=problem)
     except KeyboardInterrupt:

@@ -1,17 +1,70 @@
-"""What ``predict`` writes, row by row: classes or numbers, and what there is beside them."""
+"""The command ``predict``: classes or numbers, row by row, and what there is beside them."""
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 import typer
 
+from linsep import model_file
+from linsep.cli import options, report
+from linsep.cli.failures import note
+from linsep.cli.output import never_overwrite, open_output
+from linsep.cli.progress import watching
+from linsep.cli.score import open_like
 from linsep.cli.screen import label_text, on_terminal, plain_labels
+from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators.predict_logistic import log_probabilities
+
+
+@reads_data
+def predict(
+    model: options.ModelIn,
+    data: options.Data,
+    *,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    output: options.Output = None,
+    scores: options.Scores = False,
+    probabilities: options.Probabilities = False,
+    interval: options.Interval = None,
+    level: options.Level = 0.95,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Predict the class of every row of DATA, or its number where the model is linear regression.
+
+    Example: linsep predict species.linsep new.csv --output species.txt
+    """
+    estimator = model_file.load(model)
+    beside = one_of(scores, probabilities)
+    refuse_beside(estimator, model, beside, interval)
+    source = open_like(
+        estimator,
+        model,
+        data,
+        labelled=False,
+        format=format,
+        delimiter=delimiter,
+        max_line=max_line,
+    )
+    never_overwrite(output, [*source.paths, model])
+    # A bar would be drawn into predictions that go to the same terminal.
+    seen = nullcontext() if output is None and on_terminal() else watching(source)
+    prediction = estimator._prediction(source)
+    with open_output(output, force) as out, seen:
+        if not hasattr(estimator, "classes_"):
+            write_numbers(out, prediction.bands(interval, level), as_json=as_json)
+        else:
+            write_classes(out, estimator.classes_, prediction.codes(), beside, as_json=as_json)
+    if prediction.unknown:
+        note(f"{report.unknown_text(prediction.unknown)}.")
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Small files read whole for ``linsep trace``, and the trace written out."""
+"""The command ``trace``: every round of learning from a small file."""
 
 import shutil
 from collections.abc import Sequence
@@ -7,13 +7,65 @@ from typing import Any, TextIO
 import numpy as np
 import scipy.sparse as sp
 
+import linsep
+from linsep import model_file
+from linsep.cli import learners, options
+from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.screen import label_text, on_terminal
+from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
+from linsep.estimators.learners import LEARNERS
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.tracing.table import Trace
 from linsep.tracing.tracer import MOST_NUMBERS
+
+
+@reads_data
+@learners.options_of(LEARNERS)
+def trace(
+    data: options.Data,
+    *,
+    target: options.Target = None,
+    learner: options.TraceLearner = "perceptron",
+    written: options.TraceFormat = "text",
+    output: options.Output = None,
+    force: options.Force = False,
+    max_rounds: options.MaxRounds = 1000,
+    row_names: options.RowNames = None,
+    missing: options.Missing = "error",
+    hash_bits: options.HashBits = None,
+    exclude: options.Exclude = None,
+    index_base: options.IndexBase = None,
+    format: options.TraceDataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    random_state: options.RandomState = 0,
+    class_weight: options.ClassWeight = None,
+    **parameters: Any,
+) -> None:
+    """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
+
+    Example: linsep trace students.csv --target grade --row-names name --no-shuffle
+    """
+    if output is not None:
+        model_file.check_free(output, force)
+    source, X, y, names = read_rows(
+        data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
+    )  # fmt: skip
+    never_overwrite(output, source.paths)
+    estimator = learners.make_learner(
+        "trace", learner, parameters, random_state=random_state,
+        class_weight=learners.class_weights(class_weight, source),
+    )  # fmt: skip
+    made = linsep.trace(
+        estimator, X, y, max_rounds=max_rounds, row_names=names,
+        feature_names=feature_names(source, X.shape[1]),
+    )  # fmt: skip
+    with open_output(output, force) as out:
+        write_trace(out, made, written, to_screen=output is None)
 
 
 def read_rows(

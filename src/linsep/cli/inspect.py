@@ -1,16 +1,35 @@
-"""What ``inspect`` prints: how a model was trained and what its weights are."""
+"""The command ``inspect``: how a model was trained and what its weights are."""
 
 from typing import Any
 
 import numpy as np
 
-from linsep.cli import regressions, report
+from linsep import model_file
+from linsep.cli import options, regressions, report
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.engine.state import pairs as pairs_of
 
 # More machines than that are no screen; --json has them all.
 MOST_MACHINES = 20
+
+
+def inspect(
+    model: options.ModelIn,
+    *,
+    top: options.Top = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Say how a model was trained and what weighs most.
+
+    Example: linsep inspect species.linsep --top 5
+    """
+    estimator = model_file.load(model)
+    summary = model_summary(estimator, top)
+    if as_json:
+        report.print_json(summary)
+    else:
+        print_model(estimator, summary)
 
 
 def model_summary(model: Any, top: int | None) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""The help of commands that learn: options in groups, those of one learner only."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from typer.core import TyperCommand, TyperOption
+
+#: options of a group, by the names of parameters; all others are about what is written
+GROUPS = {
+    "Data": (
+        "target", "row_names", "exclude", "format", "delimiter", "missing", "scale", "hash_bits",
+        "reference_level", "index_base", "max_line", "test", "cache", "no_cache",
+    ),
+    "Learner": ("learner", "class_weight", "random_state", "reference"),
+}  # fmt: skip
+
+
+class OptionsInGroups(TyperCommand):
+    """A command that shows the options of one learner: of --learner, or the default one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Remember which learner is named before ``--help`` ends the reading of options."""
+        ctx.meta["learner"] = _named(args)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options group by group."""
+        options = {p.name: p for p in self.get_params(ctx) if isinstance(p, TyperOption)}
+        if "learner" not in options:
+            super().format_options(ctx, formatter)
+            return
+        chosen = ctx.meta["learner"] or str(options["learner"].default)
+        arguments = [p for p in self.get_params(ctx) if p not in options.values()]
+        _write(formatter, "Arguments", [p.get_help_record(ctx) for p in arguments])
+        for title, records in _sections(ctx, options, chosen).items():
+            _write(formatter, title, records)
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"`linsep {self.name} --learner NAME --help` shows the options of another learner."
+        )
+
+
+def _named(args: list[str]) -> str | None:
+    """The learner that a command line names, if it is one."""
+    from linsep.cli.learners import ALL
+
+    for word, following in zip(args, [*args[1:], ""], strict=True):
+        name = following if word == "--learner" else word.removeprefix("--learner=")
+        if name in ALL and (word == "--learner" or name != word):
+            return name
+    return None
+
+
+def _sections(ctx: Any, options: dict[str, Any], chosen: str) -> dict[str, list[Any]]:
+    """The lines of each group, those of ``chosen`` as it understands them."""
+    from linsep.cli.learners import of_learner, parameters_of, takes
+
+    def lines(names: Iterable[str]) -> list[Any]:
+        return [options[n].get_help_record(ctx) for n in names if n in options and takes(chosen, n)]
+
+    own = parameters_of(chosen)
+    grouped = {*own, *(name for names in GROUPS.values() for name in names)}
+    return {
+        **{title: lines(names) for title, names in GROUPS.items()},
+        f"Options of --learner {chosen}": [
+            of_learner(ctx.command.name, chosen, name) for name in own if name in options
+        ],
+        "Output": lines(name for name in options if name not in grouped),
+    }
+
+
+def _write(formatter: Any, title: str, records: list[Any]) -> None:
+    with formatter.section(title):
+        formatter.write_dl([record for record in records if record is not None])
