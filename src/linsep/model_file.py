@@ -2,7 +2,8 @@
 
 A SHA-256 of the whole file stands in the file, so damage is noticed. It is no signature: whoever
 writes a file can write a sum that fits. What a file declares is therefore checked before anything
-is made of it, and nothing that it declares is larger than the file itself.
+is made of it, and nothing that it declares is larger than the file itself. Files are written in
+format 2; those of format 1 are read too (:mod:`linsep.saved.format_1`).
 """
 
 import hashlib
@@ -30,7 +31,7 @@ from linsep.estimators.learners import LEARNERS, REGRESSIONS
 from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
-from linsep.saved import linear, logistic, naive_bayes, online
+from linsep.saved import format_1, linear, logistic, naive_bayes, online
 from linsep.saved.labels import plain
 from linsep.scratch import process_mark, sweep
 
@@ -210,19 +211,28 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     ModelFileError
-        When the file is missing, cut short, altered, not a linsep model, or of another format.
+        When the file is missing, cut short, altered, not a linsep model, or of a later format.
     """
     path = Path(path)
     tensors, about = _read(path)
     if about.get("format") != FORMAT:
         raise ModelFileError(
-            f"{path} has model format {about.get('format')!r}, this linsep reads {FORMAT}; use the "
-            f"linsep that wrote it ({about.get('version', 'unknown version')})."
+            f"{path} has model format {about.get('format')!r}, this linsep reads 1 and {FORMAT}; "
+            f"use the linsep that wrote it ({about.get('version', 'unknown version')})."
         )
-    try:
+    with _whole(path):
         return _rebuild(tensors, about)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Raise ModelFileError where a description makes no sense, whatever comes of that."""
+    try:
+        yield
+    except ModelFileError:
+        raise
     except (
-        LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
         MemoryError,
     ) as problem:  # fmt: skip
         raise ModelFileError(
@@ -252,11 +262,18 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         about = None
     if not isinstance(about, dict):
         raise ModelFileError(f"{path} was altered or damaged (its description); fit again.")
-    return tensors, about
+    if "sha256" in header["__metadata__"]:
+        return tensors, about
+    if about.get("format") != format_1.FORMAT:
+        raise ModelFileError(f"{path} has no checksum; fit again with this linsep.")
+    with _whole(path):
+        return format_1.upgraded(path, tensors, about)
 
 
 def _checked_header(path: Path) -> dict[str, Any]:
-    """The header of a file, after a check of the whole file's checksum and of declared sizes."""
+    """The header of a file, after a check of its declared sizes and of its checksum if it has one,
+    which files of format 1 have elsewhere.
+    """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         begin = file.read(8)
@@ -265,20 +282,26 @@ def _checked_header(path: Path) -> dict[str, Any]:
             raise _foreign(path)
         text = file.read(end - 8)
         header = _plain_header(path, text)
-        seals = list(SEAL.finditer(text))
-        if len(seals) != 1 or header["__metadata__"].get("sha256") != seals[0][1].decode():
-            raise ModelFileError(f"{path} has no checksum; fit again with this linsep.")
-        at = seals[0].span(1)
-        digest = hashlib.sha256(begin + text[: at[0]] + BLANK + text[at[1] :])
-        while part := file.read(1 << 20):
-            digest.update(part)
-    if digest.hexdigest().encode() != seals[0][1]:
-        raise ModelFileError(f"{path} was altered or damaged (its checksum is wrong); fit again.")
+        if "sha256" in header["__metadata__"]:
+            _check_seal(path, header["__metadata__"]["sha256"], begin + text, file)
     for name, tensor in header.items():
         shape = tensor["shape"] if name != "__metadata__" else []
         if max(shape, default=0) > size:  # what is empty could be of any width
             raise ModelFileError(f"{path} declares {name} of shape {shape}, larger than the file.")
     return header
+
+
+def _check_seal(path: Path, given: str, header: bytes, rest: Any) -> None:
+    """Raise ModelFileError if the checksum ``given`` is not that of the header and the rest."""
+    seals = list(SEAL.finditer(header))
+    if len(seals) != 1 or given != seals[0][1].decode():
+        raise ModelFileError(f"{path} has no checksum; fit again with this linsep.")
+    at = seals[0].span(1)
+    digest = hashlib.sha256(header[: at[0]] + BLANK + header[at[1] :])
+    while part := rest.read(1 << 20):
+        digest.update(part)
+    if digest.hexdigest() != given:
+        raise ModelFileError(f"{path} was altered or damaged (its checksum is wrong); fit again.")
 
 
 def _plain_header(path: Path, text: bytes) -> dict[str, Any]:

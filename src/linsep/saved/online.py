@@ -194,8 +194,9 @@ def _remember_training(
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
     if began is not None:
         model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
-        model._left_out = began["left_out"] is not False
-        model._run_seed = None if began["seed"] is None else int(began["seed"])
+        model._left_out = began.get("left_out") is not False  # unknown in files of before
+        seed = began.get("seed")
+        model._run_seed = None if seed is None else int(seed)
     model._cycle = None if cycle is None else _cycle(cycle, len(reports))
     if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
         model._rows_seen = max(model._rows_seen, int(rows_seen or 0))

@@ -1,0 +1,94 @@
+"""Model files of format 1, whose checksum left out the types of arrays.
+
+It stands in the description, and is the SHA-256 of the description and of names, shapes and bytes
+of all arrays. Their types are checked by name instead.
+"""
+
+import hashlib
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.certificate import proof_file
+from linsep.errors import ModelFileError
+
+FORMAT = 1
+#: the kinds of numbers an array may have, by the last part of its name, if not floats alone
+WHOLE = (
+    "born", "record", "pocket_record", "rounds", "updates",
+    "features", "columns", "starts", "machines", "numbers", "out",
+)  # fmt: skip
+KINDS = dict.fromkeys(WHOLE, "i") | {
+    "pocket_mistakes": "fi", "text": "u", "limits": "u", "kept": "b",
+}  # fmt: skip
+
+Arrays = dict[str, np.ndarray]
+
+
+def upgraded(path: Path, arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and description of a file of format 1 as those of format 2.
+
+    A proof in a form that is no longer read is left out with a UserWarning.
+
+    Raises
+    ------
+    ModelFileError
+        When the checksum or the type of an array is wrong, or the description is not whole.
+    """
+    about = dict(about)
+    if about.pop("sha256", None) != _digest(arrays, about):
+        raise ModelFileError(f"{path} was altered or damaged (its checksum is wrong); fit again.")
+    for name, array in arrays.items():
+        if array.dtype.kind not in KINDS.get(name.split(".")[-1], "f"):
+            raise ModelFileError(
+                f"{path} was altered or damaged ({name} has the type {array.dtype}); fit again."
+            )
+    about |= {"format": FORMAT + 1, "features": about.get("features")}
+    about.setdefault("interrupted", False)
+    if (about.get("recipe") or {}).get("format") == "table":
+        about["recipe"] = {"reference": {}} | about["recipe"]
+    if (training := about.get("training")) and training.get("began") is None:
+        training["began"] = {"fresh": False, "weighted": True}  # it may be: theorems need to know
+    _leave_out_earlier_proofs(path, about)
+    if "rss" in about.get("fit", {}):
+        return _with_norms(arrays, about)
+    mistakes = "counts.pocket_mistakes"
+    if mistakes in arrays:
+        arrays = arrays | {mistakes: arrays[mistakes].astype(np.float64)}
+    return arrays, about
+
+
+def _digest(arrays: Arrays, about: dict[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in sorted(arrays):
+        digest.update(name.encode() + repr(arrays[name].shape).encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()
+
+
+def _leave_out_earlier_proofs(path: Path, about: dict[str, Any]) -> None:
+    """Of a logistic regression's verdict, or a run's cycle: both have a place for None."""
+    for place, name in ((about, "separation"), (about.get("training", {}), "cycle")):
+        if place.get(name) is None or json.loads(place[name])["format"] == proof_file.FORMAT:
+            continue
+        place[name] = None
+        warnings.warn(
+            f"The proof in {path} is in an earlier form and is left out; fit again to have one.",
+            stacklevel=5,
+        )
+
+
+def _with_norms(arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """Least squares with sums of squares, as norms and means."""
+    said = dict(about["fit"])
+    rss, tss, coef = said.pop("rss"), said.pop("tss"), arrays["coef"]
+    said |= {
+        "mean_y": said["intercept"] + float(coef @ arrays["means"]),
+        "residual_norm": rss**0.5,
+        "y_norm": tss**0.5,
+        "explained_norm": max(0.0, tss - rss) ** 0.5,
+    }
+    return arrays | {"means_rest": np.zeros(1 + coef.size)}, about | {"fit": said}
