@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 import linsep
 from linsep import KernelPerceptron, kernels, textbook
 from linsep.compiled.jit import COMPILING
-from linsep.engine import grams, kernel_feed
+from linsep.engine import grams, kernel_feed, loop
 from linsep.errors import DataError, ParameterError
 from linsep.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass, replayed, store
@@ -551,3 +551,31 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
     assert model.stop_reason_ == "interrupted"
     assert model.support_.size == model.dual_coef_.shape[1] < len(y)
     assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "cosine", "chi2", "strings"])
+def test_ctrl_c_before_the_first_mistake_leaves_a_model_that_is_saved(
+    kernel, tmp_path, monkeypatch
+):
+    X, y = rows(20, 2)
+    X = abs(X)
+    if kernel == "strings":
+        kernel, X = (
+            kernels.Spectrum(1),
+            np.array(["ab", "ba", "c"], dtype=object)[np.arange(40) % 3],
+        )
+        y = np.arange(40) % 2
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "checkpoint", interrupted)
+    model = KernelPerceptron(kernel=kernel)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    assert model.support_.size == 0
+    loaded = linsep.load(linsep.save(model, tmp_path / "m"))
+    for same in (model, pickle.loads(pickle.dumps(model)), loaded):
+        assert (same.predict(X) == same.classes_[0]).all()
+        assert same.partial_fit(X[:4], y[:4]).support_.size

@@ -59,13 +59,18 @@ class Supported(Predicts):
     def __setstate__(self, stored: dict[str, Any]) -> None:
         super().__setstate__(stored)  # type: ignore[misc]
         if "_examples" in stored and self.kernel_.takes != "gram":
-            self._prepared = self.kernel_.prepare(self._examples)
+            self._prepare_examples()
+
+    def _prepare_examples(self) -> None:
+        """Bring the examples into the form the kernel works on, which has none of no rows."""
+        some = self._examples.shape[0] > 0
+        self._prepared = self.kernel_.prepare(self._examples) if some else None
 
     def _add(self, rows: Any, numbers: np.ndarray) -> None:
         """Make room for weights of these rows."""
         alone = not self._examples.shape[0]
         self._examples = rows if alone else joined(self._examples, rows)
-        self._prepared = self.kernel_.prepare(self._examples)
+        self._prepare_examples()
         if self.kernel_.takes == "gram":  # learnt from as prepared, and never needed again
             self._examples = np.empty((numbers.size, 0))
         self.support_ = np.concatenate([self.support_, numbers])
@@ -86,7 +91,7 @@ class Supported(Predicts):
         self._examples, self.support_ = self._examples[used], self.support_[used]
         if self.kernel_.takes == "gram":
             del self._prepared  # which is the whole matrix
-        else:
+        elif self._prepared is not None:
             self._prepared = self._prepared[used]
 
     def _snapshot(self) -> dict[str, Any]:
@@ -108,8 +113,15 @@ class Supported(Predicts):
             return numbered(X, X.shape[1])
         if all(isinstance(row, str | bytes) for row in X):
             return numbered_texts(X)
-        gram = self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
-        return numbered(gram, self.support_.size)
+        return numbered(self._kernel_values(X), self.support_.size)
+
+    def _kernel_values(self, X: Any) -> np.ndarray:
+        """K of every row with every support vector, shape (rows, support vectors)."""
+        if not self.support_.size:
+            return np.empty((X.shape[0], 0))
+        if self.kernel_.takes == "gram":
+            return X[:, self.support_].astype(np.float64, copy=False)
+        return self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
@@ -122,9 +134,6 @@ class Supported(Predicts):
         return np.concatenate(parts)
 
     def _block_scores(self, X: Any) -> np.ndarray:
-        if self.kernel_.takes == "gram":
-            gram = X[:, self.support_].astype(np.float64, copy=False)
-        else:
-            gram = self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
+        gram = self._kernel_values(X)
         rows = as_rows(np.ascontiguousarray(gram))
         return self._keeping.scores(self._state, rows, len(gram))

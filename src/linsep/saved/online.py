@@ -158,7 +158,7 @@ def restore_supports(
     model.support_, model._examples = numbers, rows
     model._rows_seen = int(numbers.max(initial=-1)) + 1
     if model.kernel_.takes != "gram":
-        model._prepared = model.kernel_.prepare(rows)
+        model._prepare_examples()
 
 
 def _fill(state: State, array: np.ndarray, arrays: dict[str, np.ndarray], prefix: str) -> None:
