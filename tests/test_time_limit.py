@@ -5,14 +5,20 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from flint import fmpz_mat
 
-from linsep import separation
-from linsep.errors import ParameterError
+from linsep import LogisticRegression, separation
+from linsep.errors import ParameterError, SeparationWarning
+from linsep.estimators import logistic_separation
+from linsep.regression.separated import Contrasts
+from linsep.theory import mistake_bounds, recession
 from linsep.theory.child import reduced_elsewhere
+from linsep.theory.claims import Unknown
+from linsep.theory.data import data_of
 from linsep.theory.elimination import rref
 from linsep.theory.programs import solved
 from linsep.theory.work import Task, TooLarge, check_time, limited, seconds_left
@@ -124,3 +130,64 @@ def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():
         rref(matrix)
     timer.join()
     assert time.monotonic() - begun < 20
+
+
+def far_apart(n, d, classes):
+    """Rows whose values lie between 1e-140 and 1e140, which floats cannot decide about."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-140, 140, (n, d))
+    return X, np.arange(n) % classes
+
+
+@pytest.mark.filterwarnings("ignore::linsep.estimators.logistic_ending.UnfinishedWarning")
+def test_a_fit_ends_in_time(monkeypatch):
+    """Its verdict takes some seconds, and the signs of its coefficients took more than a minute."""
+    monkeypatch.setattr(logistic_separation, "TIME_LIMIT", 1.0)
+    begun = time.monotonic()
+    model = LogisticRegression(max_iter=50).fit(*far_apart(60, 20, 3))
+    assert time.monotonic() - begun < 20
+    assert model.stop_reason_ == "undecided"
+    assert (model.limits_ == "not checked").all()
+    assert np.isnan(model.standard_errors_).all()
+
+
+def test_signs_of_coefficients_keep_to_their_budget(monkeypatch):
+    X, y = far_apart(24, 9, 3)
+    data = data_of(X, y)
+    verdict = separation(data, senses=("multinomial",)).multinomial
+    given, alternative = [], recession.alternative
+
+    def noting(rows, work):
+        given.append(work.left)
+        return alternative(rows, work)
+
+    monkeypatch.setattr(recession, "alternative", noting)
+    monkeypatch.setattr(recession, "MOST_WORK", 0.1)
+    said = Contrasts(verdict, data, [0, 1, 2], 10).limits()
+    assert given
+    assert max(given) < 0.1
+    assert set(said.flat) <= {"+inf", "-inf", "infinite"}
+    with limited(Task(1e-9)):
+        assert (Contrasts(verdict, data, [0, 1, 2], 10).limits() == "not checked").all()
+
+
+def test_a_fit_without_time_for_signs_says_so(monkeypatch):
+    def late(*_):
+        raise TooLarge("late")
+
+    monkeypatch.setattr("linsep.regression.separated.cone_of", late)
+    with pytest.warns(SeparationWarning, match="which they are was not found in time"):
+        model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert (model.limits_ == "not checked").all()
+    assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
+
+
+def test_a_bound_ends_in_time(monkeypatch):
+    monkeypatch.setattr(mistake_bounds, "TIME_LIMIT", 0.2)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 500))
+    problem = SimpleNamespace(A=X * np.sign(X @ rng.normal(size=500))[:, None])
+    begun = time.monotonic()
+    with pytest.raises(Unknown, match=r"took longer than 0\.2 s"):
+        mistake_bounds.l1_margin(problem)
+    assert time.monotonic() - begun < 15

@@ -99,6 +99,11 @@ def separation_sentence(kind: str, limits: dict[str, str]) -> str:
     shown = [
         f"{name} ({word})" for name, word in limits.items() if word in ("+inf", "-inf", "infinite")
     ]
+    if not shown:
+        return (
+            f"The data are {kind}, so the likelihood has no maximum: it grows for ever as some "
+            "coefficients run away, and which they are was not found in time"
+        )
     listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
     finite = sum(word == "finite" for word in limits.values())
     rest = f"; the other {finite} are finite" if finite else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificate.verdicts import Separations, Undecided
+from linsep.certificate.verdicts import TIME_LIMIT, Separations, Undecided
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_source import StreamRows
@@ -13,6 +13,8 @@ from linsep.regression.logistic import Fit, Task, climbed_on
 from linsep.regression.separated import Contrasts, limit, proves
 from linsep.theory.data import data_of
 from linsep.theory.deciding import separation
+from linsep.theory.work import Task as Timed
+from linsep.theory.work import limited
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,14 @@ def settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) 
     Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
     the weights where the climb was broken off stay. Dependent features stay left out, and are not
     part of the verdict; those that are nearly dependent are, as they may separate the classes.
+
+    All of it ends within the time limit of a verdict.
     """
+    with limited(Timed(TIME_LIMIT)):
+        return _settled(task, given, fit, limits)
+
+
+def _settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
     rows = given.in_memory(task)
     if rows is None:
         assert isinstance(given, StreamRows)

@@ -12,7 +12,8 @@ import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
 from linsep.theory.data import Data
-from linsep.theory.recession import cone_of
+from linsep.theory.recession import Cone, cone_of
+from linsep.theory.work import TooLarge
 
 #: scores this far apart are certainty
 CERTAIN = 40.0
@@ -29,7 +30,8 @@ class Limit:
     weights : array of shape (q, width)
         Of the finite coefficients the estimate; the others so large that rows which run away have
         their class with certainty.
-    limits : array of str of shape (q, width): "finite", "+inf", "-inf" or "infinite"
+    limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite" or
+        "not checked"
     log_likelihood : float, its supremum
     covariance : array of shape (q width, q width), NaN where an estimate is not finite
     """
@@ -84,16 +86,23 @@ class Contrasts:
         return self.of(lambda i: flat[i])
 
     def limits(self) -> np.ndarray:
-        """What becomes of every weight of the regression."""
-        cone = cone_of(self.verdict, self.data)
-        said = np.full((len(self.order) - 1, self.width), "infinite", dtype="U9")
-        for row, j in np.ndindex(*said.shape):
-            function = self.functional(row, j)
-            if not cone.boundary.remainder(function):
-                said[row, j] = "finite"
-            elif (sign := cone.sign(function)) is not None:
-                said[row, j] = "+inf" if sign.value > 0 else "-inf"
+        """What becomes of every weight of the regression: "not checked" where time is over."""
+        said = np.full((len(self.order) - 1, self.width), "not checked")
+        try:
+            cone = cone_of(self.verdict, self.data)
+            for row, j in np.ndindex(*said.shape):
+                said[row, j] = _limit_of(cone, self.functional(row, j))
+        except TooLarge:  # the words so far hold
+            return said
         return said
+
+
+def _limit_of(cone: Cone, function: dict[int, int]) -> str:
+    """What becomes of a linear function of the weights."""
+    if not cone.boundary.remainder(function):
+        return "finite"
+    sign = cone.sign(function)
+    return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
 
 
 def proves(verdict: Verdict) -> bool:

@@ -26,12 +26,16 @@ def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     """The reduced echelon form of a matrix times a number, that number, and the rank."""
     check_time()
     bits = max((abs(m).bit_length() for m in map(int, matrix.entries())), default=0)
-    rank = min(matrix.nrows(), matrix.ncols())
-    seconds = 4e-11 * rank**2.7 * bits**1.75 * max(1.0, matrix.ncols() / (rank + 1))
-    if seconds >= SHORT and sys.executable:
+    if seconds_of(matrix.nrows(), matrix.ncols(), bits) >= SHORT and sys.executable:
         return reduced_elsewhere(matrix)
     found, below, rank = matrix.rref()
     return found, int(below), rank
+
+
+def seconds_of(rows: int, columns: int, bits: int) -> float:
+    """How long the elimination of a matrix of numbers of so many bits takes, or so."""
+    rank = min(rows, columns)
+    return float(4e-11 * rank**2.7 * bits**1.75 * max(1.0, columns / (rank + 1)))
 
 
 def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:

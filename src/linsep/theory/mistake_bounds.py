@@ -14,12 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
+from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.theory.claims import Unknown
 from linsep.theory.comparators import Comparator, best_comparator
 from linsep.theory.outward import ROUNDING, above, balls, exact, shown, typed
 from linsep.theory.problems import Problem
+from linsep.theory.programs import COARSE, solved
+from linsep.theory.work import Task, TooLarge, limited
 
 #: the program for Winnow's margin has two variables a weight and a constraint a row
 MOST_ENTRIES = 20_000_000
@@ -262,9 +265,16 @@ def l1_margin(problem: Problem) -> float:
     rows = np.hstack([-dense / largest, dense / largest, np.ones((n, 1))])
     cost = np.append(np.zeros(2 * d), -1.0)
     length = np.append(np.ones(2 * d), 0.0)[None, :]
-    bounds = [(0, None)] * (2 * d) + [(None, None)]
-    found = linprog(cost, rows, np.zeros(n), length, [1.0], bounds, method="highs")
-    if found.status != 0:
+    between = np.append(np.full(n, -np.inf), 1.0), np.append(np.zeros(n), 1.0)
+    bounds = np.append(np.zeros(2 * d), -np.inf), np.inf
+    try:
+        with limited(Task(TIME_LIMIT)):
+            found = solved(cost, np.vstack([rows, length]), between, bounds, COARSE)
+    except TooLarge:
+        raise Unknown(
+            f"the linear program for the L1 margin took longer than {TIME_LIMIT:g} s"
+        ) from None
+    if found is None:
         raise Unknown("the linear program for the L1 margin found no answer")
     w = found.x[:d] - found.x[d : 2 * d]
     total = float(np.abs(w).sum()) * (1 + problem.rounding)

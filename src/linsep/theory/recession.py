@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Subject
 from linsep.theory.data import Data
-from linsep.theory.elimination import null_combination, reduced, remainders
+from linsep.theory.elimination import null_combination, reduced, remainders, seconds_of
 from linsep.theory.nearest import nearest
 from linsep.theory.programs import alternatives, equilibrated
 from linsep.theory.questions import Question, multinomial, two_sides
@@ -146,15 +146,22 @@ class Cone:
             return direction
         used = np.flatnonzero(multipliers).tolist()
         rows = [*(row for row, _ in self._rows), target]
-        exact = signed(null_combination([rows[i] for i in used])) if used else None
+        exact = self._vanishing([rows[i] for i in used]) if used else None
         if exact is None:
-            free, found = alternative(rows, self.working.work)
+            free, found = alternative(rows, self.work)
             if free is not None:
                 return self.boundary.orthogonal(free)
         else:
             found = dict(zip(used, exact, strict=True))
         found.pop(len(rows) - 1, None)  # the target
         return self._proved(side, found)
+
+    def _vanishing(self, rows: list[Row]) -> list[Fraction] | None:
+        """Positive multipliers of a combination of all of the rows that is zero."""
+        columns = {j for row in rows for j in row}
+        bits = max((abs(m).bit_length() for row in rows for m in row.values()), default=0)
+        self.work.pay(seconds_of(len(columns), len(rows), bits), "signs of coefficients")
+        return signed(null_combination(rows))
 
     def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         """Weights that are positive on all rows, or multipliers of rows that add up to zero."""
