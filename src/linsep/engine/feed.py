@@ -22,28 +22,6 @@ def summed(X: Any) -> Any:
     return X
 
 
-def check_places(X: Any) -> None:
-    """Raise ValueError where a CSR matrix points outside its columns or values.
-
-    Loops that are compiled look at whatever is there: they would read, or write, other memory.
-    """
-    starts, stored = X.indptr, min(X.indices.size, X.data.size)
-    if starts[0] != 0 or starts[-1] > stored or (starts[1:] < starts[:-1]).any():
-        raise ValueError(
-            "The indptr of X does not rise from 0 to the number of its values; build the matrix "
-            "anew, such as with scipy.sparse.csr_matrix(X.toarray())."
-        )
-    # As unsigned numbers, those below zero are large.
-    columns = X.indices[: starts[-1]].view(f"u{X.indices.itemsize}")
-    if columns.size and columns.max() >= X.shape[1]:
-        at = int(np.argmax(columns >= X.shape[1]))
-        row = int(np.searchsorted(starts, at, "right")) - 1
-        raise ValueError(
-            f"Row {row}: X.indices has column {X.indices[at]}, but X has {X.shape[1]} columns; "
-            "build the matrix anew with columns from 0."
-        )
-
-
 class Visit(NamedTuple):
     """Rows to walk: where they are, what they are, in which order.
 

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep.compiled.rows import Unit, as_rows, scales
-from linsep.engine.feed import ArrayFeed, check_places, summed
+from linsep.engine.feed import ArrayFeed, summed
 from linsep.engine.keepings import keeping_of
 from linsep.engine.learners import BadRow, Learner
 from linsep.engine.loop import Run
@@ -21,6 +20,7 @@ from linsep.estimators.predicting import LABELS_TWICE, Predicts
 from linsep.estimators.proofs import Proofs
 from linsep.interrupts import held
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
 
 FLOATS = (np.float64, np.float32)
 
@@ -138,22 +138,17 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
     ) -> tuple[Any, np.ndarray]:
         """X and y as learning takes them; finiteness of X is otherwise seen by the scores."""
         X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset,
+            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset,
             ensure_all_finite=finite,
         )  # fmt: skip
         y = self._labels_checked(y, X.shape[0])
-        if sp.issparse(X):
-            check_places(X)
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
+        return validate_data(
+            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
             ensure_all_finite=False,
         )  # fmt: skip
-        if sp.issparse(X):
-            check_places(X)
-        return X
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if not self.normalize:

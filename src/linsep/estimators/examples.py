@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError
 from linsep.kernels.rows import listed, refuse_text
+from linsep.sparse_rows import as_csr
 
 FLOATS = (np.float64, np.float32)
 
@@ -34,7 +35,7 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
                 "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
             )
         return validate_data(
-            estimator, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
+            estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
         )
     rows = listed(X)
     if not len(rows):

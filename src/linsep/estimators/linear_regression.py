@@ -29,6 +29,7 @@ from linsep.regression.least_squares import (
 from linsep.regression.linear_fit import LeastSquares
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
 
 INTERVALS = ("confidence", "prediction")
 
@@ -154,7 +155,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
     def _features(self, X: Any, reset: bool) -> Any:
         kinds = (np.float64, np.float32, np.longdouble)
-        return validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
+        return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
 
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:
         """y as one finite number a row."""

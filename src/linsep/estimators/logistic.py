@@ -33,6 +33,7 @@ from linsep.estimators.predicting import LABELS_TWICE, share_right
 from linsep.regression.gradient_ascent import climbed
 from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
 
 
 class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
@@ -371,7 +372,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self._prediction(X).decisions()])
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        X = validate_data(
+            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+        )
         return self._scores(X)
 
     def _scores(self, X: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ from linsep.estimators import labels
 from linsep.estimators.fitted_classes import FittedClasses
 from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import MOST_WEIGHTS, Task
+from linsep.sparse_rows import as_csr
 
 FLOATS = (np.float64, np.float32)
 #: below this share of values that are not zero, they are copied into a CSR matrix
@@ -89,7 +90,7 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None."
         )
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, order="C")
+    X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")

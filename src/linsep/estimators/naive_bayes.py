@@ -25,6 +25,7 @@ from linsep.estimators.predicting import LABELS_TWICE
 from linsep.interrupts import held, window
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
 
 #: within classes a column varies no more than its rounding
 ROUNDING = 1e-14
@@ -220,7 +221,9 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
             if hasattr(self, "recipe_"):
                 model.recipe_ = self.recipe_
             return model, X
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        X = validate_data(
+            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+        )
         model = self.to_logistic()
         model.__dict__.pop("feature_names_in_", None)
         return model, X

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from linsep.errors import DataError
+from linsep.sparse_rows import as_csr
 
 #: bytes of rows made dense, or converted, at a time
 BLOCK_BYTES = 16_000_000
@@ -77,7 +78,7 @@ def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
         For NaN, infinity, or what is no table of numbers.
     """
     refuse_text(X, kernel)
-    X = check_array(X, accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
+    X = check_array(as_csr(X), accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
+from linsep.sparse_rows import as_csr
 
 
 class ArraySource(Source):
@@ -30,7 +31,7 @@ class ArraySource(Source):
         if batch_rows < 1:
             raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
         self.paths = []
-        self._X = sp.csr_matrix(X) if sp.issparse(X) else np.ascontiguousarray(X)
+        self._X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)
         if self._X.dtype not in (np.float32, np.float64):
             self._X = self._X.astype(np.float64)
         self.n_rows = self._X.shape[0] if self._X.ndim else 0

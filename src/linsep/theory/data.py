@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from linsep.errors import DataError
+from linsep.sparse_rows import as_csr
 
 #: so many numbers of a dense array are looked at at a time: they stay in the cache
 PIECE_VALUES = 1 << 18
@@ -140,7 +141,7 @@ def data_of(X: Any, y: Any = None) -> Data:
         raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
     names = getattr(X, "columns", None)
     with np.errstate(over="ignore", invalid="ignore"):  # it adds all numbers up
-        X = check_array(X, accept_sparse="csr", dtype=KEPT_TYPES, order="C")
+        X = check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES, order="C")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():

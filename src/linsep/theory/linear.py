@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from linsep.errors import DataError
+from linsep.sparse_rows import as_csr
 from linsep.theory.data import KEPT_TYPES
 
 #: squares of shorter rows are below the normal numbers, or near
@@ -115,7 +116,7 @@ def _given(weights: Any, y: Any) -> Linear:
 
 def checked_rows(X: Any) -> Any:
     """X as float64, dense or CSR."""
-    X = check_array(X, accept_sparse="csr", dtype=KEPT_TYPES)
+    X = check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES)
     return X.astype(np.float64, copy=False)
 
 

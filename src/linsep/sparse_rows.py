@@ -1,0 +1,76 @@
+"""Sparse matrices whose indices point where they may, which compiled loops rely on."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+
+
+def as_csr(X: Any) -> Any:
+    """Return a sparse matrix of two dimensions as CSR, and anything else as it is.
+
+    Loops that are compiled, scipy's too, look at whatever is there: at a place outside of a matrix
+    they would read, or write, other memory. A CSR matrix is not copied.
+
+    Parameters
+    ----------
+    X : anything; a sparse matrix or array of shape (rows, features) is checked
+
+    Raises
+    ------
+    DataError
+        Where indices are below zero, beyond the shape, or not as many as ``indptr`` says.
+    """
+    if not sp.issparse(X) or X.ndim != 2:
+        return X
+    if X.format == "coo":
+        _check_pairs(X)
+    elif X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X)
+    given, X = X, X.tocsr()
+    if X is not given:  # rows as lists, say, which may hold any number
+        _check_compressed(X)
+    return X
+
+
+def _check_pairs(X: Any) -> None:
+    for name, places, size in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
+        if (at := _outside(places, size)) is not None:
+            raise DataError(
+                f"X.{name} has {places[at]}, but X has the shape {X.shape}; build the matrix anew "
+                "with rows and columns from 0."
+            )
+
+
+def _check_compressed(X: Any) -> None:
+    """Check a matrix compressed by rows, by columns, or by rows of blocks."""
+    size, width = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        size, width = size // X.blocksize[0], width // X.blocksize[1]
+    starts, stored = X.indptr, min(len(X.indices), len(X.data))
+    if starts.size != size + 1 or starts[0] != 0 or starts[-1] > stored or _falls(starts):
+        raise DataError(
+            "The indptr of X does not rise from 0 to the number of its values; build the matrix "
+            "anew, such as with scipy.sparse.coo_matrix((values, (rows, columns)))."
+        )
+    if (at := _outside(X.indices[: starts[-1]], width)) is not None:
+        line = int(np.searchsorted(starts, at, "right")) - 1
+        what = ("Column", "row") if X.format == "csc" else ("Row", "column")
+        raise DataError(
+            f"{what[0]} {line}: X.indices has {what[1]} {X.indices[at]}, but X has {width} "
+            f"{what[1]}s; build the matrix anew with {what[1]}s from 0."
+        )
+
+
+def _falls(starts: np.ndarray) -> bool:
+    return bool((starts[1:] < starts[:-1]).any())
+
+
+def _outside(places: np.ndarray, size: int) -> int | None:
+    """Return the first of these places that is below zero or not below ``size``."""
+    found = places.view(f"u{places.itemsize}")  # as unsigned numbers, those below zero are large
+    if not found.size or found.max() < size:
+        return None
+    return int(np.argmax(found >= size))
