@@ -41,8 +41,6 @@ ROOMS = [
     "sparse_rows",
     "errors",
 ]
-#: what a room may take from above: the checker reads arrays as those do who look for verdicts
-ALSO = {"certificate": "linsep.theory.data"}
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_FUNCTION = 420, 60
 
@@ -72,9 +70,6 @@ def imported_rooms(path):
     """The rooms that a file imports from; the version of the package is free to all."""
     for name in imported_names(ast.parse(path.read_text())):
         package, *rest = name.split(".")
-        also = ALSO.get(room_of(path))
-        if also is not None and name.startswith(also + "."):
-            continue
         if package == "linsep" and rest != ["__version__"]:
             yield rest[0] if rest[0] in ROOMS else "linsep"
 
@@ -103,7 +98,7 @@ def test_a_check_uses_nothing_that_finds_verdicts():
             if module.exists() and name_of(module) not in seen:
                 left.append(module)
     others = {name for name in seen if not name.startswith("certificate/")}
-    assert others == {"theory/data.py", "sparse_rows.py", "escaping.py", "errors.py"}
+    assert others == {"sparse_rows.py", "escaping.py", "errors.py"}
 
 
 def test_proofs_and_textbook_stand_alone():

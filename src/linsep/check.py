@@ -40,12 +40,12 @@ def read_svmlight(lines, *_):
 
 
 def read_csv(lines, target, exclude):
-    """The same from a table: numbers as they are, a column for every value of a column of text."""
+    """The same from a table: the nearest doubles, a column for every value of a column of text."""
     header, *records = [record for record in csv.reader(lines) if record]
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
     labels = columns.pop(target) or table[target]
-    found = {name: cells for name, cells in columns.items() if cells}
+    found = {name: [*map(float, cells)] for name, cells in columns.items() if cells}
     for name in (name for name in columns if not columns[name]):
         for value in sorted(set(table[name])):
             found[f"{name}={value}"] = [cell == value for cell in table[name]]

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.certificate.canonical import Canonical
-from linsep.theory.data import Data, data_of, tidy
+from linsep.certificate.numbers import Labelled, labelled_rows, same_as_doubles, tidy
 
 #: so many numbers are looked at at a time: they stay in the cache
 BLOCK_VALUES = 1 << 18
@@ -33,7 +33,7 @@ class Block:
 
     @cached_property
     def floats(self) -> Any:
-        """X in float64; integers beyond 2^53 are rounded."""
+        """X in float64; numbers that are no doubles are rounded."""
         return self.X if self.X.dtype == np.float64 else self.X.astype(np.float64)
 
     @cached_property
@@ -56,17 +56,24 @@ class Block:
 
 
 class Reading:
-    """One reading of rows and labels, from arrays or from a source.
+    """One reading of rows and labels, from arrays, from a source, or from data opened before.
+
+    Sources have ``exactly()``, batches of rows and labels; opened data ``coded()``, batches of rows
+    and of the places of their labels among ``classes``.
 
     Attributes
     ----------
     canonical : Canonical
         Of the rows read so far: their labels, how many they are, their hash.
+    doubles : bool
+        Whether all numbers read so far are doubles.
     """
 
     def __init__(self, X: Any, y: Any = None) -> None:
-        self._given = X if y is None and hasattr(X, "batches") else data_of(X, y)
+        several = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
+        self._given = X if several else labelled_rows(X, y)
         self.canonical = Canonical()
+        self.doubles = True
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -81,6 +88,7 @@ class Reading:
         for X, classes, codes in self._coded():
             numbers = self._numbers(classes, codes)
             X = tidy(X)  # noqa: PLW2901
+            self.doubles = self.doubles and same_as_doubles(X)
             for rows in _cuts(X):
                 part = X[rows]
                 block = Block(part, numbers[rows], first)
@@ -90,12 +98,13 @@ class Reading:
 
     def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Batches of rows, some labels, and the place of each row's label among them."""
-        if isinstance(self._given, Data):
-            yield from ((X, self._given.classes, codes) for X, codes in self._given.batches())
+        given = self._given
+        if isinstance(given, Labelled):
+            yield given.X, given.classes, given.codes
+        elif hasattr(given, "coded"):
+            yield from ((X, given.classes, codes) for X, codes in given.coded())
         else:
-            yield from (
-                (X, *np.unique(y, return_inverse=True)) for X, y, _ in self._given.batches()
-            )
+            yield from ((X, *np.unique(y, return_inverse=True)) for X, y, _ in given.exactly())
 
     def _numbers(self, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """The number of every row's label, by first appearance."""

@@ -152,13 +152,12 @@ class Weights:
         The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
         3.1: a sum of n products in float64, in any order, is off by at most n u / (1 - n u) times
         the sum of their absolute values, which is at most the product of the two lengths. Further
-        roundings stand for those of weights, of long integers, and of the lengths and the bound
-        themselves. Numbers that underflow are off by TINY each, even where the processor takes them
-        for zero. Where anything overflows, the bound is infinite: nothing is known.
+        roundings stand for those of weights, of numbers that are no doubles (none of which is near
+        the ends of their range), and of the lengths and the bound themselves. Numbers that
+        underflow are off by TINY each, even where the processor takes them for zero. Where anything
+        overflows, the bound is infinite: nothing is known.
         """
         problem, block = self.problem, given.block
-        if block.X.dtype == object:  # may be beyond all floats
-            return np.zeros(len(given.place)), np.full(len(given.place), np.inf)
         d = problem.width - problem.intercept
         n = problem.width + problem.blocks + 16
         with np.errstate(all="ignore"):

@@ -66,6 +66,13 @@ class Source(ABC):
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last; raises DataError where they are unusable."""
 
+    def exactly(self) -> Iterator[Batch]:
+        """The same with every number as the file has it, for proofs.
+
+        X is an array of Python's numbers where a batch holds some that no double equals.
+        """
+        return self.batches()
+
     @abstractmethod
     def where(self, row: int) -> str:
         """Where the row with this number (0-based, over the whole source) stands, for messages.

@@ -17,6 +17,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep.errors import DataError, way
+from linsep.sources.exact import exact_numbers
 
 #: text of more characters is no label
 LONGEST_LABEL = 1000
@@ -118,7 +119,7 @@ class Encoder:
         return X, {name: coded(column, name, place)[1] for name, column in texts.items()}
 
     def encode(
-        self, table: pa.Table, place: Place
+        self, table: pa.Table, place: Place, exact: bool = False
     ) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, np.ndarray | None]:
         """Return the features, the labels, and which rows were kept.
 
@@ -127,6 +128,8 @@ class Encoder:
         table : pa.Table
             At least one row, with the columns of :attr:`columns` (the target may be absent).
         place : function from a row of the table to where it stands, for errors
+        exact : whether numbers that no double equals are kept as Python's, and X then is an array
+            of these, instead of being rounded; columns that are scaled are rounded all the same
 
         Returns
         -------
@@ -146,6 +149,8 @@ class Encoder:
             centre, spread = np.array(list(self.columns.scale.values()), X.dtype).T
             X -= centre
             X /= spread
+        elif exact:
+            X = exact_numbers(table, list(self.columns.numeric), kept, X, bool(texts), place)
         y = None if label is None else self._labels(label, place)
         return (self._with_indicators(X, texts, place) if texts else X), y, kept
 

@@ -164,14 +164,24 @@ class TableSource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
+        return self._described(exact=False)
+
+    def exactly(self) -> Iterator[Batch]:
+        """The same with whole numbers and decimals as the file has them, where they are not scaled.
+
+        Text is read as the nearest double all the same.
+        """
+        return self._described(exact=True)
+
+    def _described(self, exact: bool) -> Iterator[Batch]:
         try:
-            yield from self._batches()
+            yield from self._batches(exact)
         except DataError as problem:
             if not self.by_recipe:
                 raise
             raise problem.of_model() from problem.__cause__
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()
         self.stage = "reading"
         self._encoder.unseen, self.dropped = {}, 0
@@ -180,7 +190,8 @@ class TableSource(Source):
             some = True
             # Files without rows begin where the next one does.
             self._starts += [first] * (number + 1 - len(self._starts))
-            X, y, _ = self._encoder.encode(table, partial(_place, self._files[number], start))
+            place = partial(_place, self._files[number], start)
+            X, y, _ = self._encoder.encode(table, place, exact)
             self.dropped += table.num_rows - X.shape[0]
             self._check_unchanged()
             if X.shape[0]:

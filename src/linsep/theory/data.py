@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from linsep.certificate.numbers import labelled_rows, tidy
 from linsep.errors import DataError
-from linsep.sparse_rows import as_csr
 
 #: so many numbers of a dense array are looked at at a time: they stay in the cache
 PIECE_VALUES = 1 << 18
@@ -18,15 +17,24 @@ PIECE_VALUES = 1 << 18
 TINY = 2.0**-1074
 #: so many classes are nothing to wonder at
 FEW_CLASSES = 10
-KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]
 
 
 class Piece(NamedTuple):
-    """Rows in memory: ``X`` of shape (rows, features), their class codes and their numbers."""
+    """Rows in memory.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (rows, features)
+    codes, numbers : int arrays of shape (rows,)
+        The class of every row, and its number.
+    exact : array of Python numbers of shape (rows, features), or None
+        Where X holds them rounded.
+    """
 
     X: Any
     codes: np.ndarray
     numbers: np.ndarray
+    exact: np.ndarray | None = None
 
     def products(self, W: np.ndarray) -> np.ndarray:
         """``X @ W[:, :features].T``, and the last column of ``W`` where there is one more."""
@@ -36,11 +44,11 @@ class Piece(NamedTuple):
         return scores + W[:, d] if W.shape[1] > d else scores
 
     def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Columns and values of the row that is number ``row`` of this piece."""
+        """Columns and exact values of the row that is number ``row`` of this piece."""
         if sp.issparse(self.X):
             start, end = self.X.indptr[row : row + 2]
             return self.X.indices[start:end], self.X.data[start:end]
-        return np.arange(self.X.shape[1]), self.X[row]
+        return np.arange(self.X.shape[1]), (self.X if self.exact is None else self.exact)[row]
 
     def lengths(self) -> np.ndarray:
         """The length of every row, or a little more where squares vanish."""
@@ -55,7 +63,10 @@ class Piece(NamedTuple):
 
     def only(self, chosen: np.ndarray) -> "Piece":
         """Some of the rows; ``chosen`` says of each whether it is one of them."""
-        return self if chosen.all() else Piece(*(part[chosen] for part in self))
+        if chosen.all():
+            return self
+        exact = None if self.exact is None else self.exact[chosen]
+        return Piece(self.X[chosen], self.codes[chosen], self.numbers[chosen], exact)
 
     def of_classes(self, active: np.ndarray) -> "Piece":
         """The rows of some classes; ``active`` says of every code whether it is one of them."""
@@ -73,6 +84,8 @@ class Data:
     names : list of str or None
         Of the features.
     sparse : bool
+    rounded : bool
+        Whether pieces hold numbers that no double equals, rounded beside the exact ones.
     """
 
     def __init__(self, parts: Any, classes: np.ndarray, shape: tuple[int, int], names: Any) -> None:
@@ -80,21 +93,23 @@ class Data:
         self.classes = classes
         self.n_rows, self.n_features = shape
         self.names = None if names is None else [str(name) for name in names]
-        self.sparse = False
+        self.sparse = self.rounded = False
         self.where: Any = None
 
     def pieces(self) -> Iterator[Piece]:
         """Every row, in order."""
-        for X, codes, first in self._parts():
+        for X, codes, first, exact in self._parts():
             step = X.shape[0] if sp.issparse(X) else max(1, PIECE_VALUES // max(1, X.shape[1]))
             for start in range(0, X.shape[0], step):
                 rows = slice(start, start + step)
                 numbers = np.arange(first + start, first + min(start + step, X.shape[0]))
-                yield Piece(X[rows] if step < X.shape[0] else X, codes[rows], numbers)
+                some = X[rows] if step < X.shape[0] else X
+                yield Piece(some, codes[rows], numbers, None if exact is None else exact[rows])
 
-    def batches(self) -> Iterator[tuple[Any, np.ndarray]]:
+    def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Every row as it was given, and the codes of the labels."""
-        return ((X, codes) for X, codes, _ in self._parts())
+        for X, codes, _, exact in self._parts():
+            yield X if exact is None else exact, codes
 
     @cached_property
     def longest(self) -> float:
@@ -126,39 +141,38 @@ def plain_labels(classes: np.ndarray) -> list[Any]:
 def data_of(X: Any, y: Any = None) -> Data:
     """Data from arrays, a data frame, a sparse matrix, or a :mod:`linsep.sources` source (no y).
 
-    Integers stay integers, so that those beyond 2^53 keep every digit.
+    Every number is what it is in there: :mod:`linsep.certificate.numbers` says how.
 
     Raises
     ------
     ValueError
-        For NaN, infinity, fewer than two classes, X and y of different lengths.
+        For NaN, infinity, what is no number, fewer than two classes, X and y of different lengths.
     """
     if isinstance(X, Data):
         return X
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
-    if y is None:
-        raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
-    names = getattr(X, "columns", None)
-    with np.errstate(over="ignore", invalid="ignore"):  # it adds all numbers up
-        X = check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES, order="C")
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity: every row needs a label.")
-    classes, codes = np.unique(y, return_inverse=True)
+    rows, classes, codes, names = labelled_rows(X, y)
     _two_classes(classes)
-    data = Data(lambda: iter([(tidy(X), codes, 0)]), classes, X.shape, names)
-    data.sparse = sp.issparse(X)
+    part = _part(rows, codes, 0)
+    data = Data(lambda: iter([part]), classes, rows.shape, names)
+    data.sparse, data.rounded = sp.issparse(rows), part.exact is not None
     return data
 
 
-def tidy(X: Any) -> Any:
-    """CSR without repeated entries, and of a type that numpy multiplies exactly as stored."""
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+class Part(NamedTuple):
+    """Rows as they were given, with floats near them where they are Python's numbers."""
+
+    X: Any
+    codes: np.ndarray
+    first: int
+    exact: np.ndarray | None
+
+
+def _part(X: Any, codes: np.ndarray, first: int) -> Part:
+    if X.dtype != object:
+        return Part(X, codes, first, None)
+    return Part(X.astype(np.float64), codes, first, X)
 
 
 def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
@@ -186,11 +200,12 @@ def _from_source(source: Any) -> Data:
     kept: list[Any] | None = []
     labels: set[Any] = set()
     n_rows = width = size = 0
-    sparse = False
-    for X, y, first in source.batches():
+    sparse = rounded = False
+    for X, y, first in source.exactly():
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
-        size += X.data.nbytes + (X.indices.nbytes if sparse else 0)
+        rounded |= X.dtype == object
+        size += X.data.nbytes * (5 if rounded else 1) + (X.indices.nbytes if sparse else 0)
         if kept is not None:
             kept.append((X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
@@ -199,12 +214,12 @@ def _from_source(source: Any) -> Data:
     classes = np.array(sorted(labels))
     _two_classes(classes)
 
-    def parts() -> Iterator[tuple[Any, np.ndarray, int]]:
-        for X, y, first in source.batches() if kept is None else kept:
-            yield _widened(X, width), np.searchsorted(classes, y), first
+    def parts() -> Iterator[Part]:
+        for X, y, first in source.exactly() if kept is None else kept:
+            yield _part(_widened(X, width), np.searchsorted(classes, y), first)
 
     data = Data(parts, classes, (n_rows, width), source.feature_names)
-    data.sparse, data.where = sparse, source.where
+    data.sparse, data.rounded, data.where = sparse, rounded, source.where
     return data
 
 

@@ -48,9 +48,9 @@ def separation(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (rows, features), data frame, or source
-        Floats or integers, taken exactly as they are. A source of :mod:`linsep.sources` is read
-        several times and brings its own labels.
+    X : array, nested lists, sparse matrix or data frame of shape (rows, features), or source
+        Numbers of any kind, taken exactly as they are: floats, whole numbers, decimals, fractions.
+        A source of :mod:`linsep.sources` is read several times and brings its own labels.
     y : array of shape (rows,)
         Labels of any kind. With two classes the larger one is the positive side.
     K : array of shape (rows, rows)
@@ -77,7 +77,7 @@ def separation(
     Raises
     ------
     ValueError
-        For NaN, infinity, one class only, X and y of different lengths.
+        For NaN, infinity, what is no number, one class only, X and y of different lengths.
     KeyboardInterrupt
         At any time, soon after Ctrl-C.
 

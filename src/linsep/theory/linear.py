@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
+from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
-from linsep.sparse_rows import as_csr
-from linsep.theory.data import KEPT_TYPES
 
 #: squares of shorter rows are below the normal numbers, or near
 SHORT = 1e-140
@@ -115,8 +114,13 @@ def _given(weights: Any, y: Any) -> Linear:
 
 
 def checked_rows(X: Any) -> Any:
-    """X as float64, dense or CSR."""
-    X = check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES)
+    """X as float64, dense or CSR; DataError where that would round a number."""
+    X = exact_rows(X)
+    if not same_as_doubles(X):
+        raise DataError(
+            "X holds numbers that no float64 equals, and learners round them: give "
+            "X.astype(float), the rows that they learn from."
+        )
     return X.astype(np.float64, copy=False)
 
 

@@ -29,11 +29,14 @@ class Question(NamedTuple):
     width : int
         Weights of one block: the features, and the intercept.
     intercept : bool
+    rounded : bool
+        Whether floats of rows may differ from their exact numbers.
     """
 
     coefficients: tuple[np.ndarray, ...]
     width: int
     intercept: bool
+    rounded: bool = False
 
     @property
     def blocks(self) -> int:
@@ -78,7 +81,7 @@ def two_sides(data: Data, positive: Any, negative: Any, fit_intercept: bool) -> 
         np.array([[sign[code]]] if code in sign else np.empty((0, 1)), dtype=np.int8)
         for code in range(len(data.classes))
     )
-    return Question(blocks, data.n_features + fit_intercept, fit_intercept)
+    return Question(blocks, data.n_features + fit_intercept, fit_intercept, data.rounded)
 
 
 def multinomial(data: Data, fit_intercept: bool) -> Question:
@@ -88,7 +91,7 @@ def multinomial(data: Data, fit_intercept: bool) -> Question:
     blocks = tuple(
         np.array([one[own] - one[rival] for rival in range(K) if rival != own]) for own in range(K)
     )
-    return Question(blocks, data.n_features + fit_intercept, fit_intercept)
+    return Question(blocks, data.n_features + fit_intercept, fit_intercept, data.rounded)
 
 
 def scans(

@@ -5,6 +5,7 @@ step solves one linear system exactly, so it ends, and what it ends with is righ
 """
 
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +31,13 @@ class Refined(NamedTuple):
     point: list[int]
 
 
-def common_scale(rows: list[tuple[Row, int]], columns: list[int]) -> tuple[fmpz_mat, int]:
-    """Rows, whole numbers and an exponent each, as one table of one exponent."""
-    lowest = min(power for _, power in rows)
-    entries = [row.get(j, 0) << (power - lowest) for row, power in rows for j in columns]
-    return fmpz_mat(len(rows), len(columns), entries), lowest
+def common_scale(rows: list[tuple[Row, Fraction]], columns: list[int]) -> tuple[fmpz_mat, Fraction]:
+    """Rows, whole numbers and what they are times of, as one table times one fraction."""
+    scales = [scale for _, scale in rows]
+    one = Fraction(gcd(*(s.numerator for s in scales)), lcm(*(s.denominator for s in scales)))
+    times = [int(scale / one) for scale in scales]
+    entries = [row.get(j, 0) * m for (row, _), m in zip(rows, times, strict=True) for j in columns]
+    return fmpz_mat(len(rows), len(columns), entries), one
 
 
 def moved(table: fmpz_mat, groups: np.ndarray) -> fmpz_mat:

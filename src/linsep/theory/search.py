@@ -17,7 +17,14 @@ from linsep.theory.programs import pushes, split
 from linsep.theory.questions import Question, Values, scans
 from linsep.theory.spans import Span
 from linsep.theory.splitting import Proof, proved
-from linsep.theory.whole import Row, constraint, dense_floats, dot, whole_numbers
+from linsep.theory.whole import (
+    Row,
+    constraint,
+    dense_floats,
+    dot,
+    power_of_two,
+    whole_numbers,
+)
 from linsep.theory.work import TooLarge, Work
 from linsep.theory.working_set import Member, WorkingSet
 
@@ -187,10 +194,10 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
         doubtful = np.flatnonzero(unsure)
         if doubtful.size and not whole:
             whole, power = as_row(weights)
-        for i, (row, exponent) in exact_rows(working.question, piece, values, doubtful):
+        for i, (row, scale) in exact_rows(working.question, piece, values, doubtful):
             product = dot(row, whole)
             found |= product <= 0
-            low = target is not None and product * Fraction(2) ** (exponent + power) < above
+            low = target is not None and product * scale * power_of_two(power) < above
             wrong[i] = product <= 0 or low
         worst.offer(piece, values, clear & ~unsure)
         worst.offer(piece, values, wrong)
@@ -303,7 +310,7 @@ def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
 
 def exact_rows(
     question: Question, piece: Piece, values: Values, places: np.ndarray
-) -> Iterator[tuple[int, tuple[Row, int]]]:
-    """The whole numbers of some constraints of a piece, and their exponents."""
+) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
+    """Some constraints of a piece: whole numbers, and what they are times of."""
     for i in places.tolist():
         yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))

@@ -119,7 +119,7 @@ def _multipliers(
     if floats is None:
         return None
     used = np.flatnonzero(floats).tolist()
-    start = [Fraction(floats[i]) * Fraction(2) ** members[i].whole[1] for i in used]
+    start = [Fraction(floats[i]) * members[i].whole[1] for i in used]
     places = {i: k for k, i in enumerate(used)}
     if not places.keys() >= set(basis):
         return None
@@ -161,7 +161,7 @@ def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> boo
 def true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
     """Multipliers of the rows as they are, from those of their whole numbers."""
     scaled = zip(members, multipliers, strict=True)
-    return [x / Fraction(2) ** member.whole[1] for member, x in scaled]
+    return [x / member.whole[1] for member, x in scaled]
 
 
 def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:

@@ -1,4 +1,6 @@
-"""Floats as what they are, whole numbers times a power of two: arithmetic without rounding.
+"""Numbers as what they are, whole numbers times a fraction: arithmetic without rounding.
+
+Floats are whole numbers times a power of two.
 
 Signs and zeros do not change when a row, or all weights, are multiplied by a positive number. So
 each row and each weight vector becomes whole numbers, which Python adds and multiplies exactly.
@@ -7,6 +9,8 @@ each row and each weight vector becomes whole numbers, which Python adds and mul
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -37,27 +41,37 @@ def whole_numbers(numbers: Any) -> tuple[list[int], int]:
     return [m << shift for m, shift in pairs], lowest - 53
 
 
-def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, int]:
-    """The whole numbers of one constraint, and their exponent: it is they times 2**exponent."""
+@cache
+def power_of_two(exponent: int) -> Fraction:
+    """``2**exponent``."""
+    return Fraction(2) ** exponent
+
+
+def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, Fraction]:
+    """The whole numbers of one constraint, and the positive fraction that they are times of."""
     signs = question.coefficients[piece.codes[row]][which]
     return whole_row(question, *piece.row(row), signs)
 
 
 def whole_row(
     question: Question, columns: np.ndarray, numbers: np.ndarray, signs: np.ndarray
-) -> tuple[Row, int]:
-    """The whole numbers, and their exponent, of ``signs (x) [x; 1]`` for a row x."""
+) -> tuple[Row, Fraction]:
+    """``signs (x) [x; 1]`` for a row x: whole numbers, and what they are times of."""
+    one = [1] if question.intercept else []
+    scale = Fraction(1)
     if numbers.dtype.kind in "iu":
-        whole, exponent = numbers.tolist(), 0
+        whole = numbers.tolist() + one
+    elif numbers.dtype == object:
+        exact = [Fraction(x) for x in (*numbers.tolist(), *one)]
+        below = lcm(*(x.denominator for x in exact))
+        whole, scale = [int(x * below) for x in exact], Fraction(1, below)
     else:
-        one = [1.0] if question.intercept else []
         whole, exponent = whole_numbers(np.append(numbers.astype(np.float64), one))
-    if question.intercept and len(whole) == len(columns):
-        whole.append(1)
+        scale = power_of_two(exponent)
     places = [*columns.tolist(), question.width - 1] if question.intercept else columns.tolist()
     z = [(j, m) for j, m in zip(places, whole, strict=True) if m]
     blocks = [(b * question.width, s) for b, s in enumerate(signs.tolist()) if s]
-    return {shift + j: s * m for shift, s in blocks for j, m in z}, exponent
+    return {shift + j: s * m for shift, s in blocks for j, m in z}, scale
 
 
 def dot(a: Row, w: Row) -> int:

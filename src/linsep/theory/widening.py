@@ -59,7 +59,7 @@ def _of_members(
         work.pay(len(rows) * len(columns) * (4e-6 + bits * 1e-9), "rows")
     except TooLarge:
         return None
-    table, power = common_scale(rows, columns)
+    table, scale = common_scale(rows, columns)
     features = [k for k, j in enumerate(columns) if j < question.width - question.intercept]
     near = fmpz_mat([[line[k] for k in features] for line in table.tolist()])
     near = moved(near, groups) if question.intercept else near
@@ -71,7 +71,7 @@ def _of_members(
         w, lowest = _weights(table, groups, _rounded(exact.point, digits), question.intercept)
         square = Fraction(sum(w[k] ** 2 for k in features))
         wanted = high * square * Fraction(1 - tolerance / 2) ** 2
-        if digits is None or (lowest > 0 and lowest**2 * Fraction(4) ** power >= wanted):
+        if digits is None or (lowest > 0 and lowest**2 * scale**2 >= wanted):
             break
     weights = np.zeros(question.size, dtype=object)
     weights[columns] = w
@@ -127,9 +127,7 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
     """The square of a margin that no weights exceed, by these shares of the members."""
     d = question.width - question.intercept
     rows = [member.whole for member in members]
-    features = [
-        ({j: m for j, m in row.items() if j < d}, Fraction(2) ** power) for row, power in rows
-    ]
+    features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale in rows]
     groups = [member.group if question.intercept else 0 for member in members]
     return squared_bound(features, groups, multipliers)
 
@@ -161,8 +159,8 @@ def _lowest(data: Data, question: Question, w: np.ndarray, whole: Row, high: flo
     lowest = None
     for piece, values in scans(data, question, w):
         places = np.flatnonzero(~(values.value - values.bound > high))
-        for _, (row, exponent) in exact_rows(question, piece, values, places):
-            product = dot(row, whole) * Fraction(2) ** exponent
+        for _, (row, scale) in exact_rows(question, piece, values, places):
+            product = dot(row, whole) * scale
             lowest = product if lowest is None else min(lowest, product)
     assert lowest is not None
     return max(lowest, Fraction(0))

@@ -1,5 +1,6 @@
 """The rows that the search thinks with: a few, at hand both as floats and as whole numbers."""
 
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -41,8 +42,8 @@ class Member:
         self.floats = np.concatenate([floats * self._signs[b] for b in blocks])
 
     @cached_property
-    def whole(self) -> tuple[Row, int]:
-        """The whole numbers, and their exponent: the constraint is these times 2**exponent."""
+    def whole(self) -> tuple[Row, Fraction]:
+        """The constraint: whole numbers, and the positive fraction that they are times of."""
         return whole_row(self._question, *self._row, self._signs)
 
 

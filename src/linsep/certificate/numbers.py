@@ -1,0 +1,296 @@
+"""Rows of numbers from whatever holds them, exactly: nothing is rounded before it is proved.
+
+Numbers that one of numpy's types holds come in an array of that type. Where there is none (whole
+numbers beyond 2^53 beside floats, decimals, fractions, long doubles) the array is one of Python's
+numbers: int, float and Fraction.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from linsep.errors import DataError
+from linsep.sparse_rows import as_csr
+
+#: types that hold every number that they are given, and that numpy multiplies
+KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]
+#: whole numbers up to here are floats
+EXACT = 2**53
+#: numbers that are no doubles lie between its inverse and it, so that their roundings are normal
+LARGEST = 2**1000
+#: decimals of larger powers of ten are beyond all that
+MOST_POWER = 400
+
+
+def exact_rows(X: Any) -> Any:
+    """An array or a CSR matrix of the numbers of an array, nested lists, a matrix or a data frame.
+
+    Raises
+    ------
+    ValueError
+        For missing and infinite numbers, and for what cannot be read exactly: a DataError that
+        names column, row and value.
+    """
+    if isinstance(X, pa.Table | pa.RecordBatch):
+        return _stacked([_of_arrow(X.column(j), name) for j, name in enumerate(names_of(X) or ())])
+    if hasattr(X, "dtypes") and hasattr(X, "iloc"):
+        return _of_frame(X)
+    if sp.issparse(X):
+        return _of_sparse(X)
+    given = X if hasattr(X, "dtype") else _of_lists(X)
+    if given.dtype != object and given.dtype not in (np.longdouble, *KEPT_TYPES):
+        given = np.asarray(given)
+    if given.dtype == np.longdouble and np.longdouble(1).nbytes > 8:
+        given = check_array(given, dtype=None)
+        if _is_double(given):
+            return check_array(given.astype(np.float64), order="C")
+    elif given.dtype != object:
+        return _checked(given)
+    given = check_array(given, dtype=None, ensure_all_finite=False)
+    return _stacked([_of_objects(given[:, j], j) for j in range(given.shape[1])])
+
+
+class Labelled(NamedTuple):
+    """Rows, the sorted labels, each row's place among them, and names of the features or None."""
+
+    X: Any
+    classes: np.ndarray
+    codes: np.ndarray
+    names: list[str] | None
+
+
+def labelled_rows(X: Any, y: Any) -> Labelled:
+    """Rows and labels, each of the same length, without missing ones; ValueError for others."""
+    if y is None:
+        raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
+    names, rows = names_of(X), tidy(exact_rows(X))
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(rows, y)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity: every row needs a label.")
+    classes, codes = np.unique(y, return_inverse=True)
+    return Labelled(rows, classes, codes, names)
+
+
+def tidy(X: Any) -> Any:
+    """CSR without repeated entries; other rows as they are."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def names_of(X: Any) -> list[str] | None:
+    """Names of the columns of a data frame; None of what has none."""
+    names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def same_as_doubles(X: Any) -> bool:
+    """Whether every number of rows is a double."""
+    numbers = X.data if sp.issparse(X) else X
+    if numbers.dtype == object:
+        return all(map(_fits, numbers.ravel()))
+    if numbers.dtype.kind == "f" or numbers.dtype.itemsize < 8 or not numbers.size:
+        return True
+    if max(int(numbers.max()), -int(numbers.min())) <= EXACT:
+        return True
+    far = numbers[(numbers > EXACT) | (numbers < -EXACT if numbers.dtype.kind == "i" else False)]
+    return all(int(float(x)) == x for x in far.tolist())
+
+
+def _checked(X: Any) -> Any:
+    """scikit-learn's checks of an array that needs no care."""
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds all numbers up
+        return check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES, order="C")
+
+
+def _of_lists(X: Any) -> np.ndarray:
+    """Nested lists: numpy rounds whole numbers that stand among floats, or beyond 64 bits."""
+    found = np.asarray(X)
+    if found.dtype.kind == "f" and found.ndim == 2:
+        with np.errstate(invalid="ignore"):
+            if (np.abs(found) >= EXACT).any():
+                return np.array(X, dtype=object)
+    return found
+
+
+def _of_sparse(X: Any) -> Any:
+    """A sparse matrix, whose values must be of a type that is kept."""
+    if X.dtype in (np.longdouble, object):
+        X = as_csr(X)
+        values = _of_objects(X.data, "of stored values")
+        if values.dtype == object:
+            long = next(x for x in values if not _fits(x))
+            raise DataError(f"X holds {long}, which float64 does not: give a dense array.")
+        X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
+    return _checked(X)
+
+
+def _of_frame(X: Any) -> Any:
+    """A data frame of pandas: at once where one type holds all columns, else column by column."""
+    kinds = list(X.dtypes)
+    if all(isinstance(kind, np.dtype) and kind in KEPT_TYPES for kind in kinds) and kinds:
+        common = np.result_type(*kinds)
+        long = any(kind.kind in "iu" and kind.itemsize == 8 for kind in kinds)
+        if common.kind != "f" or not long:
+            return _checked(X)
+    if kinds and all(hasattr(kind, "subtype") and hasattr(kind, "fill_value") for kind in kinds):
+        return _of_sparse(X.sparse.to_coo())
+    columns = (X.iloc[:, j] for j in range(len(kinds)))
+    return _stacked([_of_series(one, name) for one, name in zip(columns, X.columns, strict=True)])
+
+
+def _of_series(column: Any, name: Any) -> np.ndarray:
+    if not isinstance(column.dtype, np.dtype):
+        return _of_arrow(pa.Array.from_pandas(column), name)
+    values = column.to_numpy()
+    if values.dtype in (object, np.longdouble):
+        return _of_objects(values, name)
+    return _plain(values, name)
+
+
+def _of_arrow(column: Any, name: Any) -> np.ndarray:
+    """A column of Arrow's, of numbers or of true and false."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        raise _missing(_place(name, column.is_null().to_pylist().index(True)))
+    if pa.types.is_decimal(column.type):
+        return _of_objects(column.to_pylist(), name)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise DataError(
+            f"Column {name!r} is of type {column.type}: convert it to numbers, or leave it out."
+        )
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return _plain(whole.to_numpy(zero_copy_only=False), name)
+
+
+def _plain(values: np.ndarray, name: Any) -> np.ndarray:
+    """A column of numpy's numbers in a type that is kept."""
+    if values.dtype.kind not in "biuf":
+        raise DataError(
+            f"Column {name!r} is of type {values.dtype}: convert it to numbers, or leave it out."
+        )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise _missing(_place(name, row), values[row])
+    return values if values.dtype in KEPT_TYPES else values.astype(np.float64)
+
+
+def _of_objects(values: Iterable[Any], name: Any) -> np.ndarray:
+    """A column of Python's numbers, or numpy's, or both."""
+    return _settled([_number(x, name, i) for i, x in enumerate(values)])
+
+
+def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
+    """A number of a row and a column as Python's, exactly."""
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating | Decimal):
+        if not (value.is_finite() if isinstance(value, Decimal) else np.isfinite(value)):
+            raise _missing(_place(name, row), value)
+        if isinstance(value, float | np.float32 | np.float16):
+            return float(value)
+        if isinstance(value, Decimal) and value and abs(value.adjusted()) > MOST_POWER:
+            raise _beyond(_place(name, row), value)
+        exact = Fraction(*value.as_integer_ratio())
+    elif isinstance(value, Rational):
+        exact = Fraction(int(value.numerator), int(value.denominator))
+    elif value is None or str(value) in ("<NA>", "NaT"):
+        raise _missing(_place(name, row))
+    else:
+        kind = type(value).__name__
+        raise DataError(
+            f"{_place(name, row)} is {str(value)[:40]!r} of type {kind}: convert it to a number, "
+            "or leave the column out."
+        )
+    if not exact or Fraction(1, LARGEST) < abs(exact) < LARGEST:
+        return float(exact) if _fits(exact) else exact
+    if Fraction(1, LARGEST**2) < abs(exact) < 2**1024 - 2**970 and _fits(exact):
+        return float(exact)
+    raise _beyond(_place(name, row), value)
+
+
+def _fits(x: Any) -> bool:
+    """Whether a number within the doubles' range is one of them."""
+    return bool(float(x) == x)
+
+
+def _settled(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
+    """A column in the simplest type that holds it."""
+    if all(isinstance(x, int) for x in numbers):
+        least, most = min(numbers, default=0), max(numbers, default=0)
+        for kind, low, high in (("i8", -(2**63), 2**63 - 1), ("u8", 0, 2**64 - 1)):
+            if low <= least and most <= high:
+                return np.array(numbers, dtype=kind)
+    too_long = next((x for x in numbers if isinstance(x, int) and abs(x) >= LARGEST), None)
+    if too_long is not None:
+        raise _beyond("A value", too_long)
+    if all(isinstance(x, float) or _fits(x) for x in numbers):
+        return np.array(numbers, dtype=np.float64)
+    return _objects(numbers)
+
+
+def _objects(numbers: Iterable[Any]) -> np.ndarray:
+    numbers = list(numbers)
+    found = np.empty(len(numbers), dtype=object)
+    found[:] = numbers
+    return found
+
+
+def _stacked(columns: list[np.ndarray]) -> np.ndarray:
+    """Columns side by side, in a type that holds them all."""
+    kinds = [column.dtype for column in columns]
+    if columns and object not in kinds:
+        common = np.result_type(*kinds)
+        if common.kind != "f":
+            return _checked(np.column_stack(columns))
+        if all(map(same_as_doubles, columns)):
+            return _checked(np.column_stack([column.astype(common) for column in columns]))
+    rows = len(columns[0]) if columns else 0
+    found = np.empty((rows, len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        found[:, j] = column.tolist()
+    return np.asarray(check_array(found, dtype=None, ensure_all_finite=False))
+
+
+def _is_double(numbers: np.ndarray) -> bool:
+    """Whether every long double is a double."""
+    with np.errstate(over="ignore", under="ignore"):
+        return bool((numbers.astype(np.float64) == numbers).all())
+
+
+def _place(name: Any, row: int) -> str:
+    return f"Row {row}, column {name!r}"
+
+
+def _missing(place: str, value: Any = None) -> DataError:
+    """An error about a number that is none."""
+    what = "has no value" if value is None or math.isnan(value) else f"is {value}"
+    return DataError(
+        f"{place} {what} (NaN, infinity and gaps are no numbers): fill it in, or leave the row out."
+    )
+
+
+def _beyond(place: str, value: Any) -> DataError:
+    shown = f"{value:.6g}" if isinstance(value, Decimal) else _shortened(Fraction(value))
+    return DataError(
+        f"{place} is {shown}, beyond what floating point can look at: scale the column."
+    )
+
+
+def _shortened(value: Fraction) -> str:
+    """About how large a number is."""
+    power = value.numerator.bit_length() - value.denominator.bit_length()
+    return f"about {'-' * (value < 0)}2**{power}"

@@ -1,0 +1,229 @@
+"""Nothing is rounded before it is proved, whatever holds the numbers."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import linsep
+import linsep.check
+from checkers_agree import accepts_alone
+from fourier_motzkin import kind_of
+from linsep import from_json, open_source, separation
+from linsep.certificate.blocks import sha256_of
+from linsep.certificate.numbers import exact_rows
+from linsep.errors import DataError
+
+BIG = 2**53
+LONG = np.finfo(np.longdouble).nmant > 60
+
+
+def fractions(X):
+    """An array of Fractions, which nothing rounds."""
+    found = np.empty((len(X), len(X[0])), dtype=object)
+    found[:] = [[Fraction(x) for x in row] for row in X]
+    return found
+
+
+def oracle(X, y):
+    """The kind of the verdict by elimination of variables in fractions, with an intercept."""
+    signs = {label: 2 * k - 1 for k, label in enumerate(sorted(set(y)))}
+    return kind_of(
+        [[signs[c] * Fraction(x) for x in (*row, 1)] for row, c in zip(X, y, strict=True)]
+    )[0]
+
+
+def decimals(rows):
+    with localcontext() as exact:
+        exact.prec = 80
+        return [[+Decimal(x) for x in row] for row in rows]
+
+
+DIGITS = "0.123456789012345678901234567"
+Y = [0, 1, 0, 1]
+FRAME = pd.DataFrame({"whole": np.array([BIG, BIG + 1, BIG, BIG + 1]), "half": 0.5})
+CARRIERS = {
+    "ints": [[BIG + 2 * c] for c in Y],
+    "beside": [[100000000 + c, 2.0**60] for c in Y],
+    "ints and floats": [[BIG + c, 0.5] for c in Y],
+    "beyond 64 bits": [[2**80 + c, -1] for c in Y],
+    "least and most": [[2**64 - 1 - c, -(2**63)] for c in Y],
+    "int64": np.array([[2**63 - 1 - c, 1] for c in Y]),
+    "uint64": np.array([[2**64 - 1 - c] for c in Y], dtype=np.uint64),
+    "mixed": FRAME,
+    "objects": FRAME.astype(object),
+    "nullable": FRAME.astype({"whole": "Int64", "half": "Float64"}),
+    "uint64 frame": pd.DataFrame({"a": np.array([2**64 - 2 + c for c in Y], "u8"), "b": -1}),
+    "boolean": pd.DataFrame({"a": pd.array([c > 0 for c in Y], "boolean"), "b": [BIG + 1] * 4}),
+    "arrow frame": FRAME.convert_dtypes(dtype_backend="pyarrow"),
+    "arrow": pa.Table.from_pandas(FRAME),
+    "decimal128": pa.table({"a": pa.array([Decimal(DIGITS + str(c)) for c in Y])}),
+    "decimal256": pa.table({"a": pa.array([Decimal("9" * 60 + str(c)) for c in Y])}),
+    "decimals": decimals([[DIGITS + f"{c}00"] for c in Y]),
+    "fractions": [[Fraction(1, 3) + Fraction(c, 10**30)] for c in Y],
+    "thirds and floats": [[Fraction(1, 3), 0.1 + c] for c in Y],
+}
+if LONG:
+    CARRIERS["longdouble"] = np.array([[np.longdouble(1) + np.longdouble(2) ** -60 * c] for c in Y])
+
+
+def values(X):
+    """The numbers as the carrier has them, row by row."""
+    if isinstance(X, pa.Table):
+        return [list(row.values()) for row in X.to_pylist()]
+    if isinstance(X, pd.DataFrame):
+        return list(zip(*(X[name].tolist() for name in X), strict=True))
+    if isinstance(X, np.ndarray) and X.dtype == np.longdouble:
+        return [[Fraction(*x.as_integer_ratio()) for x in row] for row in X]
+    return X.tolist() if isinstance(X, np.ndarray) else X
+
+
+@pytest.mark.parametrize("name", CARRIERS)
+def test_numbers_are_those_of_the_carrier(name):
+    X, exact = CARRIERS[name], fractions(values(CARRIERS[name]))
+    assert (fractions(exact_rows(X).tolist()) == exact).all()
+    assert sha256_of(X, Y) == sha256_of(exact, Y)
+    verdict = separation(X, Y)
+    assert verdict.kind == oracle(exact.tolist(), Y) == "separable"
+    text = verdict.to_json()
+    for rows in (X, exact):
+        assert from_json(text).verify(rows, Y)
+    rows = [dict(enumerate(row)) for row in exact.tolist()]
+    assert linsep.check.check(text, rows, Y, None, exact.shape[1])
+    least = exact - exact.min(axis=0)
+    assert separation(X, Y, margin="max").margin[1] >= float(least.max()) / 2 * (1 - 1e-12)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**9))
+def test_verdicts_on_long_numbers_are_those_of_fractions(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 8)), int(rng.integers(1, 4))
+    small = rng.integers(-2, 3, (n, d)).tolist()
+    y = rng.permutation([0, 1, *rng.integers(0, 2, n - 2).tolist()]).tolist()
+    ways = (
+        lambda m: BIG + m, lambda m: m / 4, lambda m: Fraction(m, 7), lambda m: 2**70 + m,
+        lambda m: Decimal(m) / 8, lambda m: Fraction(1, 3) + Fraction(m, 10**25),
+    )  # fmt: skip
+    chosen = [ways[k] for k in rng.integers(0, len(ways), d)]
+    X = [[way(m) for way, m in zip(chosen, row, strict=True)] for row in small]
+    verdict = separation(X, y)
+    assert verdict.kind == oracle(X, y)
+    assert verdict.verify(X, y)
+    moved = fractions(X)
+    assert verdict.verify(moved, y)
+    moved[0, 0] += Fraction(1, 10**40)
+    assert not verdict.verify(moved, y)
+    assert accepts_alone(verdict.to_json(), np.array(X, dtype=object), np.array(y))
+
+
+def test_several_classes_of_long_numbers():
+    X = [[BIG + k, 0.5, Fraction(k * k, 3)] for k in range(6)]
+    report = separation(X, [0, 0, 1, 1, 2, 2], margin="max")
+    assert report.verify(X, [0, 0, 1, 1, 2, 2])
+    assert report.multinomial.kind == "separable"
+    cut = separation([row[:1] for row in X], [0, 0, 1, 1, 2, 2])
+    assert cut.against_rest[1].kind == "overlapping"
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "Row 1, column 'a' has no value"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": [Decimal(1), None]}), "Row 1, column 'b' has no"),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), "Column 'b' is of type"),
+        (pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object), "Row 1, column 'b' is '2'"),
+        (pa.table({"a": ["x", "y"]}), "Column 'a' is of type string"),
+        (pa.table({"a": [1, None]}), "Row 1, column 'a' has no value"),
+        ([[Decimal("NaN")], [1]], "Row 0, column 0 has no value"),
+        ([[Decimal("Infinity")], [1]], "Row 0, column 0 is Infinity"),
+        ([[Fraction(1, 3)], [float("inf")]], "Row 1, column 0 is inf"),
+        ([[Decimal("1e-999999")], [1]], "beyond what floating point can look at"),
+        ([[Fraction(1, 3**700)], [1]], "about 2\\*\\*-1109, beyond"),
+        ([[2**1100 + 1], [1]], "beyond what floating point"),
+        ([[1j, 2], [1, 2]], "[Cc]omplex"),
+        ([[Fraction(1, 3), object()], [1, 2]], "of type object"),
+    ],
+)
+def test_what_cannot_be_read_exactly_is_refused_in_one_sentence(X, said):
+    with pytest.raises((ValueError, DataError), match=said):
+        separation(X, [0, 1])
+
+
+def test_long_doubles_of_sparse_matrices_are_read_where_they_are_doubles():
+    X = sp.csr_matrix(np.array([[0.5, 0], [0, 2]], dtype=np.longdouble))
+    assert separation(X, [0, 1]).verify(X.toarray(), [0, 1])
+    if LONG:
+        X.data[0] += np.longdouble(2) ** -62
+        with pytest.raises(DataError, match="which float64 does not: give a dense array"):
+            separation(X, [0, 1])
+
+
+def test_bounds_refuse_what_learners_round_and_a_check_says_so():
+    y = FRAME["whole"] % 2
+    with pytest.raises(DataError, match=r"give X\.astype\(float\)"):
+        linsep.bounds(FRAME, y)
+    about_rounded = separation(FRAME.astype(float), [0, 1, 0, 1])
+    assert about_rounded.kind == "overlapping"
+    assert "a fitted model speaks of X.astype(float)" in about_rounded.verify(FRAME, y).reason
+
+
+def test_a_cycle_is_checked_on_the_numbers_of_the_carrier():
+    X, y = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), [1, 0, 0, 1]
+    cycle = linsep.Perceptron(shuffle=False, max_iter=50).fit(X, y).cycle_
+    assert cycle.verify(fractions(X.tolist()), y)
+    long = fractions(X.tolist())
+    long[0, 0] += Fraction(1, 3)
+    assert not cycle.verify(long, y)
+
+
+# Files.
+
+
+def test_files_are_read_as_memory_is(tmp_path):
+    long = [DIGITS + "8", DIGITS + "9", "1", "2"]
+    table = pa.table(
+        {
+            "whole": pa.array([2**63 - 1 - c for c in Y]),
+            "half": pa.array([0.5, 0.25, 0.5, 0.25]),
+            "short": pa.array([Decimal("0.5"), Decimal("1"), None, Decimal("0")]),
+            "decimal": pa.array([Decimal(x) for x in long], pa.decimal128(38, 30)),
+            "y": Y,
+        }
+    )
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path)
+    source = open_source(path, target="y", missing="drop")
+    verdict = separation(source)
+    kept = table.drop_columns(["y"]).take([0, 1, 3])
+    assert verdict.subject.sha256 == sha256_of(kept, [0, 1, 1])
+    assert verdict.verify(source)
+    assert verdict.verify(kept, [0, 1, 1])
+    zero = open_source(path, target="y", missing="zero")
+    assert separation(zero).verify(zero)
+    assert zero.batches().__next__().X.dtype == np.float64  # learners round
+    scaled = open_source(path, target="y", missing="zero", scale="standard")
+    assert separation(scaled).verify(scaled)
+    pq.write_table(table.append_column("text", [["a", "b", "a", "b"]]), path)
+    with pytest.raises(DataError, match=r"row 1, column 'whole' is 9223372036854775807, which"):
+        separation(open_source(path, target="y", missing="zero"))
+    without = open_source(path, target="y", missing="zero", exclude=["whole", "decimal"])
+    assert separation(without).verify(without)
+
+
+def test_text_is_read_as_the_nearest_doubles(tmp_path):
+    text = "a,y\n9007199254740993,0\n9007199254740992,1\n0.1,0\n"
+    (tmp_path / "rows.csv").write_text(text)
+    source = open_source(tmp_path / "rows.csv", target="y")
+    verdict = separation(source)
+    assert verdict.kind == "quasi-separable"
+    assert verdict.verify([[float(BIG)], [float(BIG)], [0.1]], [0, 1, 0])
+    with open(tmp_path / "rows.csv", encoding="utf-8") as lines:
+        assert linsep.check.check(verdict.to_json(), *linsep.check.read_csv(lines, "y", ()))
