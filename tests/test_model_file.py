@@ -245,6 +245,30 @@ def test_nothing_is_made_of_what_a_file_declares_too_large(tmp_path, name):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("features", [2.0, "vote", [1], 0, 10**6, None])
+def test_kernels_take_rows_of_as_many_features_as_the_support_vectors_have(tmp_path, features):
+    path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep")
+    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+        linsep.load(rewritten(path, {"features": features}))
+
+
+def test_support_vectors_are_a_table_of_floats(tmp_path):
+    path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep")
+    rows = linsep.load(path).support_vectors_
+    for wrong in (rows.astype(int), rows[:, :4], rows[..., None], rows[:, 0]):
+        with pytest.raises(ModelFileError, match="support vectors of shape"):
+            linsep.load(rewritten(path, **{"support.rows": wrong}))
+
+
+def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
+    path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
+    with pytest.raises(ModelFileError, match="no list of text"):
+        linsep.load(rewritten(path, {"feature_names": "abcde"}))
+    training = model_file._read(path)[1]["training"] | {"rounds": "60"}
+    with pytest.raises(ModelFileError, match="'60' rounds"):
+        linsep.load(rewritten(path, {"feature_names": None, "training": training}))
+
+
 @pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence"])
 def test_substrings_longer_than_all_strings_take_no_time(tmp_path, kernel):
     path, p = tmp_path / "m.linsep", 10**9

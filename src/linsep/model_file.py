@@ -365,7 +365,9 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
         model.n_features_in_ = width
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
-        if len(names) != width or not all(isinstance(name, str) for name in names):
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("names of features that are no list of text")
+        if len(names) != width:
             raise ValueError(f"{len(names)} names for {width} features")
         model.feature_names_in_ = np.array(names, dtype=object)
     if recipe is not None:

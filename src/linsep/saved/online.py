@@ -57,11 +57,18 @@ def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -
     """Give ``model`` what was learnt, and return its number of features, None if it has none."""
     model.classes_ = classes_of(**about["classes"])
     restore(model, tensors, about["training"].pop("rounds"))
-    width = model._state.n_features if about.get("kernel") is None else about["features"]
+    width = model._state.n_features if about.get("kernel") is None else _width(about["features"])
     if isinstance(model, KernelPerceptron):
         restore_supports(model, tensors, about["kernel"], width)
     _remember_training(model, **about["training"])
     return width
+
+
+def _width(declared: Any) -> int | None:
+    """How many features rows have that a kernel takes, None for rows of another kind."""
+    if declared is not None and (type(declared) is not int or declared < 1):
+        raise ValueError(f"{declared!r} features")
+    return declared
 
 
 def arrays_of(model: Any) -> dict[str, np.ndarray]:
@@ -93,6 +100,8 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     coef = arrays["coef"]
     if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
         raise ValueError(f"weights of shape {coef.shape}")
+    if type(rounds) is not int or rounds < 0:
+        raise ValueError(f"{rounds!r} rounds")
     fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
     state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
     model._state, model._learnt_with, state.rounds = state, model._shaping(), rounds
@@ -134,8 +143,9 @@ def _as_json(rows: np.ndarray) -> bytes:
 
 
 def restore_supports(
-    model: KernelPerceptron, arrays: dict[str, np.ndarray], kernel: dict[str, Any], width: int
-) -> None:
+    model: KernelPerceptron, arrays: dict[str, np.ndarray], kernel: dict[str, Any],
+    width: int | None,
+) -> None:  # fmt: skip
     """Give ``model``, which has a state, its kernel and support vectors; ValueError where they do
     not fit.
     """
@@ -150,9 +160,12 @@ def restore_supports(
         parts = (arrays[f"support.{name}"] for name in ("values", "columns", "starts"))
         rows = sp.csr_matrix(tuple(parts), shape=(many, width))
         rows.check_format()
+    elif model.kernel_.takes == "gram":
+        rows = np.empty((many, 0))
     else:
         rows = arrays["support.rows"]
-        rows = np.empty((many, 0)) if model.kernel_.takes == "gram" else rows
+        if rows.shape[1:] != (width,) or rows.dtype not in (np.float64, np.float32):
+            raise ValueError(f"{rows.dtype} support vectors of shape {rows.shape}")
     if rows.shape[0] != many:
         raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
     model.support_, model._examples = numbers, rows
