@@ -21,14 +21,16 @@ ONCE = {
     "test_certificate", "test_cli", "test_cli_faults", "test_cli_manners", "test_cli_proofs",
     "test_code_cache", "test_descent", "test_escapes", "test_exact_decisions",
     "test_exact_squares", "test_firth",
-    "test_formats", "test_hostile_files", "test_interrupted_regressions", "test_interrupts",
+    "test_format_1", "test_formats", "test_hostile_files", "test_interrupted_regressions",
+    "test_interrupts",
     "test_later", "test_learners_cli", "test_least_squares", "test_limits",
     "test_linear_regression", "test_logistic_checks", "test_margins", "test_model_file",
     "test_naive_bayes", "test_overflow", "test_private", "test_progress", "test_proofs",
     "test_readme",
     "test_regression_files",
     "test_regressions_cli", "test_scale", "test_scratch", "test_separation",
-    "test_sklearn", "test_streamed_verdicts", "test_summary", "test_tables", "test_tables_bad",
+    "test_sklearn", "test_sparse_rows", "test_streamed_verdicts", "test_summary", "test_tables",
+    "test_tables_bad",
     "test_tampering", "test_textbook", "test_time_limit", "test_textbook_input", "test_words",
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Small things that people meet on the command line."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 import linsep
 from command_line import here, refused
+from linsep import kernels
 from linsep.errors import DataError
 from linsep.sources.tables import load_table
 
@@ -109,3 +111,33 @@ def test_advice_where_scaling_would_serve(folder, header, rows, advice):
     assert ("advice " in shown) == (advice is not None)
     assert advice is None or advice in shown
     assert "advice " not in here(*fit[:-2], cwd=folder).stdout
+
+
+def test_inspect_shows_options_that_fit_takes(folder):
+    """Not ``fit_intercept=False``; all of them make the same model again."""
+    chosen = [
+        "--no-fit-intercept", "--keep", "last", "--max-iter", "7", "--learning-rate", "0.5",
+        "--class-weight", "1=2.0", "--tie", "positive", "--normalize",
+    ]  # fmt: skip
+    assert here("fit", "t.svm", *chosen, "--model", "m", cwd=folder).returncode == 0
+    shown = here("inspect", "m", cwd=folder).stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("options "))
+    typed, others = line.removeprefix("options").split(";")
+    assert others == " all others by default"
+    assert sorted(typed.split()) == sorted(chosen)
+    assert here("fit", "t.svm", *typed.split(), "--model", "n", cwd=folder).returncode == 0
+    assert here("inspect", "n", cwd=folder).stdout == shown
+    here("fit", "t.svm", "--model", "m", "--force", cwd=folder)
+    assert "all by default" in here("inspect", "m", cwd=folder).stdout
+
+
+def test_inspect_of_models_whose_parameters_are_no_options(folder):
+    X, y = np.eye(4), [0, 1, 0, 1]
+    model = linsep.KernelPerceptron(kernel=kernels.RBF(2.0), random_state=None, warm_start=True)
+    linsep.save(model.fit(X, y), folder / "k")
+    shown = here("inspect", "k", cwd=folder).stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("options "))
+    said = "options --keep last --max-iter 100 no --random-state; all others by default"
+    assert " ".join(line.split()) == said
+    assert "RBF(gamma=2.0)" in shown.partition("options")[0]
+    assert not re.search(r"\w=(None|True|False|')", shown)

@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep import model_file
 from linsep.cli import options, regressions, report
+from linsep.cli.learners import options_of_model
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.engine.state import pairs as pairs_of
@@ -101,10 +102,10 @@ def machine_names(model: Any) -> list[str]:
 
 def print_model(model: Any, summary: dict[str, Any]) -> None:
     """The screen of ``linsep inspect``."""
-    given = ", ".join(f"{name}={summary['parameters'][name]!r}" for name in summary["changed"])
+    given = options_of_model(model)
     pairs = [
         *_training_pairs(model, summary),
-        ("parameters", f"{given}; all others by default" if given else "all by default"),
+        ("options", f"{given}; all others by default" if given else "all by default"),
     ]
     machines = summary["weights"]
     if len(machines) == 1:

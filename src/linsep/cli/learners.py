@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linsep.cli.failures import flag_of
+from linsep.cli.failures import flag_of, in_options
 from linsep.cli.options import reader
 from linsep.estimators.facts import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
@@ -90,6 +90,27 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
         if not own.accepts(value):
             raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
     return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
+
+
+def options_of_model(model: Any) -> str:
+    """Return the options of ``linsep fit`` that a model was learnt with, but for its defaults.
+
+    A kernel that is no name has no option, and a line of its own on the screen.
+    """
+    (name,) = (name for name, kind in ALL.items() if kind is type(model))
+    said = []
+    for option, value in model.get_params(deep=False).items():
+        kernel = option == "kernel" and not isinstance(value, str)
+        if option in NOT_HERE or kernel or value == _default(name, option, DEFAULTS["fit"]):
+            continue
+        if value is None or value is False:
+            said.append(f"no {flag_of(option)}" if value is None else f"--no-{flag_of(option)[2:]}")
+        elif isinstance(value, dict):
+            pairs = [f"{label}={weight}" for label, weight in value.items()]
+            said.append(in_options(option, pairs))
+        else:
+            said.append(in_options(option, value))
+    return " ".join(said)
 
 
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
