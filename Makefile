@@ -9,7 +9,7 @@ help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
 	@echo "make test    lint and run every test, compiled and with the compiler switched off"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
-	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000' picks)"
+	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
 	@echo "make lint    ruff and mypy"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 

@@ -1,75 +1,121 @@
 """``python -m campaign [PART[=COUNT] ...]``: run parts, all without names; print a table."""
 
-import random
+import argparse
+import functools
+import multiprocessing
+import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
+from datetime import UTC, datetime
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
 
-from campaign import batches, checker, damage, kills, presses
-
-
-def interrupted(count: int, seed: int = 0) -> Counter:
-    """Press Ctrl-C at random lines of every kind of fit, once or twice."""
-    found, draw = Counter(cases=0), random.Random(seed)
-    with tempfile.TemporaryDirectory() as top, presses.small_pieces(Path(top)):
-        for number, fit in enumerate(presses.FITS):
-            folder = Path(top) / str(number)
-            folder.mkdir()
-            record = presses.Record(fit, folder)
-            for _ in range(-(-count // len(presses.FITS))):
-                line = draw.randrange(1, record.lines + 1)
-                again = draw.choice((None, draw.uniform(0, 0.003)))
-                outcome = presses.press(fit, record, folder, line, again)
-                found["cases"] += 1
-                if outcome.wrong is not None:
-                    found["wrong"] += 1
-                    print(f"  {fit.name}, line {line}, {again}: {outcome.wrong}", flush=True)
-    return found
+from campaign import batches, checker, commands, damage, kills, models, presses, texts
+from campaign.batches import Limits
 
 
-def _of(case: batches.Case, batch: int = batches.BATCH) -> Callable[[int], Counter]:
-    return lambda count: batches.run(case, count, batch=batch)
+class Part(NamedTuple):
+    """What runs cases within limits, how many in ``make campaign``, and its share of the time."""
+
+    run: Callable[[Limits], Counter]
+    count: int
+    share: float
 
 
-#: how each part is run, and how many cases ``make campaign`` runs of it
-PARTS: dict[str, tuple[Callable[[int], Counter], int]] = {
-    "interrupts": (interrupted, 500),
-    "kills": (_of(kills.killed, 50), 1000),
-    "disks": (_of(kills.no_room, 50), 1000),
-    "scanner": (_of(damage.scanned, 20_000), 5_000_000),
-    "csv": (_of(damage.table("csv", damage.CSV)), 200_000),
-    "jsonl": (_of(damage.table("jsonl", damage.JSONL)), 200_000),
-    "models": (_of(damage.model, 2000), 200_000),
-    "row-cache": (_of(damage.row_cache, 2000), 200_000),
-    "verdicts": (_of(checker.verdict_case, 2000), 20_000),
-    "edited-proofs": (checker.edited_proofs, 50_000),
-    "damaged-proofs": (checker.damaged_proofs, 200_000),
+def _of(case: batches.Case, **how: Any) -> Callable[[Limits], Counter]:
+    return functools.partial(batches.run, case, **how)
+
+
+PARTS = {
+    "interrupts": Part(presses.interrupted, 500, 2),
+    "kills": Part(_of(kills.killed, batch=50), 1000, 5),
+    "disks": Part(_of(kills.no_room, batch=50), 1000, 5),
+    "signals": Part(_of(commands.signalled, batch=100, hang_seconds=200), 1000, 16),
+    "compiling": Part(_of(commands.signalled_compiling, batch=10, hang_seconds=200), 30, 8),
+    "scanner": Part(_of(texts.scanned, batch=20_000), 5_000_000, 12),
+    "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 14),
+    "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 14),
+    "models": Part(_of(models.damaged_model, batch=2000), 200_000, 7),
+    "forged-models": Part(_of(models.forged_model, batch=2000), 20_000, 4),
+    "row-cache": Part(_of(damage.row_cache, batch=2000), 200_000, 7),
+    "verdicts": Part(_of(checker.verdict_case, batch=2000), 20_000, 25),
+    "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
+    "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")
 
 
-def main(chosen: list[str]) -> int:
+def main(words: list[str]) -> int:
     """Run parts and print what was counted; returns 1 where anything was wrong."""
-    counts = {name: usual for name, (_, usual) in PARTS.items()}
-    if chosen:
-        given = dict(part.partition("=")[::2] for part in chosen)
-        if unknown := given.keys() - PARTS.keys():
-            sys.exit(f"no part {', '.join(sorted(unknown))}; there are: {' '.join(PARTS)}")
-        counts = {name: int(count or PARTS[name][1]) for name, count in given.items()}
-    rows, bad = [], 0
-    for name, count in counts.items():
-        print(f"running {name} ...", flush=True)
-        started = time.perf_counter()
-        found = PARTS[name][0](count)
-        bad += sum(found.values()) - found["cases"]
-        rows.append((name, found, time.perf_counter() - started))
-    print(f"{'part':14}" + "".join(f"{name:>12}" for name in (*COLUMNS, "seconds")))
-    for name, found, seconds in rows:
-        print(f"{name:14}" + "".join(f"{found[c]:>12,}" for c in COLUMNS) + f"{seconds:>12,.0f}")
-    return int(bad > 0)
+    options = _options(words)
+    given = dict(word.partition("=")[::2] for word in options.parts or PARTS)
+    if unknown := given.keys() - PARTS.keys():
+        sys.exit(f"no part {', '.join(sorted(unknown))}; there are: {' '.join(PARTS)}")
+    counts = {name: int(count or PARTS[name].count) for name, count in given.items()}
+    # Each part has its share of the time, the longest first, so that none is left alone at the end.
+    seconds = 60 * options.minutes * options.jobs / sum(PARTS[name].share for name in counts)
+    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, seed {options.seed}", flush=True)
+    print(f"{'part':14}" + "".join(f"{name:>12}" for name in (*COLUMNS, "seconds")), flush=True)
+    waiting = sorted(counts, key=lambda name: PARTS[name].share)
+    running: dict[Any, Any] = {}
+    bad = False
+    while waiting or running:
+        while waiting and len(running) < options.jobs:
+            name = waiting.pop()
+            most = PARTS[name].share * seconds
+            running |= _started(name, counts[name], str(options.seed), most)
+        for pipe in wait(list(running)):
+            name, process, started = running.pop(pipe)
+            found = _result(pipe, process)
+            bad |= sum(found.values()) > found["cases"] or found["cases"] == 0
+            _print(name, found, counts[name], time.monotonic() - started)
+    return int(bad)
+
+
+def _options(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m campaign", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART[=COUNT]", help=", ".join(PARTS))
+    parser.add_argument(
+        "--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="default: the date"
+    )
+    parser.add_argument("--minutes", type=float, default=60, help="at most so long (60)")
+    parser.add_argument(
+        "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="parts at once (2)"
+    )
+    return parser.parse_args(words)
+
+
+def _started(name: str, count: int, seed: str, seconds: float) -> dict[Any, Any]:
+    """A part in a process of its own, by the pipe that brings what it found."""
+    context = multiprocessing.get_context("fork")
+    reading, writing = context.Pipe(duplex=False)
+    limits = Limits(count, seed, time.monotonic() + seconds)
+    process = context.Process(target=_run, args=(name, limits, writing))
+    process.start()
+    writing.close()
+    return {reading: (name, process, time.monotonic())}
+
+
+def _run(name: str, limits: Limits, out: Connection) -> None:
+    out.send(PARTS[name].run(limits))
+
+
+def _result(pipe: Connection, process: Any) -> Counter:
+    """What a part found; nothing where it died itself."""
+    try:
+        found: Counter = pipe.recv()
+    except EOFError:
+        found = Counter(cases=0)
+    process.join()
+    return found
+
+
+def _print(name: str, found: Counter, count: int, seconds: float) -> None:
+    row = "".join(f"{found[column]:>12,}" for column in COLUMNS)
+    ended = "" if found["cases"] >= count else f"   the time was over; {count:,} were asked for"
+    print(f"{name:14}{row}{seconds:>12,.0f}{ended}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,59 +4,126 @@ A case is a function of a random generator that returns what is wrong, None wher
 same seed and number draw the same case.
 """
 
+import math
 import mmap
 import os
 import random
+import resource
+import shutil
 import signal
 import struct
+import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 Case = Callable[[random.Random], str | None]
 BATCH, HANG_SECONDS, MOST_KILOBYTES = 500, 10.0, 1_000_000
 
 
-def run(case: Case, count: int, seed: int = 0, batch: int = BATCH) -> Counter:
-    """Count how ``count`` cases ended; what is wrong is printed with the number of the case."""
+class Limits(NamedTuple):
+    """How many cases are drawn with which seed, and the ``time.monotonic()`` that ends it."""
+
+    count: int
+    seed: str = "0"
+    until: float = math.inf
+
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() >= self.until
+
+
+def folder() -> Path:
+    """The folder of a batch, for files of its cases and all temporary ones; it is removed."""
+    return Path(tempfile.gettempdir())
+
+
+def run(case: Case, limits: Limits, batch: int = BATCH, hang_seconds: float = 0.0) -> Counter:
+    """Count how cases ended; what is wrong is printed with the number of the case.
+
+    A case hangs after ``hang_seconds``, ``HANG_SECONDS`` if they are more.
+    """
     found: Counter = Counter(cases=0)
     first = 0
-    while first < count:
-        first = _batch(case, first, min(first + batch, count), seed, found)
+    while first < limits.count and not limits.over():
+        place = tempfile.mkdtemp(prefix="linsep-campaign-")
+        try:
+            last = min(first + batch, limits.count)
+            one = _Batch(case, limits, Path(place), max(hang_seconds, HANG_SECONDS))
+            first = one.run(first, last, found)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
     return found
 
 
-def _batch(case: Case, first: int, last: int, seed: int, found: Counter) -> int:
-    """Run cases in one process; returns the first that it did not come to."""
-    progress = mmap.mmap(-1, 16)  # the number of the case, and the memory at the beginning
-    reading, writing = Pipe(duplex=False)
-    child = os.fork()
-    if child == 0:
-        _work(case, first, last, seed, progress, writing)
-    writing.close()
-    at, since, hung = -1, time.monotonic(), False
-    while not (ended := os.wait4(child, os.WNOHANG))[0]:
-        now = struct.unpack("q", progress[:8])[0]
-        if now != at:
-            at, since = now, time.monotonic()
-        elif time.monotonic() - since > HANG_SECONDS:
-            hung = True
-            os.kill(child, signal.SIGKILL)
+class _Batch:
+    """Cases that one process runs."""
+
+    def __init__(self, case: Case, limits: Limits, place: Path, hang_seconds: float):
+        self.case, self.limits, self.place = case, limits, place
+        self.hang_seconds = hang_seconds
+        self.number = mmap.mmap(-1, 8)  # of the case that is at work: written there, read here
+
+    def run(self, first: int, last: int, found: Counter) -> int:
+        """Run cases in a process; returns the first that it did not come to."""
+        reading, writing = Pipe(duplex=False)
+        child = os.fork()
+        if child == 0:
+            self._work(first, last, writing)
+        writing.close()
+        hung, ended = self._watch(child, reading, found)
+        done = self.at()
+        if hung or ended:
+            _note(found, "hangs" if hung else "crashes", done, f"status {ended}")
+            done += 1
+        found["cases"] += done - first
+        return done
+
+    def at(self) -> int:
+        """The number of the case that is at work, at the end that of the next."""
+        return int(struct.unpack("q", self.number[:])[0])
+
+    def _watch(self, child: int, reading: Connection, found: Counter) -> tuple[bool, int]:
+        """Wait for the end of a process; returns whether it hung, and its status."""
+        at, since, hung = -1, time.monotonic(), False
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            if self.at() != at:
+                at, since = self.at(), time.monotonic()
+            elif not hung and time.monotonic() - since > self.hang_seconds:
+                hung = True
+                os.kill(child, signal.SIGKILL)
+            _drain(reading, found)
+            time.sleep(0.005)
         _drain(reading, found)
-        time.sleep(0.005)
-    at = struct.unpack("q", progress[:8])[0]
-    _drain(reading, found)
-    if hung or ended[1]:
-        _note(found, "hangs" if hung else "crashes", at, f"status {ended[1]}")
-    inherited = struct.unpack("q", progress[8:])[0]
-    if (grown := ended[2].ru_maxrss - inherited) > MOST_KILOBYTES:
-        _note(found, "over 1 GB", at, f"{grown} kB")
-    done = at + 1 if hung or ended[1] else last
-    found["cases"] += done - first
-    return done
+        return hung, ended[1]
+
+    def _work(self, first: int, last: int, out: Connection) -> NoReturn:
+        status = 1
+        tempfile.tempdir = str(self.place)
+        inherited = _resident_kilobytes()
+        try:
+            for number in range(first, last):
+                self.number[:] = struct.pack("q", number)
+                if self.limits.over():
+                    break
+                if (wrong := self.case(random.Random(f"{self.limits.seed} {number}"))) is not None:
+                    out.send(("wrong", number, wrong[:2000]))
+                self.number[:] = struct.pack("q", number + 1)
+                grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - inherited
+                if grown > MOST_KILOBYTES:  # a new process will tell what the next cases take
+                    out.send(("over 1 GB", number, f"{grown:,} kB"))
+                    break
+            status = 0
+        except BaseException as fault:
+            where = traceback.extract_tb(fault.__traceback__)[-1]
+            out.send(("wrong", number, f"{fault!r} in {where.name}"[:2000]))
+        finally:
+            os._exit(status)
 
 
 def _resident_kilobytes() -> int:
@@ -69,7 +136,7 @@ def _drain(reading: Connection, found: Counter) -> None:
     """Note what a process has said so far; at its end there is nothing more."""
     try:
         while reading.poll():
-            _note(found, "wrong", *reading.recv())
+            _note(found, *reading.recv())
     except EOFError:
         return
 
@@ -77,20 +144,3 @@ def _drain(reading: Connection, found: Counter) -> None:
 def _note(found: Counter, what: str, number: int, said: str) -> None:
     found[what] += 1
     print(f"  case {number}: {what}: {said}", flush=True)
-
-
-def _work(
-    case: Case, first: int, last: int, seed: int, progress: mmap.mmap, out: Connection
-) -> None:
-    status = 1
-    progress[8:] = struct.pack("q", _resident_kilobytes())
-    try:
-        for number in range(first, last):
-            progress[:8] = struct.pack("q", number)
-            if (wrong := case(random.Random(f"{seed} {number}"))) is not None:
-                out.send((number, wrong[:300]))
-        status = 0
-    except BaseException as fault:
-        out.send((number, f"the case itself failed: {fault!r}"[:300]))
-    finally:
-        os._exit(status)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from campaign import batches
+from campaign.batches import Limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -19,14 +20,14 @@ import checkers_agree
 verdict_case = checkers_agree.verdict_case
 
 
-def altered(case: batches.Case) -> Callable[[int], Counter]:
+def altered(case: batches.Case) -> Callable[[Limits], Counter]:
     """Runs cases on the same few hundred proofs, which many cases find made already."""
 
-    def run(count: int) -> Counter:
-        if count >= 10 * checkers_agree.MOST_PROOFS:
+    def run(limits: Limits) -> Counter:
+        if limits.count >= 10 * checkers_agree.MOST_PROOFS:
             for seed in range(checkers_agree.MOST_PROOFS):
                 checkers_agree.rows_and_claim(seed)
-        return batches.run(case, count, batch=5000)
+        return batches.run(case, limits, batch=5000)
 
     return run
 

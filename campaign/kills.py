@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import linsep
-from campaign.damage import folder
+from campaign.batches import folder
 from linsep import Perceptron, open_source
 from linsep.errors import LinsepError
 from linsep.scratch import NAME

@@ -6,11 +6,13 @@ same fit runs to its end and notes the weights between slices of rows: what an i
 must be one of these, that of the rows it says it has learnt.
 """
 
+import random
 import signal
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ import linsep.engine.blocks
 import linsep.engine.loop
 import linsep.engine.order
 import linsep.engine.stream
+from campaign.batches import Limits
 from linsep import (
     BalancedWinnow,
     KernelPerceptron,
@@ -123,6 +126,28 @@ def learnt(model: Any) -> tuple[Any, ...]:
     return weights[np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))].tobytes(), (
         model.n_updates_
     )
+
+
+def interrupted(limits: Limits) -> Counter:
+    """Press Ctrl-C at random lines of every kind of fit, once or twice."""
+    found, draw = Counter(cases=0), random.Random(limits.seed)
+    each = -(-limits.count // len(FITS))
+    with tempfile.TemporaryDirectory() as top, small_pieces(Path(top)):
+        for number, fit in enumerate(FITS):
+            folder = Path(top) / str(number)
+            folder.mkdir()
+            record = Record(fit, folder)
+            for _ in range(each):
+                if limits.over():
+                    return found
+                line = draw.randrange(1, record.lines + 1)
+                again = draw.choice((None, draw.uniform(0, 0.003)))
+                outcome = press(fit, record, folder, line, again)
+                found["cases"] += 1
+                if outcome.wrong is not None:
+                    found["wrong"] += 1
+                    print(f"  {fit.name}, line {line}, {again}: {outcome.wrong}", flush=True)
+    return found
 
 
 class Record:

@@ -7,12 +7,13 @@ import time
 import pytest
 from campaign import __main__ as campaign
 from campaign import batches
+from campaign.batches import Limits
 
 from linsep.compiled.jit import COMPILING
 
 FEW = {
-    "kills": 3, "disks": 3, "scanner": 2000, "csv": 60, "jsonl": 60, "models": 60, "row-cache": 60,
-    "verdicts": 30, "edited-proofs": 60, "damaged-proofs": 60,
+    "kills": 3, "disks": 3, "signals": 2, "scanner": 2000, "csv": 60, "jsonl": 60, "models": 60,
+    "forged-models": 30, "row-cache": 60, "verdicts": 10, "edited-proofs": 20, "damaged-proofs": 20,
 }  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the comp
 
 @pytest.mark.parametrize(("part", "count"), FEW.items())
 def test_a_few_cases_of_each_part(part, count):
-    found = campaign.PARTS[part][0](count)
+    found = campaign.PARTS[part].run(Limits(count))
     assert dict(found) == {"cases": count}
 
 
@@ -35,22 +36,46 @@ def test_what_is_wrong_is_counted_and_the_rest_goes_on(monkeypatch):
         return "wrong" if number == 1 else None
 
     # After a crash, the next process begins with the parent's counter, at 0.
-    assert batches.run(case, 6) == {"cases": 6, "crashes": 2, "wrong": 2}
-    hung = batches.run(lambda draw: time.sleep(60), 1)
+    assert batches.run(case, Limits(6)) == {"cases": 6, "crashes": 2, "wrong": 2}
+    hung = batches.run(lambda draw: time.sleep(60), Limits(1))
     assert (hung["hangs"], hung["cases"]) == (1, 1)
 
 
 def test_memory_is_counted_beyond_that_of_the_parent(monkeypatch):
     monkeypatch.setattr(batches, "MOST_KILOBYTES", 64_000)
     held = bytearray(b"x" * 100_000_000)
-    assert batches.run(lambda draw: None, 2) == {"cases": 2}
-    grown = batches.run(lambda draw: None if bytearray(b"x" * 400_000_000) else "", 1)
-    assert grown == {"cases": 1, "over 1 GB": 1}
+    assert batches.run(lambda draw: None, Limits(2)) == {"cases": 2}
+    sizes = iter((10, 400_000_000, 10))
+    grown = batches.run(lambda draw: None if bytearray(next(sizes)) else "", Limits(2))
+    assert grown == {"cases": 2, "over 1 GB": 1}
     assert len(held) == 100_000_000
 
 
-def test_parts_are_chosen_by_name_and_count(capsys):
-    assert campaign.main(["row-cache=20"]) == 0
-    assert "row-cache               20           0" in capsys.readouterr().out
+def test_time_that_is_over_ends_a_part():
+    started = time.monotonic()
+    limits = Limits(10**6, until=started + 0.3)
+    found = batches.run(lambda draw: time.sleep(0.01), limits)
+    assert 0 < found["cases"] < 100
+
+
+def test_another_seed_draws_other_cases(tmp_path):
+    def drawn(seed):
+        path = tmp_path / seed
+        case = lambda draw: path.open("a").write(f"{draw.random()}\n") and None  # noqa: E731
+        batches.run(case, Limits(3, seed), batch=2)
+        return path.read_text().split()
+
+    first = drawn("1")
+    assert drawn("1") == 2 * first
+    assert len({*drawn("2"), *first}) == 6
+
+
+def test_parts_are_chosen_by_name_and_count(capfd):
+    assert campaign.main(["row-cache=20", "kills=1", "--seed", "7", "--jobs", "2"]) == 0
+    said = capfd.readouterr().out
+    assert "seed 7\n" in said
+    assert "row-cache               20           0" in said
+    assert campaign.main(["row-cache=20", "--minutes", "0"]) == 1
+    assert "the time was over; 20 were asked for" in capfd.readouterr().out
     with pytest.raises(SystemExit, match="no part stars; there are: interrupts"):
         campaign.main(["stars"])

@@ -1,0 +1,201 @@
+"""Random and damaged text: what is read is what a plain parser reads; all else is refused."""
+
+import csv
+import gzip
+import io
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from campaign.batches import folder
+from campaign.damage import mutated
+from linsep import open_source
+from linsep.errors import LinsepError
+from linsep.sources.chunks import Chunk
+from linsep.sources.svmlight import PADDING, scan_chunk
+from linsep.textbook.svmlight import LABELS_BELOW, parse_svmlight
+
+# svmlight text, against the plain parser.
+
+PIECES = (
+    *("0", "1", "-1", "+2.5", "1e3", ".5", "1e400", "nan", "9007199254740993", "1:1", "2:0.5"),
+    *("3:-.5e3", "0:1", "2147483647:1", "5:", ":1", "#", "qid:7", "9:1e39", "12345678:1"),
+    *("99:0.1234567890123456789", "+", "-", ".", "e", "1,2"),
+)
+DIGITS = "0123456789"
+
+
+def scanned(draw: random.Random) -> str | None:
+    """Lines of odd pieces: the compiled scanner reads the very numbers of the plain parser."""
+    data = _svmlight(draw).encode()
+    base, dtype = draw.choice((0, 1)), draw.choice((np.float64, np.float64, np.float32))
+    fast, plain = _scan(data, base, dtype), _parse(data, base, dtype)
+    return None if fast == plain else f"{data!r} base {base}: {fast} against {plain}"
+
+
+def _svmlight(draw: random.Random) -> str:
+    """Lines of pieces in any order, or lines as they should be with random numbers."""
+    if draw.random() < 0.5:
+        ends = ("\n", "\n", " ", " ", " ", "\t", "\r\n", "")
+        pieces = (draw.choice(PIECES) + draw.choice(ends) for _ in range(draw.randrange(1, 12)))
+        return "".join(pieces)
+    text = ""
+    for _ in range(draw.randrange(1, 4)):
+        columns = sorted(draw.sample(range(12), draw.randrange(5)))
+        text += " ".join([_number(draw), *(f"{j}:{_number(draw)}" for j in columns)]) + "\n"
+    return text
+
+
+def _number(draw: random.Random) -> str:
+    """A decimal number of any length and size."""
+    sizes = (1, 2, 3, 8, 15, 16, 17, 18, 19, 20, 21, 40)
+    whole = "".join(draw.choices(DIGITS, k=draw.choice((0, *sizes))))
+    part = "".join(draw.choices(DIGITS, k=draw.choice((0, *sizes))))
+    point = "." * (part != "" or draw.random() < 0.1)
+    power = draw.choice(("", "", "", "e", "E"))
+    if power:
+        power += draw.choice(("", "-", "+")) + str(draw.choice((0, 5, 22, 23, 37, 45, 300, 325)))
+    return draw.choice(("", "", "-", "+")) + (whole + point + part or "0") + power
+
+
+def _scan(data: bytes, base: int, dtype: Any) -> Any:
+    found = scan_chunk(Chunk(0, bytearray(data + b"\n" * PADDING), len(data)), base, dtype)
+    if found.refused is not None:
+        return found.refused[0] + 1
+    rows = np.diff(found.indptr).tolist()
+    columns = (found.columns + base).tolist()
+    return found.labels.tobytes(), rows, columns, found.values.tobytes()
+
+
+def _parse(data: bytes, base: int, dtype: Any) -> Any:
+    try:
+        labels, rows = parse_svmlight(data, base, dtype)
+    except LinsepError as refusal:
+        return int(str(refusal).split("line ")[1].split(":")[0])
+    assert all(abs(label) < LABELS_BELOW for label in labels)
+    pairs = [pair for row in rows for pair in row]
+    values = np.array([value for _, value in pairs], dtype=dtype)
+    sizes = [len(row) for row in rows]
+    columns = [column for column, _ in pairs]
+    return np.array(labels, dtype=np.float64).tobytes(), sizes, columns, values.tobytes()
+
+
+# Tables, against the readers of Python.
+
+TABLES = {
+    "csv": [
+        "x,word,kind\n" + "".join(f'{k}.5,"w{k % 3}, x",{"ab"[k % 2]}\n' for k in range(30)),
+        "x,y,kind\n1,2,a\n3,4,b\n5,6,a\n",
+        "word,kind\na,1\nb,2\nc,1\n",
+        "x,kind\r\n1,true\r\n2,false\r\n",
+    ],
+    "jsonl": [
+        "".join(
+            f'{{"x": {k}.5, "word": "w{k % 3}", "kind": "{"ab"[k % 2]}"}}\n' for k in range(30)
+        ),
+        '{"x":1,"kind":"a"}\n{"x":2,"kind":"b"}\n',
+        '{"w":"p","kind":1}\n{"kind":2,"w":"q"}\n{"w":null,"kind":1}\n',
+        '{"b":true,"kind":false}\n{"b":false,"kind":true}\n',
+    ],
+}
+#: what is put into them
+PARTS = {
+    "csv": [
+        *('"', ",", "\n", "\r\n", "\r", '""', '"a,b"', '"a\nb"', '"a\r\nb"', " ", "\t", ";", "\\"),
+        *("1", "-", "+", ".5", "1e5", "0x1", "nan", "NA", "inf", "true", "é", "日", "\ufeff", "a"),
+        *("0001", "1e400", "1e-400", "9007199254740993", '"1"', "'", "#", ",,", "1_000", "\u0663"),
+    ],
+    "jsonl": [
+        *('"', '\\"', ",", "\n", "\r\n", "{", "}", "[", "]", ":", "null", "true", "1", "-1", "1.5"),
+        *("1e5", "1e400", "-0", '"a"', '"x":', "\\u0041", "\\ud83d", "\\u0000", "é", "{}", "[]"),
+        *(" ", "\t", "01", "+1", ".5", "NaN", '"kind": "a", ', '"new": 1, ', "9007199254740993"),
+    ],
+}
+
+
+def table(ending: str) -> Callable[[random.Random], str | None]:
+    """A case: a damaged table is refused in a sentence, or read as Python's own reader does."""
+    plain = {"csv": _plain_csv, "jsonl": _plain_jsonl}[ending]
+
+    def case(draw: random.Random) -> str | None:
+        data = _edited(ending, draw)
+        squeezed = draw.random() < 0.05
+        stored, path = data, folder() / f"table.{ending}"
+        if squeezed:
+            path = folder() / f"table.{ending}.gz"
+            stored = mutated(gzip.compress(data, 1), draw) if draw.random() < 0.8 else stored
+        path.write_bytes(stored)
+        try:
+            source = open_source(path, target="kind")
+            batches = list(source.batches())
+        except LinsepError:
+            return None
+        expected = plain(data)
+        wrong = _differs(source.feature_names, batches, expected)
+        return wrong and f"{wrong}: {data!r}"
+
+    return case
+
+
+def _edited(ending: str, draw: random.Random) -> bytes:
+    """A table with pieces put in or with damaged bytes."""
+    text = draw.choice(TABLES[ending])
+    if draw.random() < 0.4:
+        return mutated(text.encode(), draw)
+    for _ in range(draw.choice((1, 1, 2, 3))):
+        at = draw.randrange(len(text) + 1)
+        gone = draw.choice((0, 0, 0, 1, 1, 2, 5))
+        text = text[:at] + draw.choice(PARTS[ending]) + text[at + gone :]
+    return text.encode()
+
+
+def _plain_csv(data: bytes) -> list[dict[str, Any]]:
+    text = io.StringIO(data.decode().removeprefix("\ufeff"), newline="")
+    header, *rows = (fields for fields in csv.reader(text) if fields)
+    return [dict(zip(header, fields, strict=True)) for fields in rows]
+
+
+def _plain_jsonl(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.split(b"\n") if line.strip()]
+
+
+def _differs(names: Any, batches: list, expected: list[dict[str, Any]]) -> str | None:
+    """Where rows that were read differ from those of a plain reader; None where they do not."""
+    labels = [label for batch in batches for label in batch.y.tolist()]
+    if len(labels) != len(expected):
+        return f"{len(labels)} rows for {len(expected)}"
+    for label, row in zip(labels, expected, strict=True):
+        if not _same(label, row.get("kind")):
+            return f"label {label!r} for {row.get('kind')!r}"
+    first = 0
+    for batch in batches:
+        X = batch.X.toarray() if hasattr(batch.X, "indptr") else batch.X
+        for values, row in zip(X.tolist(), expected[first:], strict=False):
+            for name, value in zip(names, values, strict=False):
+                if (wrong := _wrong_value(name, value, row)) is not None:
+                    return wrong
+        first += len(X)
+    return None
+
+
+def _wrong_value(name: str, value: float, row: dict[str, Any]) -> str | None:
+    if name in row:
+        return None if _same(value, row[name]) else f"{name} {value!r} for {row[name]!r}"
+    column, _, level = name.partition("=")
+    if column in row and row[column] is not None:
+        right = value == float(row[column] == level)
+        return None if right else f"{name} {value!r} for {row[column]!r}"
+    return None if value == 0 else f"{name} {value!r} of no cell"
+
+
+def _same(found: Any, said: Any) -> bool:
+    """Whether a value is that of a cell: text, a number, or true and false."""
+    if isinstance(found, str):
+        return bool(found == said)
+    if isinstance(said, str):
+        word = said.strip().lower()
+        return bool(found == (word == "true" if word in ("true", "false") else float(word)))
+    return said is None or bool(found == said)
