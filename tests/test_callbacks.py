@@ -9,7 +9,8 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from linsep import Perceptron
+from linsep import LogisticRegression, Perceptron
+from linsep.estimators.logistic_ending import UnfinishedWarning
 from storages import SCHEMES, blobs, classes_of, weights
 
 
@@ -147,3 +148,67 @@ def test_progress_bar_of_scikit_learn(wrap):
         model.set_callbacks(ProgressBar()).fit(X, y)
     assert "Perceptron" in shown.getvalue()
     assert "100%" in shown.getvalue()
+
+
+NOISY_X, NOISY_Y = blobs(60, spread=5.0)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"solver": "lbfgs"},
+        {"solver": "gradient_ascent", "tol": 1e-3},
+        {"penalty": "firth"},
+        {"l2": 1.0},
+    ],
+    ids=str,
+)
+def test_one_task_an_iteration(how):
+    diary = Diary()
+    model = LogisticRegression(**how).set_callbacks(diary)
+    model.fit(NOISY_X, NOISY_Y, sample_weight=np.ones(60))
+    iterations = [f"iteration {number}" for number in range(model.n_iter_)]
+    assert model.n_iter_ > 1
+    assert hooks(diary, "begin") == ["fit", *iterations]
+    assert hooks(diary, "end") == [*iterations, "fit"]
+    assert diary.events[-1] == ("teardown", "fit")
+    assert all(given_X is NOISY_X for given_X, _, _ in diary.given)
+    assert all(len(metadata["sample_weight"]) == 60 for _, _, metadata in diary.given)
+    likelihoods = [found.log_likelihood_ for found in diary.models]
+    assert model.log_likelihood_ == likelihoods[-1] > likelihoods[0]
+    assert diary.models[0].predict(NOISY_X).shape == (60,)
+    assert np.isnan(diary.models[0].standard_errors_).all()
+    np.testing.assert_allclose(diary.models[-2].coef_, model.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
+def test_a_callback_that_asks_to_stop_ends_a_regression(solver):
+    model = LogisticRegression(solver=solver).set_callbacks(Diary(stop_after=1))
+    with pytest.warns(UnfinishedWarning, match="A callback ended the fit before the maximum") as w:
+        model.fit(NOISY_X, NOISY_Y)
+    assert (model.n_iter_, model.stop_reason_) == (2, "early_stop")
+    assert set(model.limits_.flat) == {"not checked"}
+    assert [w.filename for w in w] == [__file__]
+
+
+def test_callbacks_of_a_regression_are_cleaned_up_after_an_error():
+    diary = Diary(fail_at=("end", "iteration 1"))
+    model = LogisticRegression().set_callbacks(diary)
+    with pytest.raises(RuntimeError, match="diary is full"):
+        model.fit(NOISY_X, NOISY_Y)
+    assert diary.events[-1] == ("teardown", "fit")
+    assert not hasattr(model, "coef_")
+
+
+def test_monitors_and_bars_of_scikit_learn_see_iterations():
+    monitor = ScoringMonitor(scoring="neg_log_loss")
+    shown = io.StringIO()
+    model = LogisticRegression().set_callbacks(monitor, ProgressBar())
+    with redirect_stdout(shown):
+        model.fit(NOISY_X, NOISY_Y)
+    rows = monitor.get_logs().data
+    found = {row["task_id_path"][1:]: row["neg_log_loss"] for row in rows}
+    assert set(found) == {(k,) for k in range(model.n_iter_)} | {()}
+    assert found[()] == pytest.approx(model.log_likelihood_ / 60, rel=1e-12)
+    assert "LogisticRegression" in shown.getvalue()

@@ -16,7 +16,7 @@ import linsep
 from linsep import LogisticRegression
 from linsep.compiled.rows import as_rows
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.estimators import logistic
+from linsep.estimators import logistic_fitting as logistic
 from linsep.regression import existence
 from linsep.regression.ascent import Goal, newton, solved
 from linsep.regression.likelihood import Batch, Likelihood, working

@@ -1,42 +1,30 @@
 """Logistic regression as a scikit-learn estimator."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import DataError, SeparationError, SeparationWarning
+from linsep.errors import DataError
 from linsep.estimators import labels
 from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
 from linsep.estimators.fitted_classes import FittedClasses
-from linsep.estimators.logistic_ending import (
-    FINITE,
-    refuse_unclimbed,
-    separation_sentence,
-    told_ending,
-)
-from linsep.estimators.logistic_profiles import by_firth, refuse_together, with_profiles
+from linsep.estimators.logistic_fitting import LogisticFitting
+from linsep.estimators.logistic_profiles import refuse_together
 from linsep.estimators.logistic_results import LogisticResults
 from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded
-from linsep.estimators.logistic_separation import (
-    Settled,
-    settled,
-    unchecked,
-    unsettled,
-    widened,
-)
-from linsep.estimators.logistic_source import StreamRows, fit_source
+from linsep.estimators.logistic_source import fit_source
 from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
 from linsep.estimators.predicting import LABELS_TWICE, share_right
-from linsep.regression.gradient_ascent import climbed
-from linsep.regression.logistic import Fit, Task, fitted, null_log_likelihood
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
 
-class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
+class LogisticRegression(
+    LogisticFitting, LogisticResults, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Maximum conditional likelihood, with a proof where there is no maximum.
 
     P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))); of several classes P(y = k | x) is proportional to
@@ -100,8 +88,8 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         "finite", which is proved; or "dependent" on the intercept and the features before it (left
         out), or no finite estimate: "+inf" or "-inf" where that sign is proved, else "infinite"; or
         "not checked": the likelihood may have no maximum, and has more than 2,500 weights and no
-        penalty, or a verdict would have taken too long; or "no weight" for the weights of a class
-        whose rows all have weight 0.
+        penalty, or a verdict would have taken too long, or the fit was ended before; or "no weight"
+        for the weights of a class whose rows all have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
@@ -112,7 +100,9 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
     separation_ : verdict of :func:`linsep.separation`, None where it was not asked
     method_ : "maximum likelihood", "penalised likelihood" or "Firth"
     ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
-    n_iter_, n_rows_, stop_reason_, stop_sentence_, n_features_in_, feature_names_in_
+    stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
+        "suspect"; "interrupted" by Ctrl-C, or "early_stop", which a callback asked for
+    n_iter_, n_rows_, stop_sentence_, n_features_in_, feature_names_in_
 
     References
     ----------
@@ -228,6 +218,10 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the weights of the largest likelihood, or what it comes to where there are none.
 
@@ -255,10 +249,20 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         SeparationError
             Where data are separable, if on_separation="raise".
 
+        KeyboardInterrupt
+            On Ctrl-C, after the weights so far were kept; ``limits_``, standard errors and
+            intervals say what is not known then. Before the first iteration nothing is kept.
+
         Warns
         -----
         UserWarning
-            For a class whose rows all have weight 0.
+            For a class whose rows all have weight 0, and for a fit that ended before it reached a
+            maximum.
+
+        Notes
+        -----
+        Callbacks of scikit-learn are told of each iteration, by a model of the weights so far, and
+        may end the fit.
         """
         refuse_together(self)
         check_parameters(self, self._parameters)
@@ -277,7 +281,8 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
         totals = np.bincount(codes, weights if weights.size else None, classes.size)
         labels.warn_of_weightless(classes, totals)
         known = FittedClasses(classes, self._order(classes), totals)
-        self._fit(Rows(given, X, known, codes, weights))
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._fit(Rows(given, X, known, codes, weights), {"X": given, "y": y, "metadata": metadata})
         return self
 
     def _order(self, classes: np.ndarray) -> list[int]:
@@ -290,67 +295,6 @@ class LogisticRegression(LogisticResults, ClassifierMixin, BaseEstimator):
             known = ", ".join(map(repr, classes.tolist()[:8]))
             raise DataError(f"reference is {self.reference!r}, which is no class of y: {known}.")
         return [code for code in codes if code != found[0]] + [int(found[0])]
-
-    def _fit(self, rows: Rows | StreamRows) -> None:
-        task = rows.task(self)
-        self.classes_, self._order_of_classes = rows.known.classes, rows.known.order
-        self.reference_ = self.classes_.tolist()[self._order_of_classes[-1]]
-        self.separation_, self.method_ = None, "maximum likelihood"
-        if self.l2:
-            self.method_ = "penalised likelihood"
-        with labels.features_named(self):
-            if self.penalty and task.q:
-                self.method_, found = "Firth", by_firth(self, task, rows)
-            else:
-                found = self._climbed(task, rows)
-            if self.intervals == "profile" and not self.penalty and task.q:
-                found = with_profiles(self, task, rows, found)
-        self._take(task, found, rows.known)
-
-    def _climbed(self, task: Task, rows: Rows | StreamRows) -> Settled:
-        """The largest likelihood, penalised by l2 or not, or what it comes to."""
-        if self.solver == "gradient_ascent" and task.q:
-            rates = self.learning_rate, self.schedule, bool(self.trace)
-            fit, self.ascent_ = climbed(task, *rates)
-        else:
-            fit = fitted(task)
-        limits = np.full((task.q, task.width), "finite", dtype="U11")
-        limits[:, list(fit.seen.dependent)] = "dependent"
-        if fit.doubted:
-            return self._settle(task, rows, fit, limits)
-        return unsettled(fit, limits if fit.proved else unchecked(limits))
-
-    def _settle(self, task: Task, rows: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
-        """Ask whether there is a maximum, and say so where there is none."""
-        found = settled(task, rows, fit, limits)
-        self.separation_ = found.verdict
-        if found.reason not in ("separable", "quasi-separable"):
-            return found
-        lost = widened(found, rows.known).limits.ravel().tolist()
-        names = dict(zip(self.weight_names(), lost, strict=True))
-        said, known = separation_sentence(found.reason, names), {"limits": names}
-        if self.on_separation == "raise":
-            raise SeparationError(said, *FINITE, verdict=found.verdict, **known)
-        told = SeparationWarning(said, *FINITE, verdict=found.verdict, **known)
-        warnings.warn(told, stacklevel=5)
-        return found
-
-    def _take(self, task: Task, found: Settled, known: FittedClasses) -> None:
-        """Set the attributes."""
-        null = null_log_likelihood(task.totals, task.intercept)
-        refuse_unclimbed(found.reason, found.log_likelihood, null)
-        d = task.n_features
-        fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
-        self.intercept_ = known.intercepts(fitted_ones)
-        found = widened(found, known)
-        self.coef_ = found.weights[:, :d].copy()
-        self._intervals, self._gained = found.intervals, found.gained
-        self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
-        self.covariance_ = None if self.l2 else found.covariance
-        self.null_log_likelihood_ = null
-        self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
-        self.stop_reason_ = found.reason
-        self.stop_sentence_ = told_ending(self, found)
 
     def _prediction(self, source: Source) -> LogisticPrediction:
         """The rows of a source as this model sees them."""

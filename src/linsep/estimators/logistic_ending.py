@@ -1,11 +1,13 @@
 """How the fit of a logistic regression ended, in sentences."""
 
+import sys
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from linsep.engine.stop import StopReason
 from linsep.errors import DataError, LinsepError, Way, way
 
 SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
@@ -21,6 +23,10 @@ SENTENCES = {
     "a number have no finite estimate; the others are where the climb was broken off.",
 }
 
+#: modules that a warning is not about
+LIBRARIES = ("linsep.", "sklearn.")
+#: reason of a fit that Ctrl-C ended, and all reasons of fits that nothing can be inferred from
+INTERRUPTED, UNINFERRED = StopReason.INTERRUPTED, (StopReason.INTERRUPTED, StopReason.EARLY_STOP)
 #: reasons to warn of
 UNFINISHED = ("max_iter", "stuck", "suspect", "undecided")
 #: what gives finite estimates where there is no maximum
@@ -52,8 +58,7 @@ def ending(reason: str, distance: float, climb: str = "") -> tuple[str, tuple[An
     distance : in standard errors, from the maximum; NaN where it is not known
     climb : of gradient ascent "auto", or what is said of its own learning rate
     """
-    near = f"about {distance:.2g} standard errors away" if distance <= NEAR else "far away"
-    away = "" if np.isnan(distance) else f", {near} from it"
+    away = "" if np.isnan(distance) else f", {_near(distance)} from it"
     if reason == "max_iter" and climb not in ("", "auto"):
         return f"Gradient ascent ended before the maximum{away}: {climb}", ()
     if reason == "max_iter":
@@ -65,24 +70,56 @@ def ending(reason: str, distance: float, climb: str = "") -> tuple[str, tuple[An
     return SENTENCES[reason].removesuffix("."), ()
 
 
-def told_ending(model: Any, found: Any) -> str:
-    """The sentence of how a fit ended; warns, in the code that called ``fit``, where that is not at
-    a maximum.
+def broken_off(found: Any) -> tuple[str, tuple[Any, ...]]:
+    """The same of a fit that somebody ended."""
+    who = "The fit was interrupted" if found.reason == INTERRUPTED else "A callback ended the fit"
+    if found.broken_off == "intervals":
+        (ends,) = found.intervals.values()
+        missing = int(np.isnan(ends[2][found.limits != "dependent"]).sum())
+        said = f"The fit was interrupted while intervals were worked out: {missing} have no numbers"
+    elif found.broken_off == "question":
+        said = f"{who} before it was decided whether the likelihood has a maximum"
+    else:
+        away = "" if np.isnan(found.distance) else f", {_near(found.distance)} from it"
+        said = (
+            f"{who} before the maximum was reached{away}: the weights are those after "
+            f"{found.n_iter} {'iteration' if found.n_iter == 1 else 'iterations'}, and nothing can "
+            "be inferred from them"
+        )
+    return said, ()
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn in the code that called linsep, whatever lies between."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(LIBRARIES):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)
+
+
+def ended(model: Any, found: Any) -> tuple[str, Warning | None]:
+    """The sentence of how a fit ended, and what to warn of where that is not at a maximum.
 
     Parameters
     ----------
     model : LogisticRegression
     found : Settled
     """
+    if found.broken_off:
+        said, ways = broken_off(found)
+        return f"{said}.", UnfinishedWarning(f"{said}.", *ways)
     climb = ""
     if model.solver == "gradient_ascent" and not model.penalty and hasattr(model, "ascent_"):
         automatic = isinstance(model.learning_rate, str)
         climb = model.learning_rate if automatic else model.ascent_.sentence
     reason = found.reason if found.at_limit else f"{found.reason}, broken off"
     said, ways = ending(reason, found.distance, climb)
-    if reason in UNFINISHED:
-        warnings.warn(UnfinishedWarning(said if ways else f"{said}.", *ways), stacklevel=5)
-    return f"{said}." if said else ""
+    warning = UnfinishedWarning(said if ways else f"{said}.", *ways)
+    return f"{said}." if said else "", warning if reason in UNFINISHED else None
+
+
+def _near(distance: float) -> str:
+    return f"about {distance:.2g} standard errors away" if distance <= NEAR else "far away"
 
 
 def refuse_unclimbed(reason: str, log_likelihood: float, null: float) -> None:

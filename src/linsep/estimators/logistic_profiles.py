@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import ParameterError, way
+from linsep.estimators.logistic_course import settled_by_firth
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_separation import Settled
 from linsep.estimators.logistic_source import StreamRows
 from linsep.regression.likelihood_fits import firth_fitted, profiled
 from linsep.regression.logistic import MOST_WEIGHTS, Task
+from linsep.regression.steps import Steps
 
 #: where a climb ended at a maximum, or at the limit of a likelihood that has none
 SETTLED = ("converged", "separable", "quasi-separable")
@@ -58,24 +60,25 @@ def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
     return task if kept is rows else kept.task(model)
 
 
-def by_firth(model: Any, task: Task, rows: Rows | StreamRows) -> Settled:
+def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> Settled:
     """The largest penalised likelihood, which there always is."""
     profiles = by_profile(model)
-    fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None)
-    limits = np.full(fit.weights.shape, "finite", dtype="U11")
-    limits[:, list(fit.dependent)] = "dependent"
-    return Settled(
-        fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
-        gained=fit.gained, intervals={} if fit.ends is None else {model.level: fit.ends},
-    )  # fmt: skip
+    fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
+    found = settled_by_firth(fit)
+    return found if fit.ends is None else replace(found, intervals={model.level: fit.ends})
 
 
-def with_profiles(model: Any, task: Task, rows: Rows | StreamRows, found: Settled) -> Settled:
+def with_profiles(
+    model: Any, task: Task, rows: Rows | StreamRows, found: Settled, steps: Steps
+) -> Settled:
     """The same with intervals and tests by the profile of the likelihood, NaN where the climb ended
     somewhere else than at a maximum.
     """
+    steps.ended = found
     known = _in_memory(model, task, rows)
     ends = tuple(np.full(found.weights.shape, np.nan) for _ in range(3))
     if found.reason in SETTLED and found.at_limit:
-        ends = profiled(known, found.weights, found.limits, found.log_likelihood, model.level)
+        ends = profiled(
+            known, found.weights, found.limits, found.log_likelihood, model.level, steps
+        )
     return replace(found, intervals={model.level: ends})

@@ -7,6 +7,7 @@ from scipy.special import chdtrc, ndtr, ndtri
 
 from linsep.estimators.fitted_classes import NO_WEIGHT
 from linsep.estimators.labels import feature_names, label_text
+from linsep.estimators.logistic_ending import UNINFERRED
 from linsep.regression.summary import Coefficient, Summary
 
 #: what is said of weights that are estimates
@@ -34,6 +35,7 @@ class LogisticResults:
     l2: float
     level: float
     method_: str
+    stop_reason_: str
     stop_sentence_: str
     _intervals: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]
     _gained: float
@@ -67,23 +69,31 @@ class LogisticResults:
 
     @property
     def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters, the penalty of Firth left out; NaN with l2."""
-        return np.nan if self.l2 else self.deviance_ + 2.0 * self.n_parameters_
+        """-2 log-likelihood + 2 parameters, the penalty of Firth left out; NaN with l2, and where
+        the fit was interrupted.
+        """
+        return self.deviance_ + 2.0 * self.n_parameters_ if self._inferable else np.nan
 
     @property
     def bic_(self) -> float:
-        """-2 log-likelihood + ln(rows) parameters, as ``aic_``; NaN with l2."""
-        return np.nan if self.l2 else self.deviance_ + np.log(self.n_rows_) * self.n_parameters_
+        """-2 log-likelihood + ln(rows) parameters, as ``aic_``."""
+        return self.aic_ + (np.log(self.n_rows_) - 2.0) * self.n_parameters_
+
+    @property
+    def _inferable(self) -> bool:
+        """Whether the weights are those of the largest plain or Firth's likelihood, or near."""
+        return not self.l2 and self.stop_reason_ not in UNINFERRED
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
-        NaN with l2. Where data are separable l is the supremum, and p but a rough guide; after
-        Firth it is that of the penalised likelihoods (Heinze and Schemper 2002).
+        NaN with l2, and where the fit was interrupted. Where data are separable l is the supremum,
+        and p but a rough guide; after Firth it is that of the penalised likelihoods (Heinze and
+        Schemper 2002).
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
-        if self.l2:
+        if not self._inferable:
             return np.nan, df, np.nan
         statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
         if self.method_ == "Firth":
@@ -232,7 +242,7 @@ class LogisticResults:
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         if self.l2:
             notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
-        elif self.covariance_ is None and not np.isnan(self.log_likelihood_):
+        elif self.covariance_ is None and self._inferable and not np.isnan(self.log_likelihood_):
             notes.append("Too many weights for standard errors.")
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"

@@ -9,9 +9,11 @@ from linsep.certificate.verdicts import TIME_LIMIT, Separations, Undecided
 from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.logistic_source import StreamRows
+from linsep.interrupts import window
 from linsep.regression.logistic import Fit, Task, climbed_on
 from linsep.regression.separated import Contrasts, limit, proves
-from linsep.theory.data import data_of
+from linsep.regression.steps import Steps
+from linsep.theory.data import Data, data_of
 from linsep.theory.deciding import separation
 from linsep.theory.work import Task as Timed
 from linsep.theory.work import limited
@@ -29,6 +31,7 @@ class Settled:
     intervals : {level: (low, high, p)} by profile
     gained : float, twice what the features add to the penalised log-likelihood
     at_limit : bool, False where finite weights are only those where the climb was broken off
+    broken_off : "climb", "question" or "intervals", where somebody ended the fit; else empty
     """
 
     weights: np.ndarray
@@ -42,9 +45,12 @@ class Settled:
     gained: float = float("nan")
     at_limit: bool = True
     distance: float = float("nan")
+    broken_off: str = ""
 
 
-def settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
+def settled(
+    task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
+) -> Settled:
     """Ask theory; where there is a maximum climb on, else take the limit.
 
     Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
@@ -53,15 +59,18 @@ def settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) 
 
     All of it ends within the time limit of a verdict.
     """
+    steps.asked = fit, limits
     with limited(Timed(TIME_LIMIT)):
-        return _settled(task, given, fit, limits)
+        return _settled(task, given, fit, limits, steps)
 
 
-def _settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
+def _settled(
+    task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
+) -> Settled:
     rows = given.in_memory(task)
     if rows is None:
         assert isinstance(given, StreamRows)
-        return _settled_afar(task, given, fit, limits)
+        return _settled_afar(task, given, fit, limits, steps)
     counted = rows.counted()
     kept = np.setdiff1d(np.arange(task.n_features), exactly(fit))
     everything = len(counted) == len(rows.places) and len(kept) == task.n_features
@@ -69,10 +78,9 @@ def _settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray)
     named = everything and hasattr(rows.given, "columns")
     X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
     data = data_of(X, rows.known.labels[rows.places[counted]])
-    answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
-    verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
+    verdict = _asked(data, task)
     if not proves(verdict):
-        return _climbed_on(task, fit, limits, verdict)
+        return _climbed_on(task, fit, limits, verdict, steps)
     if not task.factored:  # the limit needs a matrix for all weights
         return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
@@ -80,7 +88,8 @@ def _settled(task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     places = rows.places[counted]
     contrasts = Contrasts(verdict, data, rows.known.ranks, len(columns))
-    found = limit(contrasts, Z, places, weights, fit.weights[:, columns])
+    with window():
+        found = limit(contrasts, Z, places, weights, fit.weights[:, columns])
     wide = Wide(task, columns)
     lost = limits.copy()
     lost[:, columns] = found.limits
@@ -125,22 +134,32 @@ def widened(found: Settled, known: FittedClasses) -> Settled:
     )
 
 
-def _settled_afar(task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray) -> Settled:
+def _asked(data: Data, task: Task) -> Any:
+    """The verdict about the likelihood's maximum; Ctrl-C is heard at any time."""
+    with window():
+        answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
+    return answer.multinomial if isinstance(answer, Separations) else answer
+
+
+def _settled_afar(
+    task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
+) -> Settled:
     """The same of rows that are read again for the verdict."""
     if exactly(fit):  # columns of a source cannot be left out of the question
         return unsettled(fit, unchecked(limits))
-    data = data_of(rows.feed.source)
-    answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
-    verdict: Any = answer.multinomial if isinstance(answer, Separations) else answer
+    with window():
+        data = data_of(rows.feed.source)
+    verdict = _asked(data, task)
     if not proves(verdict):
-        return _climbed_on(task, fit, limits, verdict)
+        return _climbed_on(task, fit, limits, verdict, steps)
     return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
 
 
-def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settled:
+def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> Settled:
     """The maximum that there is, or may be, where the climb was broken off."""
+    steps.asked = None
     if fit.reason == "suspect":
-        fit = climbed_on(task, fit)
+        fit = climbed_on(task, fit, steps)
     found = replace(unsettled(fit, limits), verdict=verdict)
     if not isinstance(verdict, Undecided):
         return found
@@ -149,7 +168,8 @@ def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any) -> Settl
 
 def _broken_off(contrasts: Contrasts, fit: Fit) -> Settled:
     """The weights so far of a likelihood that has no maximum."""
-    found = unsettled(fit, contrasts.limits())
+    with window():
+        found = unsettled(fit, contrasts.limits())
     verdict = contrasts.verdict
     reason = str(verdict.kind)
     return replace(found, covariance=None, verdict=verdict, reason=reason, at_limit=False)

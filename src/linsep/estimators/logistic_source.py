@@ -13,6 +13,7 @@ from linsep.estimators.fitted_classes import FittedClasses
 from linsep.estimators.from_source import class_importance, refuse_one_class
 from linsep.estimators.logistic_rows import Rows
 from linsep.estimators.measured import measure
+from linsep.interrupts import held
 from linsep.regression.likelihood import Batch
 from linsep.regression.logistic import Task
 from linsep.sources.base import Source
@@ -95,7 +96,7 @@ def fit_source(model: Any, source: Source) -> None:
         counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
         lengths=True,
     )  # fmt: skip
-    with closing(feed):
+    with held(), closing(feed):
         feed.begin()
         rows = StreamRows(model, feed)
         names = feed.feature_names or []
@@ -105,5 +106,5 @@ def fit_source(model: Any, source: Source) -> None:
             model.feature_names_in_ = np.array(names, dtype=object)
         model.recipe_ = feed.recipe()
         source.stage = "fitting"
-        model._fit(rows)
+        model._fit(rows, {"X": None, "y": None, "metadata": None})
         measure(model, feed)

@@ -12,6 +12,7 @@ from linsep.regression.existence import examined, one_sided
 from linsep.regression.likelihood import Likelihood, Point
 from linsep.regression.penalty import Penalty
 from linsep.regression.preconditioning import Inverse, Preconditioner, Root
+from linsep.regression.steps import Told, unheard
 
 #: so many steps in a row that shrink by less than a healthy Newton step does are looked at
 SLOW = 3
@@ -133,7 +134,9 @@ class _Watch:
         return len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairs)
 
 
-def newton(likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal) -> Ascent:
+def newton(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
+) -> Ascent:
     """Newton's method with a Cholesky factor, steps halved where they go too far.
 
     It ends where the next step, which is made, is tiny.
@@ -153,12 +156,14 @@ def newton(likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Go
         if reason:
             gain = 0.5 * watch.gains[-1] + penalty.value(B + step) - penalty.value(B)
             reason = reason if sure or goal.penalised else "stuck"
+            told(B + step, point.value + gain, watch.distance)
             return Ascent(*known)._replace(B=B + step, value=point.value + gain, reason=reason)
         better = _searched(likelihood, penalty, B, point, step)
         if better is None:  # nothing is left but rounding
             lost = watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
             return Ascent(*known)._replace(reason="converged" if lost else "stuck")
         B, point = better
+        told(B, point.value, watch.distance)
     return Ascent(B, point.value, point.hessian, goal.max_iter, "max_iter", watch.distance,
                   watch.proved)  # fmt: skip
 
@@ -200,7 +205,9 @@ def _searched(
     return None
 
 
-def lbfgs(likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal) -> Ascent:
+def lbfgs(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
+) -> Ascent:
     """Limited-memory BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's), preconditioned: in
     coordinates in which the Hessian, taken anew now and then, is about the unit matrix.
     """
@@ -225,7 +232,7 @@ def lbfgs(likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goa
             reason = "suspect" if doubted else "converged" if n_iter < goal.max_iter else "max_iter"
             return Ascent(*known, reason, distance, proved, doubted)
         few = goal._replace(max_iter=min(ANEW, goal.max_iter - n_iter))
-        B, more = _quasi_newton(likelihood, penalty, B, root, few)
+        B, more = _quasi_newton(likelihood, penalty, B, root, few, told)
         if not more:
             return Ascent(*known, "stuck", distance, proved)
         n_iter += more
@@ -248,13 +255,16 @@ def rooted(H: np.ndarray | None, shape: tuple[int, int]) -> Root:
 
 
 def _quasi_newton(
-    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, root: Root, goal: Goal
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, root: Root, goal: Goal, told: Told
 ) -> tuple[np.ndarray, int]:
     """Where steps of L-BFGS lead, and how many they are."""
     last = [0.0, 0.0]
 
+    def weights(flat: np.ndarray) -> np.ndarray:
+        return start + root.up(flat.reshape(start.shape))
+
     def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        B = start + root.up(flat.reshape(start.shape))
+        B = weights(flat)
         point = likelihood.at(B, hessian=False)
         down = root.down(point.gradient - penalty.times(B)).ravel()
         last[:] = float(down @ down), point.value
@@ -262,6 +272,7 @@ def _quasi_newton(
 
     def enough(intermediate_result: Any) -> None:
         gain, value = last
+        told(weights(intermediate_result.x), value, goal.distance(gain))
         if goal.distance(4.0 * gain) <= goal.tol or gain <= 0.25 * ROUNDING * max(1.0, -value):
             raise StopIteration
 
@@ -270,10 +281,12 @@ def _quasi_newton(
         negative, np.zeros(start.size), jac=True, method="L-BFGS-B", options=options,
         callback=enough,
     )  # fmt: skip
-    return start + root.up(found.x.reshape(start.shape)), int(found.nit)
+    return weights(found.x), int(found.nit)
 
 
-def newton_cg(likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal) -> Ascent:
+def newton_cg(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
+) -> Ascent:
     """Newton's method with its steps from conjugate gradients, for too many weights for a factor.
 
     As exact as the gradient is small (Dembo and Steihaug 1983), preconditioned, with halved steps.
@@ -295,6 +308,7 @@ def newton_cg(likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal:
         if better is None:
             return Ascent(*known)._replace(reason=reason or "stuck")
         B, point = better
+        told(B, point.value, watch.distance)
         if reason:
             return Ascent(*known)._replace(B=B, value=point.value)
     return Ascent(B, point.value, None, goal.max_iter, "max_iter", watch.distance, watch.proved)

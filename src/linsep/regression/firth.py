@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import softmax
 
 from linsep.regression.likelihood import Batch, Likelihood
+from linsep.regression.steps import Told, unheard
 
 #: the longest step of a weight, in standardised features: the likelihood is far from a parabola
 LONGEST = 5.0
@@ -180,7 +181,7 @@ def _pull(p: np.ndarray, H: np.ndarray) -> np.ndarray:
 def maximised(
     objective: Objective, start: np.ndarray, free: np.ndarray | None = None, *,
     known: Known | None = None, bend: np.ndarray | None = None, enough: float = ENOUGH,
-    tol: float = np.inf, max_iter: int = 500,
+    tol: float = np.inf, max_iter: int = 500, told: Told = unheard,
 ) -> Maximum:  # fmt: skip
     """Climb to the largest value.
 
@@ -200,6 +201,7 @@ def maximised(
     enough : a step that gains less is the last
     tol : the largest component of the slope that is allowed in those directions
     max_iter : int
+    told : function that is told of each step
     """
     b, known = start, known or objective.at(start)
     bend = np.zeros((len(b), len(b))) if bend is None else bend
@@ -221,6 +223,7 @@ def maximised(
         moved, there = better
         bend = _updated(bend, moved - b, known.pull - there.pull)
         b, known = moved, there
+        told(b, known.log_likelihood, np.nan)
         if last:
             return Maximum(b, known, bend, "converged", n_iter)
     return Maximum(b, known, bend, "max_iter", max_iter)

@@ -13,9 +13,12 @@ from linsep.regression.likelihood import Likelihood, Point, working
 from linsep.regression.logistic import Fit, Task, answered, looked, problem_of, told
 from linsep.regression.penalty import Penalty
 from linsep.regression.preparing import Seen, refuse_overflow, sampled
+from linsep.regression.steps import Steps, Told
 
 
-def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple[Fit, Descent]:
+def climbed(
+    task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
+) -> tuple[Fit, Descent]:
     """Climb from zero, in the features as they are; then ask whether there is a maximum.
 
     Features that others add up to stay at zero.
@@ -30,7 +33,8 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
         how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
         free = np.ones(task.width, dtype=bool)
         free[list(how.dependent)] = False
-        found = _ascended(task, learning_rate, schedule, trace, free, pool)
+        tell = steps.of(lambda W: W, how.dependent)
+        found = _ascended(task, learning_rate, schedule, trace, free, pool, tell)
         if found.reason in {"cycle", "diverged"}:
             raise DataError(f"Gradient ascent diverged: {found.sentence}.")
         problem = problem_of(task, how, pool)
@@ -47,7 +51,7 @@ def climbed(task: Task, learning_rate: Any, schedule: str, trace: bool) -> tuple
 
 def _ascended(
     task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
-    pool: ThreadPoolExecutor,
+    pool: ThreadPoolExecutor, tell: Told,
 ) -> Descent:  # fmt: skip
     """The climb of the free columns."""
     plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
@@ -57,7 +61,7 @@ def _ascended(
     penalty = Penalty(factors, task.share)
     if isinstance(learning_rate, str):
         learning_rate = 1.0 / _steepest(task, likelihood)
-    once = _Once(likelihood)
+    once = _Once(likelihood, tell)
     return minimize(
         lambda B: once(B).value - penalty.value(B),
         np.zeros(likelihood.shape),
@@ -83,13 +87,15 @@ def _steepest(task: Task, likelihood: Likelihood) -> float:
 
 
 class _Once:
-    """Value and gradient at a point, worked out once for both."""
+    """Value and gradient at a point, worked out once for both; steps are told."""
 
-    def __init__(self, likelihood: Likelihood):
-        self.likelihood = likelihood
+    def __init__(self, likelihood: Likelihood, tell: Told):
+        self.likelihood, self.tell = likelihood, tell
         self.last: tuple[np.ndarray, Point] | None = None
 
     def __call__(self, B: np.ndarray) -> Point:
         if self.last is None or not np.array_equal(self.last[0], B):
-            self.last = B, self.likelihood.at(B, hessian=False)
+            begun, self.last = self.last is not None, (B, self.likelihood.at(B, hessian=False))
+            if begun and np.isfinite(self.last[1].value):
+                self.tell(B, self.last[1].value, np.nan)
         return self.last[1]

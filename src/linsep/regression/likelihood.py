@@ -7,20 +7,23 @@ with the same libraries.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from linsep.compiled import logistic
 from linsep.compiled.rows import Csr, Dense
+from linsep.interrupts import checkpoint
 
 MOST_THREADS = 8
 #: lanes of a batch, and the fewest rows in one
 LANES, LANE_ROWS = 8, 4096
+#: how long a Ctrl-C may wait to be noticed while lanes are walked
+SECONDS = 0.1
 #: pieces of a batch that a sample consists of, and the fewest rows in one
 SAMPLES, SAMPLE_ROWS = 16, 64
 #: numbers in a block of dense rows, which stays in the cache
@@ -152,6 +155,7 @@ class Likelihood:
         if noise is not None:
             self.noise[: len(scales)] = noise
         self.most_rows = max(64, min(2048, BLOCK_VALUES // self.width))
+        self._broken_off = False
 
     @property
     def used(self) -> np.ndarray:
@@ -201,18 +205,33 @@ class Likelihood:
     def _lanes(self, work: Callable[[Batch, int, int], Any]) -> Iterator[Any]:
         """What ``work(batch, first, last)`` gives for every lane of every batch, in order."""
         for batch in self.batches():
-            lanes = max(1, min(LANES, batch.size // LANE_ROWS))
-            edges = [batch.size * k // lanes for k in range(lanes + 1)]
-            if lanes == 1:
+            checkpoint()
+            edges = _edges(batch)
+            if len(edges) == 2:
                 yield work(batch, 0, batch.size)
                 continue
-            yield from self.pool.map(lambda a, b, it=batch: work(it, a, b), edges[:-1], edges[1:])
+            yield from self._finished(
+                [self.pool.submit(work, batch, a, b) for a, b in pairwise(edges)]
+            )
+
+    def _finished(self, lanes: list[Future]) -> Iterator[Any]:
+        """What lanes give, in order; Ctrl-C is heard between waits, and ends them."""
+        try:
+            for lane in lanes:
+                while wait([lane], SECONDS).not_done:
+                    checkpoint()
+                yield lane.result()
+        except KeyboardInterrupt:
+            self._broken_off = True
+            raise
 
     def blocks(self, batch: Batch, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
         """The standardised rows of a lane, a block at a time, in memory that is used again."""
         most = self.most_rows
         room = np.empty((min(most, last - first), self.width))
         for start in range(first, last, most):
+            if self._broken_off:
+                return
             Z = room[: min(most, last - start)]
             logistic.standardised(batch.rows, start, Z, self.centres, self.scales)
             if batch.columns:
@@ -292,12 +311,9 @@ class Likelihood:
     ) -> Iterator[Any]:
         """As :meth:`_lanes`, with the shares of each lane."""
         for batch in self.batches():
-            lanes = max(1, min(LANES, batch.size // LANE_ROWS))
-            edges = [batch.size * k // lanes for k in range(lanes + 1)]
-            parts = [next(shares) for _ in range(lanes)]
-            yield from self.pool.map(
-                lambda a, b, P, it=batch: work(it, a, b, P), edges[:-1], edges[1:], parts
-            )
+            checkpoint()
+            lanes = [(a, b, next(shares)) for a, b in pairwise(_edges(batch))]
+            yield from self._finished([self.pool.submit(work, batch, a, b, P) for a, b, P in lanes])
 
     def moments(self, n_rows: int) -> np.ndarray:
         """Sums of the products of the features over about so many rows from all over the first
@@ -330,69 +346,7 @@ class Likelihood:
         return sum(self._with_shares(lane, shares), np.zeros(self.shape))
 
 
-class SparseLikelihood(Likelihood):
-    """The same of CSR rows with more weights than a Hessian is made for: nothing is centred."""
-
-    def _lane(
-        self, batch: Batch, first: int, last: int, B: np.ndarray, hessian: bool, shares: bool
-    ) -> Point:
-        G, W = np.zeros((len(self.scales) + 1, self.q)), self._raw(B)
-        kept = np.empty((last - first, self.q))
-        value = logistic.sparse_pass(
-            batch.rows, batch.codes, batch.weights, first, last, W, G, kept
-        )
-        return Point(value, self._seen(G), None, [kept])
-
-    def moves(self, step: np.ndarray) -> Moves:
-        """How a step moves the scores of the rows; nothing is told of the columns."""
-        W, nothing = self._raw(step), np.zeros(0)
-
-        def lane(batch: Batch, first: int, last: int) -> np.ndarray:
-            values, columns, starts = batch.rows  # type: ignore[misc]
-            a, b = starts[first], starts[last]
-            part = values[a:b], columns[a:b], starts[first : last + 1] - a
-            X = sp.csr_matrix(part, shape=(last - first, len(W) - 1))
-            scores = np.ascontiguousarray(X @ W[:-1] + W[-1])
-            return np.array(logistic.moves(scores, batch.codes, batch.weights, first))
-
-        forward, backward, apart = np.maximum.reduce(list(self._lanes(lane))).tolist()
-        return Moves(forward, backward, apart, nothing, nothing)
-
-    def _raw(self, B: np.ndarray) -> np.ndarray:
-        """Weights for features as they are, a column a class, the intercept last."""
-        d = len(self.scales)
-        W = np.zeros((d + 1, self.q))
-        W[:d] = (B[:, :d] * self.scales).T
-        if self.intercept:
-            W[d] = B[:, d]
-        return W
-
-    def _seen(self, G: np.ndarray) -> np.ndarray:
-        """A gradient with respect to raw weights as one with respect to B."""
-        d = len(self.scales)
-        return np.column_stack([G[:d].T * self.scales, G[d:].T])[:, : self.width]
-
-    def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
-        """The negative Hessian at a point with shares times V, of the shape of the weights."""
-        W = self._raw(V)
-
-        def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
-            out = np.zeros_like(W)
-            logistic.sparse_curvature(batch.rows, batch.weights, first, last, P, W, out)
-            return out
-
-        found = self._with_shares(lane, iter(point.shares or ()))
-        return self._seen(sum(found, np.zeros_like(W)))
-
-    def diagonal(self, point: Point) -> np.ndarray:
-        """The diagonal of the negative Hessian at a point with shares."""
-
-        def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
-            out = np.zeros((len(self.scales) + 1, self.q))
-            logistic.sparse_diagonal(batch.rows, batch.weights, first, last, P, out)
-            return out
-
-        shape = (len(self.scales) + 1, self.q)
-        G = sum(self._with_shares(lane, iter(point.shares or ())), np.zeros(shape))
-        d = len(self.scales)
-        return np.column_stack([G[:d].T * self.scales**2, G[d:].T])[:, : self.width]
+def _edges(batch: Batch) -> list[int]:
+    """Where the lanes of a batch begin, and the last ends."""
+    lanes = max(1, min(LANES, batch.size // LANE_ROWS))
+    return [batch.size * k // lanes for k in range(lanes + 1)]

@@ -11,6 +11,7 @@ from linsep.regression.likelihood import Likelihood, working
 from linsep.regression.logistic import Task
 from linsep.regression.preparing import Seen, sampled, seen
 from linsep.regression.profiles import Interval, Profile
+from linsep.regression.steps import Steps
 
 #: limits of weights that have no finite estimate
 RUNAWAY = ("+inf", "-inf", "infinite")
@@ -62,13 +63,14 @@ def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Seen, np.n
         yield objective, how, raw
 
 
-def firth_fitted(task: Task, level: float | None) -> FirthFit:
+def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
     """Maximise Firth's penalised likelihood.
 
     Parameters
     ----------
     task : Task, of rows in memory and no more weights than a Hessian is made for
     level : of the profile intervals, None for none
+    steps : what is told; ``ended`` becomes the fit without them
     """
     with _opened(task, penalised=True) as (objective, how, raw):
         start = np.zeros((task.q, task.width))
@@ -76,24 +78,28 @@ def firth_fitted(task: Task, level: float | None) -> FirthFit:
             start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
         flat = start.ravel()[objective.used]
         tol = task.tol * float(task.totals.sum())
-        top = maximised(objective, flat, tol=tol, max_iter=task.max_iter)
+        told = steps.of(lambda b: (raw @ b).reshape(task.q, task.width), how.dependent)
+        top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, told=told)
         constant = objective.used % task.width == task.n_features
         none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
         inverse = inverse_of(top.known.information)
         shape = task.q, task.width
-        ends = None
-        if level is not None:
-            ends = _ends(objective, top, raw, level, np.full(shape, ""))
         covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
-        return FirthFit(
+        found = FirthFit(
             (raw @ top.b).reshape(shape), top.known.log_likelihood, covariance, top.reason,
-            top.n_iter, 2.0 * (top.value - none.value), how.dependent, ends,
+            top.n_iter, 2.0 * (top.value - none.value), how.dependent, None,
         )  # fmt: skip
+        if level is None:
+            return found
+        steps.ended = found
+        _profile(objective, top, raw, level, np.full(shape, ""), steps)
+        return found._replace(ends=ends_of(steps, shape))
 
 
 def profiled(
-    task: Task, weights: np.ndarray, limits: np.ndarray, log_likelihood: float, level: float
-) -> Ends:
+    task: Task, weights: np.ndarray, limits: np.ndarray, log_likelihood: float, level: float,
+    steps: Steps,
+) -> Ends:  # fmt: skip
     """Intervals and tests of every weight by profiles of the plain likelihood.
 
     Parameters
@@ -105,6 +111,7 @@ def profiled(
     limits : array of str of that shape, what becomes of each weight
     log_likelihood : float, the largest, or the supremum
     level : of the intervals
+    steps : what is told
     """
     with _opened(task, penalised=False) as (objective, how, raw):
         flat = how.standard(weights, task.intercept).ravel()[objective.used]
@@ -113,19 +120,27 @@ def profiled(
             top = Maximum(flat, known, np.zeros(2 * (len(flat),)), "converged", 0)
         else:
             top = maximised(objective, flat, tol=task.tol * float(task.totals.sum()))
-        return _ends(objective, top, raw, level, limits)
+        _profile(objective, top, raw, level, limits, steps)
+        return ends_of(steps, limits.shape)
 
 
-def _ends(
-    objective: Objective, top: Maximum, raw: np.ndarray, level: float, limits: np.ndarray
-) -> Ends:
-    """The intervals of all weights, NaN for those left out."""
-    found = []
+def _profile(
+    objective: Objective, top: Maximum, raw: np.ndarray, level: float, limits: np.ndarray,
+    steps: Steps,
+) -> None:  # fmt: skip
+    """Work out the intervals of all weights, one after another; NaN for those left out."""
+    found = steps.intervals
     for of, limit in zip(raw, limits.ravel().tolist(), strict=True):
         if not of.any():
             found.append(Interval(np.nan, np.nan, np.nan))
             continue
         runs = limit if limit in RUNAWAY else ""
         found.append(Profile(objective, top, of).interval(level, runs))
-    low, high, p = (np.array(part).reshape(limits.shape) for part in zip(*found, strict=True))
+
+
+def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
+    """The intervals as arrays, NaN for those that were not worked out."""
+    missing = int(np.prod(shape)) - len(steps.intervals)
+    found = [*steps.intervals, *[Interval(np.nan, np.nan, np.nan)] * missing]
+    low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))
     return low, high, p

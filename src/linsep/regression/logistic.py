@@ -8,9 +8,11 @@ import scipy.linalg as sla
 
 from linsep.regression import ascent, preparing
 from linsep.regression.ascent import Ascent, Goal
-from linsep.regression.likelihood import Batches, Likelihood, SparseLikelihood, working
+from linsep.regression.likelihood import Batches, Likelihood, working
 from linsep.regression.penalty import Penalty
 from linsep.regression.preparing import Seen, sampled, seen
+from linsep.regression.sparse_likelihood import SparseLikelihood
+from linsep.regression.steps import Steps, Told, unheard
 
 #: up to so many weights a Hessian is made, which inference needs
 MOST_WEIGHTS = 2500
@@ -104,7 +106,7 @@ class Fit:
     seen: Seen
 
 
-def fitted(task: Task) -> Fit:
+def fitted(task: Task, steps: Steps) -> Fit:
     """The weights of the largest (penalised) likelihood, as far as there are such.
 
     A sample of the rows gives the weights to start from, so that all of them are walked only a few
@@ -119,17 +121,23 @@ def fitted(task: Task) -> Fit:
         sample, whole = sampled(task.batches, most)
         how = looked(task, sample, whole, pool)
         start = _start(task, how, sample, whole, pool)
-        found = _climbed(task, how, start, pool)
+        found = _climbed(task, how, start, pool, told_of(task, how, steps))
         return told(task, how, found._replace(doubted=found.doubted or _nearly(task, how, pool)))
 
 
-def climbed_on(task: Task, fit: Fit) -> Fit:
+def told_of(task: Task, how: Seen, steps: Steps) -> Told:
+    """What a climb in features that are seen so should tell."""
+    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
+
+
+def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
     """The same fit, climbed on to the maximum that it is known to have."""
     with working() as pool:
         problem = problem_of(task, fit.seen, pool)
         left = max(1, task.max_iter - fit.n_iter)
         goal = task.goal._replace(ask=False, max_iter=left)
-        found = (ascent.newton if task.factored else ascent.newton_cg)(*problem, fit.B, goal)
+        newton = ascent.newton if task.factored else ascent.newton_cg
+        found = newton(*problem, fit.B, goal, told_of(task, fit.seen, steps))
         return told(task, fit.seen, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
@@ -182,18 +190,20 @@ def problem_of(task: Task, how: Seen, pool: ThreadPoolExecutor) -> tuple[Likelih
     return likelihood, Penalty(factors, task.share)
 
 
-def _climbed(task: Task, how: Seen, start: np.ndarray, pool: ThreadPoolExecutor) -> Ascent:
+def _climbed(
+    task: Task, how: Seen, start: np.ndarray, pool: ThreadPoolExecutor, told: Told = unheard
+) -> Ascent:
     """Up by the solver of the task; then the question whether there is a maximum."""
     problem, goal = problem_of(task, how, pool), task.goal
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
-        return answered(*problem, newton(*problem, start, goal), goal)
+        return answered(*problem, newton(*problem, start, goal, told), goal)
     if not task.factored:
-        return answered(*problem, ascent.lbfgs(*problem, start, goal), goal)
-    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)))
+        return answered(*problem, ascent.lbfgs(*problem, start, goal, told), goal)
+    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), told)
     if found.reason in ("converged", "stuck"):  # Newton's method knows the last steps
         most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
-        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most))
+        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), told)
         found = last._replace(n_iter=found.n_iter + last.n_iter)
     return answered(*problem, found, goal)
 

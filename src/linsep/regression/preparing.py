@@ -11,6 +11,7 @@ import scipy.linalg as sla
 from linsep.compiled import logistic
 from linsep.compiled.rows import Csr, as_rows, csr_rows
 from linsep.errors import FeatureOverflow
+from linsep.interrupts import checkpoint
 from linsep.regression.likelihood import Batch, Batches, Likelihood
 from linsep.regression.straightening import LOST, NOTHING, Columns, Straight
 
@@ -201,6 +202,7 @@ def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
     for batch in batches:
         for start in range(0, batch.size, most):
+            checkpoint()
             X = room[: min(most, batch.size - start)]
             logistic.standardised(batch.rows, start, X, none, one)
             known = batch.weights[start : start + len(X)]

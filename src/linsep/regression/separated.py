@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
+from linsep.interrupts import checkpoint
 from linsep.theory.data import Data
 from linsep.theory.recession import Cone, cone_of
 from linsep.theory.work import TooLarge
@@ -183,6 +184,7 @@ def conditional(
     B = np.zeros((q, width))
     value, slope, H = _known(Z, codes, weights, allowed, B)
     for _ in range(100):
+        checkpoint()
         step = (_regular_inverse(H) @ slope.ravel()).reshape(q, width)
         gain = float((step * slope).sum())
         if gain <= 1e-18:
