@@ -25,10 +25,12 @@ class OptionsInGroups(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options group by group."""
-        options = {p.name: p for p in self.get_params(ctx) if isinstance(p, TyperOption)}
-        if "learner" not in options:
+        from linsep.cli.learners import DEFAULTS
+
+        if self.name not in DEFAULTS:
             super().format_options(ctx, formatter)
             return
+        options = {p.name: p for p in self.get_params(ctx) if isinstance(p, TyperOption)}
         chosen = ctx.meta["learner"] or str(options["learner"].default)
         arguments = [p for p in self.get_params(ctx) if p not in options.values()]
         _write(formatter, "Arguments", [p.get_help_record(ctx) for p in arguments])
@@ -44,7 +46,7 @@ def _named(args: list[str]) -> str | None:
     """The learner that a command line names, if it is one."""
     from linsep.cli.learners import ALL
 
-    for word, following in zip(args, [*args[1:], ""], strict=True):
+    for word, following in zip(args, [*args[1:], ""], strict=False):
         name = following if word == "--learner" else word.removeprefix("--learner=")
         if name in ALL and (word == "--learner" or name != word):
             return name

@@ -1,12 +1,11 @@
 """Decorators for every hot loop: how it is compiled, and that it is kept on disk."""
 
-import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from numba import config, njit
+from numba import config, njit, types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.extending import overload
+from numba.core.typing.templates import AbstractTemplate, infer_global
 
 from linsep.compiled.code_cache import CodeCache
 from linsep.interrupts import held
@@ -16,8 +15,13 @@ from linsep.interrupts import held
 # which gains SIMD by it, is reordered; sums over scattered weights would lose, gathers being slow.
 STRICT = {"contract", "nsz"}
 REORDERED = STRICT | {"reassoc", "arcp"}
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": STRICT}
-INLINED = OPTIONS | {"forceinline": True}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": STRICT,
+    "no_cfunc_wrapper": True,
+}
+INLINED = OPTIONS | {"forceinline": True, "no_cpython_wrapper": True}
 # Reading a number must give the very bits Python gives: nothing fused, -0.0 kept.
 EXACT = OPTIONS | {"fastmath": False}
 
@@ -72,16 +76,10 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     """
 
     def make(declared: Callable) -> Any:
-        bodies: dict[type, Callable] = {}
-        names = ", ".join(inspect.signature(declared).parameters)
+        bodies: dict[type, Any] = {}
 
         def call(*args: Any) -> Any:
             return bodies[type(args[argument])](*args)
-
-        def choose(*args: Any) -> Callable | None:
-            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
-            # numba wants a function with these very argument names, which only eval can make.
-            return body and eval(f"lambda {names}: body({names})", {"body": body})
 
         def when(kind: type, reorder: bool = False) -> Callable[[Callable], Callable]:
             flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
@@ -95,7 +93,33 @@ def generic(argument: int) -> Callable[[Callable], Any]:
         call.__name__, call.__doc__ = declared.__name__, declared.__doc__
         call.when = when  # type: ignore[attr-defined]
         if COMPILING:
-            overload(call, strict=False, jit_options=INLINED)(choose)
+            _choose_by_type(call, argument, bodies)
         return call
 
     return make
+
+
+def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> None:
+    """Tell numba that a call of ``call`` is a call of the body for the type of one argument.
+
+    ``numba.extending.overload`` does the same and costs twice as much: it compiles a function that
+    calls the body, and a body once more for every kind of caller.
+    """
+
+    class Choice(AbstractTemplate):
+        key = call
+        made: ClassVar[dict[Any, Any]] = {}
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
+            if body is None:
+                return None
+            kind = types.Dispatcher(body)
+            signature = kind.get_call_type(self.context, args, kws)
+            self.made[signature.args] = kind.get_overload(signature)
+            return signature
+
+        def get_impl_key(self, sig: Any) -> Any:
+            return self.made[sig.args]
+
+    infer_global(call, types.Function(Choice))

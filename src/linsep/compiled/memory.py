@@ -3,16 +3,15 @@
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from linsep.compiled.jit import COMPILING, INLINED
+from linsep.compiled.jit import COMPILING
 
 
 def prefetch(array, index):
     """Start loading the cache line of ``array.flat[index]``; does nothing uncompiled."""
 
 
-@intrinsic
 def _prefetch(typing_context, array, index):
     """llvm.prefetch of one element: for reading (0), to every cache (3), as data (1)."""
 
@@ -48,33 +47,29 @@ def borrow(held):
     return held
 
 
-@intrinsic
-def _borrow(typing_context, array):
-    """The array struct with no owner."""
+def _borrow(typing_context, held):
+    """Array structs with no owner, and tuples of such."""
 
     def generate(context, builder, signature, arguments):
-        seen = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return held(held), generate
+
+
+def _without_owner(context, builder, kind, value):
+    if isinstance(kind, types.Array):
+        seen = context.make_array(kind)(context, builder, value)
         seen.meminfo = cgutils.get_null_value(seen.meminfo.type)
         seen.parent = cgutils.get_null_value(seen.parent.type)
         return seen._getvalue()
-
-    return array(array), generate
-
-
-def _choose_borrow(held):
-    """How to borrow a value of this type: arrays singly, tuples field by field."""
-    if isinstance(held, types.Array):
-        return lambda held: _borrow(held)  # noqa: PLW0108
-    if isinstance(held, types.BaseNamedTuple):
-        fields = ", ".join(f"borrow(held[{n}])" for n in range(len(held)))
-        # numba needs the fields written out, which only eval can do for any number of them.
-        return eval(f"lambda held: kind({fields})", {"borrow": borrow, "kind": held.instance_class})
-    return lambda held: held
+    if isinstance(kind, types.BaseTuple):
+        fields = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return context.make_tuple(
+            builder, kind, [_without_owner(context, builder, *field) for field in fields]
+        )
+    return value
 
 
 if COMPILING:
-    overload(borrow, jit_options=INLINED)(_choose_borrow)
-
-    @overload(prefetch, jit_options=INLINED)
-    def _choose_prefetch(array, index):
-        return lambda array, index: _prefetch(array, index)  # noqa: PLW0108
+    # Intrinsics have no Python to compile, and every loop has these.
+    prefetch, borrow = intrinsic(_prefetch), intrinsic(_borrow)

@@ -27,8 +27,14 @@ def _fill(rows, n_rows, starts, columns, values):
             columns[at + q], values[at + q] = j, rows.values[i, j]
 
 
+#: packing fewer values than that saves less time than these loops take to be loaded
+WORTH_PACKING = 1 << 16
+
+
 def packed(rows: Dense) -> Csr | Dense:
     """The rows packed, or as they are where that would not halve the values to look at."""
+    if rows.values.size < WORTH_PACKING:
+        return rows
     n_rows = rows.values.shape[0]
     starts = np.zeros(n_rows + 1, dtype=np.int64)
     _count(rows, n_rows, starts)

@@ -1,0 +1,111 @@
+"""The command ``compile``: the loops of learners compiled ahead of their first use."""
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from linsep.cli.learners import ALL, DEFAULTS
+from linsep.cli.options import reader
+from linsep.cli.score import score_source
+from linsep.compiled.code_cache import code_folder
+from linsep.errors import DataError
+from linsep.estimators.facts import Parameter
+from linsep.estimators.learners import LEARNERS
+from linsep.sources.opening import open_source
+
+LearnersToCompile = Annotated[
+    list[Any] | None,
+    typer.Option(
+        "--learner",
+        help="Compile the loops of this learner; repeatable; of all learners if not given.",
+        parser=reader(Parameter("learner", str, "", choices=tuple(ALL))),
+        metavar="|".join(ALL),
+        show_default=False,
+    ),
+]
+ROWS, FEATURES = 24, 3
+
+
+def compile(learner: LearnersToCompile = None) -> None:
+    """Compile the loops of learners ahead of their first use, for containers and classrooms.
+
+    Example: linsep compile --learner perceptron --learner logistic
+    """
+    folder = code_folder()
+    if folder is None:
+        raise DataError(
+            "Compiled code cannot be kept: no cache folder can be written to",
+            "set LINSEP_CACHE_DIR to a folder of your own",
+        )
+    before = _kept(folder)
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), _bar() as bar:
+        warnings.simplefilter("ignore")  # a few rows of noise converge to nothing
+        runs = [(name, run) for name in learner or ALL for run in _runs(name, Path(scratch))]
+        task = bar.add_task("", total=len(runs))
+        for name, run in runs:
+            bar.update(task, description=name)
+            run()
+            bar.advance(task)
+    made = len(_kept(folder) - before)
+    print(f"{made:,} loops compiled, {len(before):,} were there: {folder}")
+
+
+def _kept(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("*.code")}
+
+
+def _bar() -> Progress:
+    columns = (TextColumn("{task.description:16}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeElapsedColumn(), console=Console(file=sys.stderr))
+
+
+def _runs(name: str, folder: Path) -> Iterator[Callable[[], Any]]:
+    """Small fits and predictions that need every loop of usual data: files, arrays, two classes
+    and several.
+    """
+    values = np.random.default_rng(0).integers(0, 3, (ROWS, FEATURES)).astype(float)
+    for classes in (2, 3):
+        y = np.arange(ROWS) % classes
+        if name == "linear":
+            y = values @ np.arange(1.0, FEATURES + 1) + y
+        for path, target in _files(folder, values, y):
+            yield partial(_from_file, name, path, target)
+        for X in (values, values.astype(np.float32), sp.csr_array(values)):
+            yield partial(_from_array, name, X, y)
+
+
+def _files(folder: Path, values: np.ndarray, y: np.ndarray) -> Iterator[tuple[Path, str | None]]:
+    """The rows as a table and as svmlight text, with the target of each."""
+    table, text = folder / f"{y.max():g}.csv", folder / f"{y.max():g}.svm"
+    with table.open("w") as file:
+        file.write("a,b,c,y\n")
+        file.writelines(
+            f"{','.join(map(str, row))},{label}\n" for row, label in zip(values, y, strict=True)
+        )
+    with text.open("w") as file:
+        for row, label in zip(values, y, strict=True):
+            pairs = " ".join(f"{j}:{value}" for j, value in enumerate(row, 1) if value)
+            file.write(f"{label} {pairs}\n")
+    return iter([(table, "y"), (text, None)])
+
+
+def _from_file(name: str, path: Path, target: str | None) -> None:
+    source = open_source([str(path)], target=target, cache=None)
+    estimator = ALL[name](**DEFAULTS["fit"] if name in LEARNERS else {}).fit(source)
+    score_source(estimator, open_source([str(path)], recipe=source.layout()))
+
+
+def _from_array(name: str, X: Any, y: np.ndarray) -> None:
+    if sp.issparse(X) and name in ("linear", "naive-bayes"):
+        return
+    ALL[name]().fit(X, y).predict(X)

@@ -1,0 +1,42 @@
+"""``linsep compile`` leaves nothing for a later fit to compile."""
+
+import re
+
+import pytest
+
+from command_line import here, needs_speed, run
+from linsep.compiled.jit import COMPILING
+
+
+def made(folder):
+    return {path.name for path in folder.rglob("*.code")}
+
+
+@needs_speed
+def test_a_fit_afterwards_compiles_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "cache"))
+    done = run("compile", "--learner", "naive-bayes", cwd=tmp_path)
+    count, path = re.fullmatch(r"(\d+) loops compiled, 0 were there: (.*)\n", done.stdout).groups()
+    before = made(tmp_path)
+    assert len(before) == int(count) > 0
+    assert path.startswith(str(tmp_path / "cache"))
+    (tmp_path / "t.svm").write_text("".join(f"{i % 2} 1:{i} 3:{i * i % 7}\n" for i in range(30)))
+    for command in (
+        ["fit", "t.svm", "--learner", "naive-bayes", "--model", "m", "--test", "t.svm"],
+        ["predict", "m", "t.svm", "--output", "p"],
+    ):
+        assert run(*command, cwd=tmp_path).returncode == 0
+    assert made(tmp_path) == before
+
+
+def test_no_such_learner(tmp_path):
+    done = here("compile", "--learner", "forest", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "'forest'" in done.stderr
+
+
+@pytest.mark.skipif(COMPILING, reason="compiling every loop takes minutes")
+def test_every_learner_runs_uncompiled(tmp_path):
+    """Without the compiler there is nothing to keep, but every run must still be possible."""
+    done = here("compile", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
