@@ -507,6 +507,25 @@ def linsep_predictions(folder):
     return [str(int(label)) for label in model.predict([[1.0, 1.0]])] * 300_000
 
 
+@pytest.mark.parametrize(("ends", "code"), [("sys.exit(1)", 1), ("signal.raise_signal(2)", 130)])
+def test_ctrl_c_when_the_command_has_ended_says_nothing(ends, code):
+    program = f"""
+import atexit, signal, sys
+from linsep import cli
+
+def command():
+    {ends}
+
+cli.command = command
+atexit.register(signal.raise_signal, signal.SIGINT)
+cli.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+
+
 def test_short_numbers():
     assert [short(n) for n in (0, 999, 999.6, 12_345, 999_499, 999_500, 123e6)] == [
         "0", "999", "1.0 k", "12.3 k", "999 k", "1.0 M", "123 M",

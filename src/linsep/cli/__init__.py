@@ -4,6 +4,7 @@ import atexit
 import gc
 import io
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import NoReturn
@@ -11,11 +12,14 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command line and end the process, with the exit code of :func:`command`."""
-    code: int | str | None = 0
-    try:
-        command()
-    except SystemExit as stop:
-        code = stop.code
+    code: int | str | None = 130
+    with suppress(KeyboardInterrupt):  # before the command begins, or when it has ended
+        try:
+            command()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to be interrupted
     # Threads of other libraries that still want something of Python while it takes itself apart
     # would abort the process (Arrow's, which read ahead). So do what is to be done at exit, and go.
     atexit._run_exitfuncs()
