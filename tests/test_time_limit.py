@@ -1,6 +1,9 @@
 """Verdicts end in time, and hear Ctrl-C, whatever they are doing."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -130,6 +133,18 @@ def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():
         rref(matrix)
     timer.join()
     assert time.monotonic() - begun < 20
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such limit")
+def test_elimination_elsewhere_ends_when_nobody_is_left_to_end_it():
+    random = Random(0)
+    numbers = " ".join(hex(random.getrandbits(9000)) for _ in range(160 * 161))
+    done = subprocess.run(
+        [sys.executable, "-m", "linsep.theory.child", "0.0"], input=f"160 161\n{numbers}\n",
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode < 0
+    assert done.stdout == ""
 
 
 def far_apart(n, d, classes):

@@ -23,16 +23,16 @@ def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
         Where the time is over. Then, and on Ctrl-C, the other process is ended.
     """
     doing(f"exact elimination of {matrix.nrows():,} rows and {matrix.ncols():,} columns")
+    left = max(0.0, seconds_left())
     search_path = os.pathsep.join(path for path in sys.path if path)
     with subprocess.Popen(
-        [sys.executable, "-m", "linsep.theory.child"],
+        [sys.executable, "-m", "linsep.theory.child", repr(left)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=os.environ | {"PYTHONPATH": search_path},
         text=True,
     ) as process:
-        left = max(0.0, seconds_left())
         try:
             answer, _ = process.communicate(_written(matrix), left if math.isfinite(left) else None)
         except subprocess.TimeoutExpired:
@@ -48,6 +48,15 @@ def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     return _read(text), below, rank
 
 
+def _end_after(seconds: float) -> None:
+    """Let the system end this process, should nobody be left to do so: who asked may be killed."""
+    if os.name == "posix" and math.isfinite(seconds):
+        import resource  # not on Windows
+
+        most = math.ceil(seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+
+
 def _written(matrix: fmpz_mat) -> str:
     numbers = " ".join(hex(int(m)) for m in matrix.entries())
     return f"{matrix.nrows()} {matrix.ncols()}\n{numbers}\n"
@@ -60,7 +69,8 @@ def _read(text: str) -> fmpz_mat:
 
 
 def main() -> None:
-    """Reduce the matrix on standard input."""
+    """Reduce the matrix on standard input, within the seconds that are the only argument."""
+    _end_after(float(sys.argv[1]))
     matrix, below, rank = _read(sys.stdin.read()).rref()
     sys.stdout.write(f"{hex(int(below))} {hex(rank)}\n{_written(matrix)}")
 
