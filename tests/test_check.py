@@ -2,8 +2,10 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import checkers_agree
+import command_line
 from checkers_agree import accepts_alone, plain
 from linsep import check, open_source, separation
 from linsep.certificate.blocks import sha256_of
@@ -103,7 +106,7 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path):
         proof.write_text(altered)
         done = run(proof, path)
         assert done.returncode == 1
-        assert done.stderr.startswith("It does not hold (")
+        assert done.stderr.startswith("Not proved (")
         assert done.stdout == ""
 
 
@@ -128,11 +131,43 @@ def test_the_hash_is_that_of_canonical_rows():
         assert check.hash_of(rows, labels, width) == sha256_of(X, y)
 
 
-def test_proofs_about_gram_matrices_are_refused():
-    K = np.eye(3)
-    text = separation(K=K, y=[0, 1, 1]).to_json()
-    assert json.loads(text)["data"]["columns"] == [0, 1, 2]
-    assert not accepts_alone(text, K, np.array([0, 1, 1]))
+@pytest.mark.parametrize("seed", range(12))
+def test_proofs_about_gram_matrices(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (9, 2)), rng.permutation(np.arange(9) % (2 + seed % 2))
+    K = (X @ X.T + seed % 3) ** (1 + seed % 2)
+    report = separation(K=K if seed % 4 else K / 7, y=y)
+    K = K if seed % 4 else K / 7
+    text = report.to_json()
+    assert report.verify(K, y)
+    assert accepts_alone(text, K, y)
+    other = K.copy()
+    other[:, -1] += np.arange(9) ** 5  # no part of the columns that are named
+    plain_proof = json.loads(text)
+    columns = plain_proof["data"]["columns"]
+    blocked = any(v["kind"] != "separable" for v in plain_proof["verdicts"])
+    if 8 not in columns and blocked:
+        assert "do not span the others" in report.verify(other, y).reason
+        assert not accepts_alone(text, other, y)
+    for wrong in (None, columns[1:], [*columns, 8], [True, *columns], [float(j) for j in columns]):
+        plain_proof["data"]["columns"] = wrong
+        edited = json.dumps(plain_proof, indent=1) + "\n"
+        if wrong != columns or str(wrong) != str(columns):
+            assert not accepts_alone(edited, K, y)
+            assert not checkers_agree.accepts(edited, K, y)
+
+
+def test_a_gram_matrix_in_a_file(tmp_path):
+    K, y = np.array([[4.0, 2, 0], [2, 1, 0], [0, 0, 0]]), ["a", "b", "a"]
+    (tmp_path / "proof.json").write_text(separation(K=K, y=y).to_json())
+    rows = [",".join(map(str, [*row, label])) for row, label in zip(K, y, strict=True)]
+    (tmp_path / "K.csv").write_text("\n".join(["k0,k1,k2,y", *rows]) + "\n")
+    files = [tmp_path / "proof.json", tmp_path / "K.csv", "--target", "y"]
+    assert run(*files).stdout.startswith("It holds.\noverlapping")
+    assert command_line.run("verify", *files, cwd=tmp_path).returncode == 0
+    (tmp_path / "K.csv").write_text("\n".join(["k0,k1,k2,y", rows[0], *rows[:2]]) + "\n")
+    assert run(*files).returncode == 1
+    assert command_line.run("verify", *files, cwd=tmp_path).returncode == 1
 
 
 def test_a_checker_that_accepts_too_much_or_too_little_is_noticed(monkeypatch):
@@ -155,3 +190,21 @@ def test_the_oracle_of_verdicts_notices_a_wrong_kind():
     verdict, other = separation(X, y), separation(X, np.array([0, 1, 1]))
     assert checkers_agree.agrees_with_oracle(verdict, X, y)
     assert checkers_agree.agrees_with_oracle(other, X, y) is False
+
+
+def test_its_time_is_bounded_and_it_reads_files_only(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    (tmp_path / "proof.json").write_text(separation(X, y).to_json())
+    rows = (",".join(map(repr, [*row, label])) for row, label in zip(X.tolist(), y, strict=True))
+    names = ",".join(f"x{j}" for j in range(30))
+    (tmp_path / "rows.csv").write_text("\n".join([f"{names},y", *rows]) + "\n")
+    how = ["--target", "y", "--time-limit"]
+    begun = time.monotonic()
+    done = run(tmp_path / "proof.json", tmp_path / "rows.csv", *how, 0.05)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Not proved (KeyboardInterrupt)")
+    assert time.monotonic() - begun < 5
+    os.mkfifo(tmp_path / "pipe")
+    for files in (("pipe", "rows.csv"), ("proof.json", "pipe"), (".", "rows.csv")):
+        done = run(*(tmp_path / name for name in files), *how, 60)
+        assert done.stderr.startswith("Not proved (ValueError): PROOF and DATA are not both files")

@@ -1,9 +1,12 @@
 """Verdicts in the space of a kernel, from its Gram matrix."""
 
+import time
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import linsep
 from linsep import KernelPerceptron, kernels
@@ -34,10 +37,12 @@ def test_a_kernel_says_what_its_features_written_out_say():
             y = (X[:, 0] ** 2 + X[:, 1] > 2).astype(int)
         if len(set(y)) < 2:
             continue
-        X = X + (rng.random() < 0.5) * rng.random(X.shape)  # half of the time K is rounded
         # Without the factors of sqrt(2), which change no verdict but are no floats.
         out = np.array([[a**2, b**2, a * b, a, b, 1.0] for a, b in X])
         K = kernels.Polynomial(2)(X)
+        if rng.random() < 0.5:  # thirds, which floats would round
+            thirds = np.array([[Fraction(int(x), 3) for x in row] for row in X])
+            K = (1 + thirds @ thirds.T) ** 2
         verdict = linsep.separation(K=K, y=y)
         assert verdict.kind == linsep.separation(out, y, fit_intercept=False).kind
         assert verdict.verify(K, y, exact=True)
@@ -60,11 +65,46 @@ def test_several_classes_and_strings():
     assert same.boundary == (0, 1)
 
 
-def test_a_matrix_that_no_kernel_has_is_taken_as_it_is():
-    K = np.array([[1.0, 2.0], [2.0, 1.0]])
-    verdict = linsep.separation(K=K, y=[0, 1])
-    assert verdict.subject.columns == (0, 1)
-    assert verdict.verify(K, [0, 1], exact=True)
+def test_the_rank_is_that_of_the_numbers_and_of_no_tolerance():
+    """Rows that differ have images in the space of a radial kernel that are independent."""
+    X = np.arange(6.0)[:, None]
+    for gamma in (1e-2, 1e-4, 1e-6):
+        K = kernels.RBF(gamma)(X)
+        verdict = linsep.separation(K=K, y=[0, 1] * 3)
+        assert verdict.kind == "separable"
+        assert verdict.verify(K, [0, 1] * 3)
+        report = linsep.separation(K=K, y=[0, 1, 2] * 2)
+        assert report.verify(K, [0, 1, 2] * 2)
+        assert {one.kind for one in report.verdicts()} == {"separable"}
+    # What rounding makes of a kernel of rank one is regular, in the end.
+    thirds = np.arange(1, 7) / 3
+    K = np.outer(thirds, thirds)
+    exact = np.outer(np.arange(1, 7), np.arange(1, 7))
+    assert linsep.separation(K=exact, y=[0, 1] * 3).kind == "overlapping"
+    assert linsep.separation(K=K, y=[0, 1] * 3).verify(K, [0, 1] * 3)
+
+
+def test_whole_numbers_beyond_floats_are_read_exactly():
+    X = np.array([[2**40 + k, 1, k % 2] for k in range(7)], dtype=object)
+    K = X @ X.T
+    y = [int(k > 3) for k in range(7)]
+    verdict = linsep.separation(K=K, y=y)
+    assert verdict.kind == linsep.separation(X, y, fit_intercept=False).kind == "separable"
+    verdict = linsep.separation(K=K, y=[0, 1, 1, 0, 0, 1, 0])
+    assert verdict.kind == "overlapping"
+    assert len(verdict.subject.columns) == 3
+    assert verdict.verify(K, [0, 1, 1, 0, 0, 1, 0])
+    K[0, 6] += 1
+    K[6, 0] += 1
+    assert not verdict.verify(K, [0, 1, 1, 0, 0, 1, 0])
+
+
+def test_time_is_bounded():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    begun = time.monotonic()
+    verdict = linsep.separation(K=kernels.Polynomial(2)(X), y=np.arange(150) % 2, time_limit=0.05)
+    assert verdict.kind == "undecided"
+    assert time.monotonic() - begun < 2
 
 
 @pytest.mark.parametrize(
@@ -72,6 +112,10 @@ def test_a_matrix_that_no_kernel_has_is_taken_as_it_is():
     [
         ({"K": np.ones((2, 3))}, "shape"),
         ({"K": np.array([[1.0, 2.0], [3.0, 4.0]])}, "not symmetric"),
+        ({"K": np.array([[1.0, 2.0], [2.0, 1.0]])}, "not positive semidefinite"),
+        ({"K": np.array([[0.0, 1e-3], [1e-3, 1.0]])}, "not positive semidefinite"),
+        ({"K": np.diag([1.0, -1e-3])}, "not positive semidefinite"),
+        ({"K": sp.identity(2)}, "sparse"),
         ({"K": np.array([[1.0, np.nan], [np.nan, 4.0]])}, "NaN"),
         ({"K": np.eye(2), "X": np.eye(2)}, "K stands for X"),
         ({"K": np.eye(2), "margin": "max"}, "K stands for X"),

@@ -1,23 +1,23 @@
 """Checks a proof of linsep's: ``python -m linsep.check PROOF DATA [--target COLUMN]``.
 
-This file does it alone, in whole numbers and fractions, with Python's standard library; it shares
-no code with linsep. PROOF is what ``linsep separate --proof`` wrote; DATA is svmlight text or, with
-the column of labels as target, CSV. The exit code is 0 where the proof holds, else 1.
-
-docs/separation.md says what is proved, linsep/certificate/canonical.py how rows are hashed. Row x
-stands for constraints a = s (x) [x; 1], the Kronecker product with vectors s of signs: of two sides
-for y [x; 1] alone; of several classes, each with weights but the last, for one constraint a rival.
+This file does it alone. DATA, a Gram matrix where the proof is about one, is svmlight text or, with
+the column of labels as target, CSV. docs/separation.md says what is proved, canonical.py what is
+hashed. Row x stands for constraints a = s (x) [x; 1], a Kronecker product with vectors s of signs:
+of two sides for y [x; 1]; of several classes, each with weights but the last, for one a rival.
 Weights w are right about x if <w, a> > 0. Rows are {column: number}, zeros left out.
 """
 
 import csv
 import math
+import os
 import re
+from _thread import interrupt_main
 from argparse import ArgumentParser
 from fractions import Fraction
 from hashlib import sha256
 from json import dumps, loads
 from struct import pack
+from threading import Thread, Timer
 
 WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
 NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
@@ -68,8 +68,7 @@ def hash_of(rows, labels, width):
         starts, ends = ([j for j in row if j + k not in row] for k in (-1, 1))
         number = known.setdefault((type(label), label), len(known))
         heads.update(pack("<2I", number, len(starts)))
-        for first, last in zip(starts, ends, strict=True):
-            runs.update(pack("<2I", first, last - first + 1))
+        runs.update(b"".join(pack("<2I", j, k - j + 1) for j, k in zip(starts, ends, strict=True)))
         for x in row.values():
             near = float(x) if abs(x) < 2**1024 - 2**970 else math.inf
             parts = abs(x.numerator), x.denominator if x.denominator > 1 else 0
@@ -94,23 +93,19 @@ def pairs_of(given):
     return pairs
 
 
-def keyed(plain, size, read):
-    """{column: what is read}, the columns in order."""
+def keyed(plain, size, read=long):
+    """{column: what is read}, columns in order: whole numbers, none zero, are in lowest terms."""
     columns = [int(j) for j in plain]
     need([*plain] == [str(j) for j in sorted({*columns} & {*range(size)})], "columns not in order")
-    return {j: read(x) for j, x in zip(columns, plain.values(), strict=True)}
-
-
-def row_of(plain, size):
-    """{column: whole number}, none zero, in lowest terms."""
-    row = keyed(plain, size, long)
-    need(all(row.values()) and math.gcd(*row.values()) <= 1, "numbers are not in lowest terms")
+    row = {j: read(x) for j, x in zip(columns, plain.values(), strict=True)}
+    good = read is not long or (all(row.values()) and math.gcd(*row.values()) <= 1)
+    need(good, "numbers are not in lowest terms")
     return row
 
 
 def space_of(plain, size):
     """A space of rows in reduced echelon form: first a 1 in a column that no other row has."""
-    space = keyed(plain, size, lambda row: row_of(row, size))
+    space = keyed(plain, size, lambda row: keyed(row, size))
     for p, row in space.items():
         need(min(row) == p and row[p] > 0 and row.keys() & space.keys() == {p}, "a space is none")
     return {p: {j: Fraction(m, row[p]) for j, m in row.items()} for p, row in space.items()}
@@ -132,27 +127,38 @@ def total(terms):
 
 def left_of(a, space):
     """What a row is beside a row of the space: nothing where it lies in it."""
-    return total([(1, a), *((-a[p], space[p]) for p in a.keys() & space.keys())])
+    while a.keys() & space.keys():
+        a = total([(1, a), *((-a[p], space[p]) for p in a.keys() & space.keys())])
+    return a
 
 
-def need_spanning(rows, space):
-    """Rows lie in a space and span it: by elimination."""
+def spanned(rows, space=None):
+    """What rows span, the space that is claimed, by elimination: first a 1 in each row of it."""
     found: dict = {}
     for a in rows:
+        need(space is None or not left_of(a, space), "rows are not in the space they span")
         rest = left_of(a, found)
-        while rest.keys() & found.keys():
-            rest = left_of(rest, found)
         found |= {min(rest): {j: x / rest[min(rest)] for j, x in rest.items()}} if rest else {}
-        need(not left_of(a, space), "rows are not in the space they span")
-    need(len(found) == len(space), "rows do not span their space")
+    need(space is None or len(found) == len(space), "rows do not span their space")
+    return found
+
+
+def part_of(K, width, columns, whole):
+    """Some columns of a Gram matrix, which span all where the claim is about the whole of it."""
+    good = dumps(columns) == dumps(sorted({*map(int, columns)} & {*range(width)}))
+    need(good and len(K) == width, "it is about columns of a Gram matrix, with a row for each")
+    lines = [{i: row[j] for i, row in enumerate(K) if j in row} for j in range(width)]
+    if whole and len(columns) < width:
+        spanned(lines, spanned(lines[j] for j in columns))
+    return [{k: row[j] for k, j in enumerate(columns) if j in row} for row in K]
 
 
 class Problem:
     """The constraints of all rows: {(row, which of its own): (constraint, side)}."""
 
-    def __init__(self, rows, labels, classes, positive, negative, features, bias):
+    def __init__(self, rows, labels, classes, positive, negative, features, bias, columns):
         self.features, self.bias, self.width = features, bias, features + bias
-        self.blocks = 1 if positive else len(classes) - 1
+        self.blocks, self.plain = 1 if positive else len(classes) - 1, positive and columns is None
         self.size, self.constraints = self.blocks * self.width, {}
         for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
             z = row | ({features: Fraction(1)} if bias else {})
@@ -165,10 +171,9 @@ class Problem:
 
     def named(self, given):
         """The constraints of a combination, each with its positive multiplier, and its side."""
-        good = [*given] == ["rows", "which", "multipliers"]
-        need(good and {*map(type, given.values())} == {list}, "a combination is none")
+        need([*given] == ["rows", "which", "multipliers"], "a combination is none")
         keys = pairs_of(zip(given["rows"], given["which"], strict=True))
-        multipliers = [long(text) for text in given["multipliers"]]
+        multipliers = [long(text) for text in list.__iter__(given["multipliers"])]
         need(min(multipliers, default=1) > 0 and math.gcd(*multipliers) <= 1, "multipliers")
         return [(m, *self.constraints[key]) for m, key in zip(multipliers, keys, strict=True)]
 
@@ -180,9 +185,9 @@ class Problem:
         """The weights are right about every row, by the margin; none has more."""
         need([*given][3:] == ["coef", "intercept", "margin", "support"], "its fields are others")
         low, high = (math.inf if end is None else end for end in given["margin"])
-        good = type(low) is type(high) is float and math.copysign(1, low) > 0 and low <= high
-        good &= low < math.inf and (self.blocks == 1 or low == 0 < high == math.inf)
-        need(good, "the margin is none")
+        need(type(low) is type(high) is float and math.copysign(1, low) > 0, "the margin is none")
+        need(low <= high and low < math.inf, "the margin is none")
+        need(self.plain or (low, high) == (0, math.inf), "only two sides have a margin, of rows")
         need(len(given["coef"]) == len(given["intercept"]) == self.blocks, "weights are missing")
         w: dict = {}
         for k, row in enumerate(given["coef"]):
@@ -207,9 +212,8 @@ class Problem:
         """Witness and spanning rows add up to zero, and the latter span the space of all rows."""
         need([*given][3:] == ["witness", "spanning", "space", *more], "its fields are others")
         space = space_of(given["space"], self.size)
-        added = self.sum_of(given["witness"]) or self.sum_of(given["spanning"])
-        need(not added, "a combination that should be zero is not")
-        need_spanning([a for _, a, _ in self.named(given["spanning"])], space)
+        need(not (self.sum_of(given["witness"]) or self.sum_of(given["spanning"])), "it is not 0")
+        spanned((a for _, a, _ in self.named(given["spanning"])), space)
         inside = [key for key, (a, _) in self.constraints.items() if not left_of(a, space)]
         need((len(inside) < len(self.constraints)) is bool(more), "not all rows are in the space")
         return space, sorted({i for i, _ in inside})
@@ -219,30 +223,25 @@ class Problem:
         more = ["direction", "boundary", "everything", "basis", "signs"]
         space, boundary = self.overlapping(given, more)
         need(dumps(given["boundary"]) == dumps(boundary), "the boundary rows are others")
-        direction = row_of(given["direction"], self.size)
+        direction = keyed(given["direction"], self.size)
         need(not any(dot(row, direction) for row in space.values()), "the direction is no normal")
         everything = space_of(given["everything"], self.size)
         for (i, _), (a, _) in self.constraints.items():
             need(not left_of(a, everything), f"row {i} is not in the space of all")
             need(dot(a, direction) > 0 or not left_of(a, space), f"row {i} is on the wrong side")
-        need_spanning([self.constraints[key][0] for key in pairs_of(given["basis"])], everything)
-        kept = self.kept(everything)
+        spanned((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
+        kept = dict(everything)  # columns independent of the constant one and of columns before
+        for one in range(self.features, self.size, self.width) if self.bias else ():
+            holders = sorted(p for p, row in kept.items() if one in row and p != one)
+            if holders:
+                out = kept.pop(holders[-1])
+                out = kept[one] = {j: x / out[one] for j, x in out.items()}
+                kept |= {p: total([(1, kept[p]), (-kept[p][one], out)]) for p in holders[:-1]}
         for j, added in keyed(given["signs"], self.size, self.sum_of).items():
             wanted, left = left_of(kept[j], space), left_of(added, space)
             times = {left.get(i, 0) / x for i, x in wanted.items()}
             need(len(times) == 1 and left.keys() == wanted.keys(), "rows are no coefficient")
             need(min(times) * dot(kept[j], direction) > 0, "a coefficient has the other sign")
-
-    def kept(self, everything):
-        """The coefficients, as rows, of columns independent of constants and columns before."""
-        found = dict(everything)
-        for one in range(self.features, self.size, self.width) if self.bias else ():
-            holders = sorted(p for p, row in found.items() if one in row and p != one)
-            if holders:
-                out = found.pop(holders[-1])
-                out = found[one] = {j: x / out[one] for j, x in out.items()}
-                found |= {p: total([(1, found[p]), (-found[p][one], out)]) for p in holders[:-1]}
-        return found
 
 
 def check(text, rows, labels, names, width):
@@ -253,47 +252,48 @@ def check(text, rows, labels, names, width):
     need(dumps(plain, indent=1, allow_nan=False) + "\n" == text, "it was edited")
     told, bias, recipe = plain["data"]["names"], plain["fit_intercept"] is True, plain["recipe"]
     senses, verdicts, classes = plain["senses"], plain["verdicts"], sorted(set(labels))
-    need(told is None or names in (None, told), "the features have other names")
-    need(told is None or (len(told) == width and "".join(told).encode() is not None), "its names")
+    columns = plain["data"]["columns"]
+    if columns is not None:
+        rows = part_of(rows, width, columns, {v["kind"] for v in verdicts} != {"separable"})
+        names, width = None, len(columns)
+    same = told is None or (names in (None, told) and "".join(told).encode() is not None)
+    need(same and (told is None or len(told) == width), "the features have other names")
     about = {"rows": len(rows), "features": width, "names": told and [*told], "classes": classes}
-    about |= {"columns": None, "sha256": hash_of(rows, labels, width)}
+    about |= {"columns": columns, "sha256": hash_of(rows, labels, width)}
     whole: dict = {"format": "linsep proof 2", "recipe": None if recipe is None else {**recipe}}
     whole |= {"data": about, "fit_intercept": bias, "senses": senses, "verdicts": verdicts}
     need(dumps(plain) == dumps(whole), "it is about other data, or its fields are others")
     pairs = [[[b], [a]] for k, a in enumerate(classes) for b in classes[k + 1 :]]
     known = {"ovr": [[[k], [c for c in classes if c != k]] for k in classes], "ovo": pairs}
     known = {"ovo": pairs} if len(classes) == 2 else known | {"multinomial": [[[], []]]}
-    good = senses is None or (len(known) > 1 and senses == [s for s in known if s in senses] != [])
-    need(good, "its senses are none")
+    order = [sense for sense in known if sense in (senses or known)]
+    sides = [both for sense in order for both in known[sense]]
     given = [[verdict["positive"], verdict["negative"]] for verdict in verdicts]
-    good = [[sides] for part in known.values() for sides in part]
-    good = good if senses is None else [[sides for sense in senses for sides in known[sense]]]
-    need(dumps(given) in map(dumps, good), "its sides are others")
+    good = [dumps([both]) for both in sides]
+    good = good if senses is None else [dumps(sides)] * (len(known) > 1 and senses == order)
+    need(dumps(given) in good, "its senses or sides are others")
     for (positive, negative), verdict in zip(given, verdicts, strict=True):
-        good = verdict["kind"] in ("separable", "overlapping", "quasi-separable")
-        need(good and [*verdict][:3] == ["kind", "positive", "negative"], "it claims nothing")
-        problem = Problem(rows, labels, classes, positive, negative, width, bias)
+        fine = verdict["kind"] in ("separable", "overlapping", "quasi-separable")
+        need(fine and [*verdict][:3] == ["kind", "positive", "negative"], "it claims nothing")
+        problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
         getattr(problem, verdict["kind"].replace("-", "_"))(verdict)
     found = [f"{v['kind']}: {v['positive']} against {v['negative']}" for v in verdicts]
     return [*found, f"intercept: {bias}", f"features: {told or width}", f"rows: {len(rows)}"]
 
 
-def main():
-    """Run the command."""
-    parser = ArgumentParser("python -m linsep.check", description="Check a proof of linsep's.")
-    parser.add_argument("proof")
-    parser.add_argument("data")
+if __name__ == "__main__":
+    parser = ArgumentParser("python -m linsep.check")
+    parser.add_argument("files", nargs=2, metavar=("PROOF", "DATA"))
     parser.add_argument("--target", help="the column of labels: DATA is CSV")
     parser.add_argument("--exclude", action="append", default=[], help="a column to leave out")
+    parser.add_argument("--time-limit", type=float, default=1e6, help="in seconds")
     given = parser.parse_args()
+    Thread(target=Timer(given.time_limit, interrupt_main).run, daemon=True).start()
     try:
-        with open(given.data, encoding="utf-8-sig", newline="") as lines:
+        need(all(map(os.path.isfile, given.files)), "PROOF and DATA are not both files")
+        with open(given.files[1], encoding="utf-8-sig", newline="") as lines:
             data = (read_csv if given.target else read_svmlight)(lines, given.target, given.exclude)
-        with open(given.proof, encoding="ascii", newline="") as proof:
+        with open(given.files[0], encoding="ascii", newline="") as proof:
             print("It holds.", *check(proof.read(), *data), sep="\n")
-    except WRONG as problem:
-        raise SystemExit(f"It does not hold ({type(problem).__name__}): {problem}") from None
-
-
-if __name__ == "__main__":
-    main()
+    except (*WRONG, KeyboardInterrupt) as problem:  # the latter where the time is over
+        raise SystemExit(f"Not proved ({type(problem).__name__}): {problem}") from None

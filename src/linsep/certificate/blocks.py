@@ -1,6 +1,6 @@
 """The rows of a check, read once, a block after another: what is hashed is what is checked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -122,14 +122,6 @@ def _cuts(X: Any) -> Iterator[slice]:
     per_row = X.nnz / max(n, 1) if sp.issparse(X) else X.shape[1]
     step = max(1, int(BLOCK_VALUES // max(1, per_row)))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
-
-def columns_of(K: Any, columns: Sequence[int]) -> np.ndarray:
-    """The kernel values of every row with some, of a Gram matrix; ValueError where it is none."""
-    K = np.asarray(K)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"K has shape {K.shape}, which is not square.")
-    return K[:, [j for j in columns if j < len(K)]]
 
 
 def read_whole(X: Any, y: Any = None) -> Canonical:

@@ -20,7 +20,7 @@ from linsep.certificate.integers import (
     combination,
     dot,
     in_lowest_terms,
-    rank_at_least,
+    rank_found,
     squared_bound,
 )
 from linsep.certificate.values import (
@@ -136,7 +136,7 @@ class Checker:
         for row in self.clock.over(rows):
             if space.remainder(row):
                 raise Fails("some rows are not in the space that they are said to span")
-        if not rank_at_least(rows, columns, len(columns), self.clock.over):
+        if rank_found(rows, columns, self.clock.over) < len(columns):
             raise Fails("some rows do not span the space that is claimed")
 
     def space(self, space: Space) -> Membership:

@@ -10,7 +10,8 @@ import numpy as np
 
 from linsep.certificate.blocks import Block, Reading
 from linsep.certificate.checkers import CHECKERS, Clock, Fails, TooLong
-from linsep.certificate.verdicts import Subject, Undecided, Verdict
+from linsep.certificate.gram import spans
+from linsep.certificate.verdicts import Blocked, Subject, Undecided, Verdict
 
 
 class Check(NamedTuple):
@@ -27,13 +28,21 @@ class Check(NamedTuple):
 
 
 def check(
-    verdicts: Sequence[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None
+    verdicts: Sequence[Verdict],
+    X: Any,
+    y: Any,
+    exact: bool,
+    time_limit: float | None,
+    K: np.ndarray | None = None,
 ) -> Check:
-    """Whether verdicts about the same rows hold, all of them; undecided ones claim nothing."""
+    """Whether verdicts about the same rows hold, all of them; undecided ones claim nothing.
+
+    Where X is some columns of a Gram matrix K, verdicts that nothing separates are about all of it.
+    """
     decided = [verdict for verdict in verdicts if not isinstance(verdict, Undecided)]
     if not decided:
         return Check(None, "Nothing is claimed: undecided.")
-    found = _check(decided, X, y, exact, time_limit)
+    found = _check(decided, X, y, exact, time_limit, K)
     if found and len(decided) < len(verdicts):
         missing = f"{len(verdicts) - len(decided):,} of {len(verdicts):,} questions are undecided"
         return Check(None, f"{missing}, so nothing is claimed there. {found.reason}")
@@ -41,13 +50,20 @@ def check(
 
 
 def _check(
-    verdicts: Sequence[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None
+    verdicts: Sequence[Verdict],
+    X: Any,
+    y: Any,
+    exact: bool,
+    time_limit: float | None,
+    K: np.ndarray | None,
 ) -> Check:
     """The same of verdicts that claim something."""
     clock = Clock(time_limit)
     reading = Reading(X, y)
     try:
         _read(verdicts, reading, exact, clock)
+        if K is not None and exact:
+            _spanned(verdicts, K, clock)
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
@@ -90,6 +106,13 @@ def _read(verdicts: Sequence[Verdict], reading: Reading, exact: bool, clock: Clo
         raise failure
     for checker in checkers:
         checker.finish()
+
+
+def _spanned(verdicts: Sequence[Verdict], K: np.ndarray, clock: Clock) -> None:
+    """Fails where nothing separates some columns of a Gram matrix, but others may."""
+    blocked = any(isinstance(verdict, Blocked) for verdict in verdicts)
+    if blocked and not spans(K, verdicts[0].subject.columns or (), clock.over):
+        raise Fails("the columns of the Gram matrix that it names do not span the others")
 
 
 def _different_subjects(verdicts: Sequence[Verdict]) -> Fails | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, isqrt, lcm
 from typing import Any
 
 import numpy as np
@@ -99,13 +99,43 @@ class Space:
         return found
 
 
-def rank_at_least(rows: Sequence[Row], columns: Sequence[int], rank: int, each: Any = iter) -> bool:
-    """Whether some rows, in some columns, have this rank: elimination modulo primes.
+def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) -> int:
+    """A rank that some rows, in some columns, have at least: elimination modulo primes.
 
-    Yes is certain: a rank modulo a prime is never more than the rank. No can only be wrong where
+    That is certain: a rank modulo a prime is never more than the rank. It can only be less where
     each of the primes divides the same numbers. ``each`` goes over the columns.
     """
-    return any(_rank_modulo(rows, columns, prime, each) >= rank for prime in PRIMES)
+    found = 0
+    for prime in PRIMES:
+        if found < min(len(rows), len(columns)):
+            found = max(found, _rank_modulo(rows, columns, prime, each))
+    return found
+
+
+def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -> bool:
+    """Whether some rows have no larger rank: elimination modulo many primes.
+
+    Where the rank modulo each is no larger, all of them divide every determinant of one row and
+    column more. By Hadamard's inequality that is at most the product of the lengths of these rows:
+    if the product of the primes is larger, it is zero.
+    """
+    squares = (sum(m * m for m in row.values()) for row in each(rows))
+    bits = sum(sorted((square.bit_length() for square in squares), reverse=True)[: rank + 1]) // 2
+    found, prime = 0, PRIMES[0] + 2
+    while found <= bits:
+        prime = _prime_below(prime)
+        if _rank_modulo(rows, range(width), prime, each) > rank:
+            return False
+        found += prime.bit_length() - 1
+    return True
+
+
+def _prime_below(number: int) -> int:
+    """The largest odd prime below an odd number."""
+    number -= 2
+    while not all(number % k for k in range(3, isqrt(number) + 1, 2)):
+        number -= 2
+    return number
 
 
 def _rank_modulo(rows: Sequence[Row], columns: Sequence[int], prime: int, each: Any) -> int:

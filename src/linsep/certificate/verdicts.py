@@ -51,9 +51,9 @@ class Subject:
     sha256 : str
         Of rows and labels in the form that ``linsep.certificate.canonical`` describes.
     columns : tuple of int or None
-        Of a Gram matrix: the rows whose images span the space of the kernel. The verdict is about
-        hyperplanes sum_j a_j phi(x_j) over these rows; all weights are a_j. Margins in that space
-        are not those of rows of numbers, so none is given.
+        Of a Gram matrix: all weights are those a_j of sum_j a_j K(x, x_j) over these columns. They
+        span all columns where the verdict is that nothing separates. Margins in that space are not
+        those of rows of numbers, so none is given.
     """
 
     classes: tuple[Any, ...]
@@ -379,12 +379,13 @@ def _checked(verdicts: list[Verdict], X: Any, y: Any, exact: bool, time_limit: f
     """The check of verdicts about the same rows; of a Gram matrix, about some of its columns."""
     from linsep.certificate.checking import Check, check
 
-    columns = verdicts[0].subject.columns
+    columns, K = verdicts[0].subject.columns, None
     if columns is not None:
-        from linsep.certificate.blocks import columns_of
+        from linsep.certificate.gram import gram_of
 
         try:
-            X = columns_of(X, columns)
+            K, y = gram_of(X, y)
         except (TypeError, ValueError) as problem:
             return Check(False, f"It does not hold: it is about a Gram matrix: {problem}")
-    return check(verdicts, X, y, exact, time_limit)
+        X = K[:, [j for j in columns if j < len(K)]]
+    return check(verdicts, X, y, exact, time_limit, K)

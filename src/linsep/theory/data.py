@@ -106,6 +106,10 @@ class Data:
                 some = X[rows] if step < X.shape[0] else X
                 yield Piece(some, codes[rows], numbers, None if exact is None else exact[rows])
 
+    def codes(self) -> np.ndarray:
+        """The codes of all labels."""
+        return np.concatenate([codes for _, codes in self.coded()])
+
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Every row as it was given, and the codes of the labels."""
         for X, codes, _, exact in self._parts():

@@ -1,5 +1,6 @@
 """Is the data linearly separable? An answer with its proof."""
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Literal
 
@@ -19,12 +20,14 @@ from linsep.certificate.verdicts import (
 from linsep.errors import ParameterError
 from linsep.theory.data import Data, data_of, warn_of_many_classes
 from linsep.theory.evidence import blocked_verdict, separable_verdict
-from linsep.theory.grams import checked, spanning
+from linsep.theory.grams import Gram, checked, spanning
 from linsep.theory.questions import Question, multinomial, two_sides
 from linsep.theory.search import Blocked, Separated, search
 from linsep.theory.widening import widened
 from linsep.theory.work import Task, TooLarge, limited, next_question
 
+#: what knows weights that are right about every row of a question, if any
+Known = Callable[[Question, np.ndarray], np.ndarray | None]
 #: what may decide where time was too short
 WAYS_OUT = (
     "a longer time limit, features of similar scale, or leaving out columns that nearly depend on "
@@ -54,9 +57,10 @@ def separation(
     y : array of shape (rows,)
         Labels of any kind. With two classes the larger one is the positive side.
     K : array of shape (rows, rows)
-        Instead of X, the Gram matrix of a kernel: whether a hyperplane separates the classes in the
-        space of the kernel, that of rows which span it but for rounding. Weights are those of the
-        rows, sum_j a_j phi(x_j), and no margin is given. For some thousand rows at most.
+        Instead of X, the Gram matrix of a kernel: whether some f(x) = sum_j a_j K(x, x_j) separates
+        the classes, of the numbers in K as they are. No margin is given. Kernel values that are
+        rounded nearly always make K regular, and then any labels are separable: give whole numbers
+        or fractions where that matters. For some hundred rows, where floats do not decide.
     fit_intercept : bool, default=True (with K: False)
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
@@ -109,9 +113,50 @@ def separation(
         return decide(data_of(X, y), fit_intercept is not False, margin, senses, task=task)
     if X is not None or margin is not None:
         raise ParameterError("K stands for X, and margins in its space are not known: give K and y")
-    K = checked(K)
+    return _of_kernel(checked(K), y, bool(fit_intercept), senses, task)
+
+
+def _of_kernel(
+    K: np.ndarray, y: Any, fit_intercept: bool, senses: tuple[str, ...], task: Task
+) -> Verdict | Separations:
+    """The verdict on a Gram matrix, over some columns of it that are enough."""
     columns = spanning(K)
-    return decide(data_of(K[:, columns], y), bool(fit_intercept), None, senses, columns, task)
+    found = decide(data_of(K[:, columns], y), fit_intercept, None, senses, columns, task)
+    if len(columns) == len(K) or all(isinstance(one, Separable) for one in parts_of(found)):
+        return found
+    try:
+        with limited(task):
+            gram = Gram(K)
+    except TooLarge as problem:
+        reason = f"{problem}; {WAYS_OUT}"
+        return _mapped(found, lambda one: _doubted(one, reason))
+    if gram.is_spanned_by(columns):
+        return found
+    task.question, columns = 0, gram.columns
+    data = data_of(K[:, columns], y)
+    return decide(data, fit_intercept, None, senses, columns, task, gram.weights)
+
+
+def _doubted(verdict: Verdict, reason: str) -> Verdict:
+    """A verdict over some columns as one over all: a separator is one, the rest is not known."""
+    return verdict if isinstance(verdict, Separable) else Undecided(verdict.subject, reason)
+
+
+def _mapped(
+    found: Verdict | Separations, change: Callable[[Verdict], Verdict]
+) -> Verdict | Separations:
+    """The same with every verdict changed."""
+    if isinstance(found, Verdict):
+        return change(found)
+    rest = {label: change(one) for label, one in found.against_rest.items()}
+    pairs = {labels: change(one) for labels, one in found.pairs.items()}
+    every = None if found.multinomial is None else change(found.multinomial)
+    return Separations(rest, pairs, every)
+
+
+def parts_of(found: Verdict | Separations) -> list[Verdict]:
+    """The verdicts, of one class or of several."""
+    return found.verdicts() if isinstance(found, Separations) else [found]
 
 
 def decide(
@@ -121,8 +166,13 @@ def decide(
     senses: tuple[str, ...] = SENSES,
     columns: tuple[int, ...] | None = None,
     task: Task | None = None,
+    known: Known | None = None,
 ) -> Verdict | Separations:
-    """:func:`separation` of data that are open already, within the limit of a ``task``."""
+    """:func:`separation` of data that are open already, within the limit of a ``task``.
+
+    ``known`` returns weights that are right about every row of a question where it knows some, from
+    the question and the class codes of all rows.
+    """
     if margin not in (None, "max"):
         raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
     if not set(senses) <= set(SENSES):
@@ -140,7 +190,7 @@ def decide(
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             question = two_sides(data, positive, negative, fit_intercept)
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
-            return _verdict(data, question, tolerance, about.of_sides(*given))
+            return _verdict(data, question, tolerance, about.of_sides(*given), known)
 
         if len(codes) == 2:
             return sides([1], [0])
@@ -157,7 +207,7 @@ def decide(
         }
         every = None
         if "multinomial" in senses:
-            every = _verdict(data, multinomial(data, fit_intercept), None, about)
+            every = _verdict(data, multinomial(data, fit_intercept), None, about, known)
         return Separations(rest, pairs, every)
 
 
@@ -166,7 +216,13 @@ def counts(n_classes: int) -> tuple[int, int, int]:
     return n_classes, n_classes * (n_classes - 1) // 2, 1
 
 
-def _verdict(data: Data, question: Question, tolerance: float | None, subject: Subject) -> Verdict:
+def _verdict(
+    data: Data,
+    question: Question,
+    tolerance: float | None,
+    subject: Subject,
+    known: Known | None,
+) -> Verdict:
     """The answer to a question; undecided where it takes too long."""
     next_question()
     try:
@@ -175,6 +231,10 @@ def _verdict(data: Data, question: Question, tolerance: float | None, subject: S
             np.errstate(over="ignore", invalid="ignore", under="ignore"),
             threadpool_limits(1, "blas"),  # many small factorisations: threads cost more
         ):
+            weights = None if known is None else known(question, data.codes())
+            if weights is not None:
+                separated = Separated(weights, [], np.zeros(0))
+                return separable_verdict(data, question, separated, subject)
             found = search(data, question, tolerance)
             if isinstance(found, Blocked):
                 return blocked_verdict(data, question, found, subject)

@@ -1,0 +1,33 @@
+"""A Gram matrix of which some columns are said to span all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linsep.certificate.integers import Row, rank_at_most, rank_found, whole_numbers
+from linsep.certificate.numbers import exact_rows
+
+
+def gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
+    """A Gram matrix, its numbers as they are, and labels; ValueError where it is none.
+
+    Both are in the rows of a source where no labels are given.
+    """
+    if y is None and hasattr(K, "exactly"):
+        batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, _ in K.exactly()]
+        K, y = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    K = exact_rows(K)
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"K has shape {K.shape}, which is not square.")
+    return np.asarray(K), y
+
+
+def spans(K: np.ndarray, columns: Sequence[int], each: Any) -> bool:
+    """Whether some columns span all; ``each`` goes over what takes time."""
+    if len(columns) == len(K):
+        return True
+    rows: list[Row] = []
+    for row in each(K):  # times a positive number each, which changes no rank
+        rows.append({j: m for j, m in enumerate(whole_numbers(row)[0]) if m})
+    return rank_at_most(rows, len(K), rank_found(rows, columns, each), each)
