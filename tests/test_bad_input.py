@@ -88,10 +88,11 @@ def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
     X = np.eye(k)
     X[-1] *= 1e300
     model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
-    with refused("A weight is beyond floating point; scale the features."):
+    said = f"The weight of feature {k - 1} is beyond floating point; scale the features."
+    with refused(said):
         model.fit(store(X, storage), range(k))
     assert not hasattr(model, "coef_")
-    with refused("arrays: A weight is beyond floating point; scale the features."):
+    with refused(f"arrays: {said}"):
         model.fit(ArraySource(store(X, storage), range(k)))
 
 

@@ -1,7 +1,9 @@
 """What a logistic fit claims about finite estimates is proved, whatever the solver."""
 
+import json
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import endometrial
 import linsep
+from command_line import here
 from linsep import LogisticRegression
 from linsep.compiled.rows import as_rows
 from linsep.errors import SeparationError, SeparationWarning
@@ -225,3 +228,22 @@ def test_what_is_not_checked_is_not_called_finite(monkeypatch, solver):
     assert set(found.limits_.ravel()) == {"not checked"}
     assert "not checked" in str(found.summary_)
     assert (LogisticRegression(solver=solver, l2=1.0).fit(X, y).limits_ == "finite").all()
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
+def test_four_students_are_separable_for_every_solver(tmp_path, solver):
+    """Gradient ascent printed standard errors of 4.75e8."""
+    data = Path(__file__).parents[1] / "docs" / "students.csv"
+    words = ("fit", str(data), "--target", "grade", "--exclude", "name", "--learner", "logistic")
+    done = here(*words, "--solver", solver, "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "The data are separable, so the likelihood has no maximum" in done.stderr
+    said = {row["name"]: row for row in json.loads(done.stdout)["summary"]["coefficients"]}
+    assert {name: row["said"] for name, row in said.items()} == {
+        "attendance": "-inf",
+        "tall": "infinite",
+        "sleeps": "+inf",
+        "gum": "dependent",
+        "intercept": "+inf",
+    }
+    assert all(row["standard_error"] is None for row in said.values())

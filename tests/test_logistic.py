@@ -149,6 +149,25 @@ def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighte
     assert np.allclose(free.weights_, exact.weights_, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("size", [1e-20, 1e12, 1e60])
+def test_many_weights_of_features_of_any_size(monkeypatch, size, storage):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)) * (rng.random((200, 4)) < 0.7)
+    y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=200) > 0).astype(int)
+    weights = np.append(np.ones(199), 0.0)
+    expected = LogisticRegression().fit(X, y, sample_weight=weights)
+    X = X * [1.0, size, 1.0, 1.0]
+    X[-1, 0] = 1e100  # which does not count
+    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 0)
+    for solver in ("newton", "lbfgs"):
+        model = LogisticRegression(solver=solver).fit(storage(X), y, sample_weight=weights)
+        close = 1e-9 if solver == "newton" else 1e-6
+        assert model.coef_ * [1.0, size, 1.0, 1.0] == pytest.approx(expected.coef_, rel=close)
+        with pytest.raises(ValueError, match="Feature 1 has values whose squares are beyond"):
+            model.fit(storage(X * [1.0, 1e156 / size, 1.0, 1.0]), y, sample_weight=weights)
+
+
 def test_weights_count_rows():
     X, y = mixed(80, 2, 3, seed=5)
     rng = np.random.default_rng(0)

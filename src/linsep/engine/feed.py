@@ -41,12 +41,14 @@ class Visit(NamedTuple):
 class Feed(Protocol):
     """Passes over the rows of one data set; ``n_rows`` is None until they are all known.
     ``shuffle`` says whether passes after the first have an order of their own, ``reads`` whether
-    rows are waited for because they are read.
+    rows are waited for because they are read, ``of_features`` whether weights are those of
+    features, not of examples.
     """
 
     n_rows: int | None
     shuffle: bool
     reads: bool
+    of_features: bool
 
     def visits(self, pass_number: int) -> Iterator[Visit]:
         """The rows to learn from, in the order of that pass."""
@@ -85,7 +87,7 @@ class MemoryFeed:
     hold_out : who draws the held-out rows, or None to learn from all
     """
 
-    reads = False
+    reads, of_features = False, True
 
     def __init__(
         self,

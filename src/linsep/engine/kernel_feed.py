@@ -79,6 +79,7 @@ class KernelFeed(MemoryFeed):
 
     state: State
     keeping: KeepLast
+    of_features = False
 
     def __init__(
         self, grams: Any, budget: int | None, codes: np.ndarray, importance: np.ndarray, *rest: Any

@@ -65,6 +65,24 @@ class Unlearnable(LinsepError):
         self.row, self.not_finite, self.bad = row, said == TOO_LARGE, bad
 
 
+def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
+    """What is said of weights beyond floating point: the feature of the first of them.
+
+    Parameters
+    ----------
+    W : array of shape (features + 1, ...), the intercept last; or weights of examples
+    of_features : bool, whether they are those of features
+    """
+    at = int(np.argwhere(~np.isfinite(W))[0, 0])
+    rest = "is beyond floating point; scale the features"
+    if not of_features:
+        return Unlearnable(None, f"A weight of an example {rest}")
+    if at == len(W) - 1:
+        return Unlearnable(None, f"The intercept {rest}")
+    bad = BadRow(0, at, f"The weight of {{feature}} {rest}")
+    return Unlearnable(None, str(bad), bad)
+
+
 class BadSchedule(LinsepError, ValueError):
     """A learning rate that is none."""
 

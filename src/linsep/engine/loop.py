@@ -11,7 +11,14 @@ from linsep.compiled.schemes import MISTAKES, UPDATES
 from linsep.compiled.walk import walk
 from linsep.engine.feed import Feed, Visit
 from linsep.engine.keeping import KeepLast, count_changes
-from linsep.engine.learners import TOO_LARGE, BadRow, Learner, Unlearnable, too_large
+from linsep.engine.learners import (
+    TOO_LARGE,
+    BadRow,
+    Learner,
+    Unlearnable,
+    infinite_weight,
+    too_large,
+)
 from linsep.engine.order import longest_row, rows_per_slice, slices
 from linsep.engine.repeats import watched
 from linsep.engine.state import State
@@ -228,7 +235,7 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
                 best_score, put_back, since_best = -1.0, None, 0
             # An infinite weight of a feature that no later row has shows in no score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
-                raise Unlearnable(None, "A weight is beyond floating point; scale the features")
+                raise infinite_weight(state.W, feed.of_features)
             yield report(scores, reason)
             if reason is not None:
                 return

@@ -65,7 +65,7 @@ class SourceFeed:
     lengths : whether the lengths of rows matter, so that no column may stand twice in one
     """
 
-    reads = True
+    reads, of_features = True, True
 
     def __init__(
         self,

@@ -325,8 +325,10 @@ class Likelihood:
         for k in range(pieces):
             first = batch.size * k // pieces
             last = min(first + each, batch.size * (k + 1) // pieces)
-            for _, Z in self.blocks(batch, first, last):
-                found += Z.T @ Z
+            for start, Z in self.blocks(batch, first, last):
+                weights = batch.weights[start : start + len(Z)]
+                counted = Z[weights > 0] if weights.size else Z
+                found += counted.T @ counted
         return found
 
     def diagonal(self, point: Point) -> np.ndarray:

@@ -142,9 +142,9 @@ def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
 
 
 def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Seen:
-    """How to see the features; of many nothing is known."""
+    """How to see the features; of many no more than their sizes."""
     if not task.factored:
-        return Seen(np.zeros(task.n_features), np.ones(task.n_features))
+        return preparing.sized(task.batches, task.n_features)
     form = task.n_features, task.intercept
     return seen(sample, task.batches, whole, *form, not task.l2, pool)
 

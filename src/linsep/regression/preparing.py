@@ -20,6 +20,8 @@ from linsep.regression.straightening import LOST, NOTHING, Columns, Straight
 SURE = 1e-7
 #: values may spread as much, and no less than 1 / this: variances are squares
 MOST_SPREAD = 1e150
+#: of very many features those of values below 2 to this, and above its inverse, stay as they are
+ORDINARY = 10
 #: values of a block of rows
 BLOCK_VALUES = 1 << 16
 
@@ -159,6 +161,33 @@ def seen(
     return straightened(everything, centres, scales, intercept)
 
 
+def sized(batches: Batches, d: int) -> Seen:
+    """How to see very many features: none is left out or centred, so that zeros stay zeros, and
+    those of very large or small values are divided by a power of two.
+
+    Raises
+    ------
+    FeatureOverflow
+        As :func:`seen` does.
+    """
+    top = np.zeros(d)
+    for batch in batches():
+        checkpoint()
+        counted = batch.weights > 0 if batch.weights.size else np.ones(batch.size, dtype=bool)
+        if isinstance(batch.rows, Csr):
+            values, columns, starts = batch.rows
+            chosen = slice(None) if counted.all() else np.repeat(counted, np.diff(starts))
+            inside = slice(starts[0], starts[-1])
+            sizes = np.abs(values[inside][chosen]).astype(np.float64)
+            np.maximum.at(top, columns[inside][chosen], sizes)
+            continue
+        for X in _counted(lambda it=batch: [it], d):  # type: ignore[misc]
+            np.maximum(top, np.abs(X).max(axis=0), out=top)
+    _refuse_sizes(top)
+    exponents = np.where(top > 0, np.frexp(top)[1], 0)
+    return Seen(np.zeros(d), np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, -exponents, 0)))
+
+
 def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:
     """Raise FeatureOverflow as :func:`seen` does, for those who see features as they are."""
     _moments(batches, d, intercept)
@@ -176,9 +205,7 @@ def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.
             first = Z[0].copy()
         with np.errstate(over="ignore"):
             top = np.maximum(top, np.abs(Z - first).max(axis=0))
-    bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
-    if bad.any():
-        raise FeatureOverflow(int(np.argmax(bad)))
+    _refuse_sizes(top)
     exponents = np.where(top > 0, np.frexp(top)[1], 0)
     means, squares, total = np.zeros(d), np.zeros(d), 0.0
     for X, weights in raw_blocks(batches(), d):
@@ -194,6 +221,13 @@ def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.
     spread = np.ldexp(np.sqrt(squares / max(total, 1e-300)), exponents)
     scales = np.where(top > 0, 1.0 / np.where(top > 0, spread, 1.0), 0.0)
     return first + np.ldexp(means, exponents), scales
+
+
+def _refuse_sizes(top: np.ndarray) -> None:
+    """Raise FeatureOverflow where largest values are so large, or small, that squares are lost."""
+    bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
+    if bad.any():
+        raise FeatureOverflow(int(np.argmax(bad)))
 
 
 def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
