@@ -345,3 +345,13 @@ def test_many_kernels_inside_each_other():
     for one_more in (lambda: many + Linear(), lambda: 2 * many, lambda: Normalized(many)):
         with pytest.raises(ParameterError, match="More than 100 kernels stand inside each other"):
             one_more()
+
+
+@pytest.mark.parametrize("size", [2**63, 10**30, 10**400])
+def test_whole_numbers_fit_in_64_bits(size):
+    with pytest.raises(ParameterError, match="of at least 1 and below 2\\^63"):
+        Polynomial(size)
+    with pytest.raises(ParameterError, match="p of Spectrum must be a whole number"):
+        Spectrum(size)
+    with pytest.raises(ParameterError, match=r"gamma of RBF must be a number above 0, not"):
+        RBF(float("inf") if size == 2**63 else 10**400)

@@ -180,13 +180,21 @@ def plain(value: Any) -> Any:
     )
 
 
+#: the largest number in floating point
+LARGEST = float(np.finfo(np.float64).max)
+
+
 def number(kernel: Any, name: str, low: float = 0.0, *, whole: bool = False) -> None:
     """Raise ParameterError unless that field of a kernel is a finite number above ``low``.
 
-    A whole number may also be ``low`` itself.
+    A whole number may also be ``low`` itself, and is one that fits in 64 bits.
     """
     value = getattr(kernel, name)
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    if not (right and np.isfinite(value) and (value >= low if whole else value > low)):
-        kind = f"a whole number of at least {low:g}" if whole else f"a number above {low:g}"
+    if not (right and (low <= value < 2**63 if whole else low < value <= LARGEST)):
+        kind = f"a number above {low:g}"
+        if whole:
+            kind = f"a whole number of at least {low:g}" + " and below 2^63" * (
+                right and value >= low
+            )
         raise ParameterError(f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.")
