@@ -141,3 +141,14 @@ def test_inspect_of_models_whose_parameters_are_no_options(folder):
     assert " ".join(line.split()) == said
     assert "RBF(gamma=2.0)" in shown.partition("options")[0]
     assert not re.search(r"\w=(None|True|False|')", shown)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "logistic", "naive-bayes"])
+def test_labels_in_errors_are_written_as_in_the_file(folder, learner):
+    (folder / "one.svm").write_text("1 1:1\n1 2:1\n1 1:2\n")
+    fit = ("fit", "one.svm", "--learner", learner)
+    refused(*fit, cwd=folder, said=r"Only one class \(1\) is in one\.svm; a classifier needs rows")
+    if learner in ("perceptron", "logistic"):
+        weights = ("--learner", learner, "--class-weight", "7=2")
+        said = r"weight is given for 7, which is no class of t\.svm: its classes are 0, 1\."
+        refused("fit", "t.svm", *weights, cwd=folder, said=said)

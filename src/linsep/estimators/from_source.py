@@ -13,7 +13,7 @@ from linsep.engine.loop import PassReport, Plan, accuracy, passes
 from linsep.engine.stop import StopReason
 from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import DataError
-from linsep.estimators.labels import warn_of_weightless, weigh_classes
+from linsep.estimators.labels import check_two_classes, listed, warn_of_weightless, weigh_classes
 from linsep.estimators.measured import measure
 from linsep.interrupts import held
 from linsep.sources.base import Source
@@ -33,8 +33,8 @@ def class_importance(
             strangers = [label for label in class_weight if label not in known]
             if strangers and not class_weight.keys() >= set(known):
                 raise DataError(
-                    f"A class weight is given for {_listed(strangers)}, which is no class of "
-                    f"{name}: its classes are {_listed(known)}."
+                    f"A class weight is given for {listed(strangers)}, which is no class of "
+                    f"{name}: its classes are {listed(known)}."
                 )
         found = weigh_classes(class_weight, classes, counts)
         if not told:  # passes may start again
@@ -45,17 +45,9 @@ def class_importance(
     return weights
 
 
-def _listed(labels: list[Any]) -> str:
-    return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
-
-
 def refuse_one_class(feed: SourceFeed) -> None:
     """Raise DataError where there is nothing to tell apart."""
-    if feed.classes.size < 2:
-        raise DataError(
-            f"Only one class ({feed.classes.tolist()[0]!r}) is in {feed.source.name}; a "
-            "classifier needs rows of at least two classes."
-        )
+    check_two_classes(feed.classes, feed.source.name)
 
 
 def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from linsep.elsewhere import elsewhere
 from linsep.engine.stop import StopReason
+from linsep.estimators.labels import check_two_classes
 from linsep.interrupts import held, window
 from linsep.kernels.naming import described
 from linsep.sources.base import Source
@@ -38,6 +39,7 @@ def fit_source(estimator: Any, source: Source) -> None:
         if sp.issparse(X) and not described(estimator.kernel).sparse:
             X = X.toarray()
         reading = perf_counter() - started
+        check_two_classes(np.unique(y), source.name)
         try:
             with window():
                 estimator._fit_rows(X, y, None)

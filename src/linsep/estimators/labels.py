@@ -48,13 +48,19 @@ def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
 
 def strangers(y: np.ndarray, classes: np.ndarray) -> str:
     """The labels of ``y`` that are no class, for a message."""
-    return ", ".join(repr(label) for label in np.setdiff1d(y, classes)[:3].tolist())
+    return listed(np.setdiff1d(y, classes)[:3].tolist())
 
 
 def label_text(label: Any) -> str:
     """A label as people write it: 1 rather than 1.0."""
     plain = label.item() if isinstance(label, np.generic) else label
     return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+
+
+def listed(labels: list[Any]) -> str:
+    """Labels for a message, as people write them, text in quotes; eight of them at most."""
+    shown = [repr(label) if isinstance(label, str) else label_text(label) for label in labels[:8]]
+    return ", ".join(shown) + (", ..." if len(labels) > 8 else "")
 
 
 def feature_names(model: Any) -> list[str]:
@@ -81,12 +87,12 @@ def features_named(model: Any) -> Iterator[None]:
         raise FeatureOverflow(problem.column, feature) from None
 
 
-def check_two_classes(classes: np.ndarray) -> None:
+def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
     """Raise ValueError unless there are at least two classes."""
     if classes.size < 2:
-        label = classes.tolist()[0] if classes.size else "none"
         raise DataError(
-            f"Only one class ({label!r}) is in y; a classifier needs rows of at least two classes."
+            f"Only one class ({listed(classes.tolist()) or 'none'}) is in {where}; a classifier "
+            "needs rows of at least two classes."
         )
 
 
@@ -162,10 +168,10 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
     without = classes[totals == 0].tolist()
     if not without or len(without) == len(classes):
         return
-    shown = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
     which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
     warnings.warn(
-        f"All rows of {which} {shown} have weight 0, so nothing is learnt of {it}.", stacklevel=4
+        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt of {it}.",
+        stacklevel=4,
     )
 
 
