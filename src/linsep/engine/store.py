@@ -1,5 +1,7 @@
 """Where a stream's rows stay after the first pass: in memory if they fit, else in a spool."""
 
+import mmap
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +11,9 @@ import scipy.sparse as sp
 from linsep.sources.base import Batch
 from linsep.sources.spool import Spool
 from linsep.sources.spool_writer import SpoolWriter
+
+#: bytes of arrays that are worth memory of their own: a process may have some 65,000 maps
+LARGE = 1 << 20
 
 
 def nbytes(X: Any) -> int:
@@ -52,6 +57,30 @@ def _taken(parts: list[Any]) -> Iterator[tuple[int, Any]]:
         first += part.shape[0]
 
 
+def apart(X: Any) -> Any:
+    """A copy of a row block whose memory goes back to the system when it is forgotten.
+
+    What is freed piece by piece elsewhere stays with the process: rows that are joined would be in
+    memory twice.
+    """
+    if not sp.issparse(X):
+        return _copied(X)
+    copy = sp.csr_matrix(X.shape, dtype=X.dtype)
+    copy.data, copy.indices = _copied(X.data), _copied(X.indices)
+    copy.indptr = X.indptr.copy()
+    return copy
+
+
+def _copied(array: np.ndarray) -> np.ndarray:
+    if array.nbytes < LARGE:
+        return array.copy()
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if os.name == "posix" else {}
+    own = np.frombuffer(mmap.mmap(-1, array.nbytes, **private), array.dtype, array.size)
+    own = own.reshape(array.shape)
+    own[...] = array
+    return own
+
+
 class Keeper:
     """Takes batches as they stream by and keeps them for later passes.
 
@@ -70,7 +99,7 @@ class Keeper:
         if self._spool is not None:
             self._spool.write(batch)
             return
-        self._parts.append(batch)
+        self._parts.append(batch._replace(X=apart(batch.X)))
         self._held += nbytes(batch.X)
         if self._held > self._memory_bytes:
             self._spool = self._start_spool()

@@ -27,6 +27,8 @@ Kinds = Mapping[str, str]
 SAMPLE_ROWS = 10_000
 
 _CELLS = 1 << 20
+#: bytes that are read of a column at a time
+_BUFFER = 1 << 17
 _OLD_FEATHER = b"FEA1"
 
 
@@ -105,8 +107,8 @@ class ParquetFile(TableFile):
             return _no_rows(file.schema_arrow)
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
-        """Yield the columns in batches of about a million values."""
-        rows = max(64, min(65_536, _CELLS // max(1, len(kinds))))
+        """Yield the columns in batches of some hundred thousand values."""
+        rows = rows_at_once(len(kinds), _CELLS // 8, _CELLS)
         self._done, read = 0.0, 0
         with self._open() as file:
             total = max(1, file.metadata.num_rows)
@@ -124,7 +126,7 @@ class ParquetFile(TableFile):
         with (
             reading(self.path, "a Parquet file", self.unchanged),
             pa.OSFile(os.fsencode(self.path)) as raw,
-            pq.ParquetFile(raw, pre_buffer=False, buffer_size=1 << 20) as file,
+            pq.ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER) as file,
         ):
             yield file
 
@@ -228,6 +230,16 @@ def reading(path: Path, what: str, unchanged: Unchanged | None = None) -> Iterat
         raise DataError(
             f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it."
         ) from error
+
+
+def rows_at_once(columns: int, few: int, many: int) -> int:
+    """Return how many rows of so many columns to take at a time.
+
+    Those of ``few`` values, at most 65,536; of wide rows 1,024 while they are at most ``many``
+    values, since each column costs some time whatever its length; never fewer than 64.
+    """
+    columns = max(1, columns)
+    return max(64, min(65_536, max(few // columns, min(1024, many // columns))))
 
 
 def first_line(error: BaseException) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep.errors import DataError, way
-from linsep.sources.arrow_files import TableFile
+from linsep.sources.arrow_files import TableFile, rows_at_once
 from linsep.sources.base import Batch, Source
 from linsep.sources.csv_files import CsvFile
 from linsep.sources.encode import Encoder
@@ -77,7 +77,8 @@ class TableSource(Source):
         in TSV a tab.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
-        None fits batches to about two million values. Rows and columns come out the same.
+        None fits batches to half a million values, of wide rows up to two million. Rows and columns
+        come out the same.
     recipe : dict or None
         What :meth:`recipe` returned: columns mean exactly the same again, other columns are
         ignored, `missing`, `hash_bits`, `exclude`, `scale` and `reference_level` are taken from it,
@@ -150,7 +151,7 @@ class TableSource(Source):
         )
         self._surveyed = self.by_recipe or not learns
         width = len(self._columns.numeric) + len(self._columns.text)
-        self._batch_rows = batch_rows or max(64, min(65_536, _BATCH_VALUES // width))
+        self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._starts: list[int] = []  # number of the first row of every file reached so far
         self._running = 0
 
@@ -216,6 +217,8 @@ class TableSource(Source):
         survey = Survey(self._columns, moments=scale or options["missing"] == "mean")
         kept: list[tuple[int, int, pa.Table]] | None = []
         held = 0
+        if (self.memory_needed or 0) > self.memory_bytes // 4:
+            kept = None
         for number, start, table in self._all_tables():
             place = partial(_place, self._files[number], start)
             X, values = self._encoder.survey(table, place)
@@ -236,6 +239,8 @@ class TableSource(Source):
             self._running = number
             for start, table in self._tables(number):
                 yield number, start, table
+        # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
+        pa.default_memory_pool().release_unused()
 
     def _check_unchanged(self) -> None:
         """Raise DataError for text values that were not there when the table was surveyed."""
