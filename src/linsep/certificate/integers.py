@@ -59,7 +59,7 @@ def in_lowest_terms(numbers: dict[int, Any]) -> Row:
     return {j: m // common for j, m in whole.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Space:
     """A space of rows in reduced echelon form: the same numbers whatever rows span it.
 
@@ -68,6 +68,9 @@ class Space:
     """
 
     rows: dict[int, Row]
+
+    def __repr__(self) -> str:
+        return f"<Space of dimension {len(self.rows):,}>"
 
     def remainder(self, a: Row) -> Row:
         """What is left of a row, times a positive number: empty where it lies in the space."""

@@ -225,13 +225,15 @@ def _verdict(plain: Any, whole: Subject) -> Verdict:
         return Undecided(about, _text(given["reason"]))
     if kind is Separable:
         low, high = _list(given["margin"])
-        return Separable(
-            about,
-            tuple(tuple(_weight(x) for x in _list(row)) for row in _list(given["coef"])),
-            tuple(_weight(x) for x in _list(given["intercept"])),
-            (_float(low), math.inf if high is None else _float(high)),
-            _combination(given["support"]),
-        )
+        coef = tuple(tuple(_weight(x) for x in _list(row)) for row in _list(given["coef"]))
+        intercept = tuple(_weight(x) for x in _list(given["intercept"]))
+        blocks = len(about.classes) - 1 if about.multinomial else 1
+        if {len(row) for row in coef} != {about.n_features} or len(coef) != blocks:
+            raise Malformed("the weights are not as many as the features ask for")
+        if len(intercept) != blocks:
+            raise Malformed("there are not as many intercepts as rows of weights")
+        margin = _float(low), math.inf if high is None else _float(high)
+        return Separable(about, coef, intercept, margin, _combination(given["support"]))
     evidence = (
         _combination(given["witness"]),
         _combination(given["spanning"]),

@@ -98,7 +98,7 @@ class Subject:
         return [f"{label}: {name}" for label in self.classes[:-1] for name in names]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Combination:
     """Rows whose reflections, times positive whole numbers, add up to exactly zero.
 
@@ -115,13 +115,16 @@ class Combination:
     which: tuple[int, ...]
     multipliers: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        return f"<Combination of {len(self.rows):,} rows>"  # Python may not print long numbers
+
     def shares(self) -> list[float]:
         """The multipliers as shares of their sum."""
         total = sum(self.multipliers)
         return [multiplier / total for multiplier in self.multipliers]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The common part of all verdicts."""
 
@@ -150,6 +153,11 @@ class Verdict:
             ``if`` where it holds.
         """
         return _checked([self], X, y, exact, time_limit)
+
+    def __repr__(self) -> str:
+        about = self.subject
+        sides = f", {about.positive!r} against {about.negative!r}" * (not about.multinomial)
+        return f"<{self.kind}: {about.n_rows:,} rows, {about.n_features:,} features{sides}>"
 
     def names(self) -> tuple[str, ...] | None:
         """Of the features; None where they have none."""
@@ -183,7 +191,7 @@ class Verdict:
         return Text(str(self))  # what stands in brackets is no markup
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Separable(Verdict):
     """Some weights have every row on its side.
 
@@ -208,7 +216,7 @@ class Separable(Verdict):
     kind: ClassVar[str] = "separable"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Blocked(Verdict):
     """No weights have every row strictly on its side.
 
@@ -227,7 +235,7 @@ class Blocked(Verdict):
     space: Space
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Overlapping(Blocked):
     """No weights, but those that are zero on all rows, have no row on the wrong side."""
 
@@ -243,7 +251,7 @@ class Overlapping(Blocked):
         return {name: "finite" if j in kept else "dependent" for j, name in names}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuasiSeparable(Blocked):
     """Some weights have no row on the wrong side; some rows must lie on the boundary, not all.
 
@@ -296,7 +304,7 @@ class QuasiSeparable(Blocked):
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Undecided(Verdict):
     """Floats cannot decide, and exact arithmetic would take too long.
 

@@ -31,6 +31,8 @@ from linsep.theory.replaying import (
     replay,
 )
 
+#: bits of a weight: those that are found have fewer
+MOST_LONG = 1 << 13
 #: rows that a check replays at most, over all passes
 MOST_ROUNDS = 10**8
 
@@ -326,6 +328,8 @@ def _cycle(plain: dict[str, Any]) -> Cycle:
         raise DataError(f"This is no cycle, or a damaged one: it needs {', '.join(names)}.")
     read: dict[str, Any] = {name: int(plain[name], 16) for name in ("step", "unit")}
     read["weights"] = tuple(int(w, 16) for w in plain["weights"])
+    if max(abs(m).bit_length() for m in (read["step"], read["unit"], *read["weights"])) > MOST_LONG:
+        raise DataError("This is no cycle, or a damaged one: a number is too long.")
     for name in ("positive", "negative"):
         read[name] = tuple(plain[name])
     kinds = {bool: ("fit_intercept", "gram"), str: ("update", "tie"), int: (
