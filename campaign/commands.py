@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,7 +168,7 @@ def _undisturbed(number: int) -> tuple[float, Any]:
     for _ in range(2):
         seconds = _succeed(place, COMMANDS[number])
         shutil.rmtree(place / "kept", ignore_errors=True)
-    return seconds, content(place / "out")
+    return seconds, _content(place / "out")
 
 
 def _succeed(place: Path, words: str) -> float:
@@ -175,6 +177,12 @@ def _succeed(place: Path, words: str) -> float:
     if ended is None or ended.code:
         raise RuntimeError(f"{words} ended {ended}")
     return ended.seconds
+
+
+def _content(path: Path) -> Any:
+    """The same, read by another process: this one stays without compiled loops."""
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        return pool.submit(content, path).result()
 
 
 def content(path: Path) -> Any:
@@ -195,10 +203,19 @@ def content(path: Path) -> Any:
 
 def signalled(draw: random.Random) -> str | None:
     """Send a command a signal at a random moment, perhaps another; then run it again."""
+    _load_loops()
     number = draw.randrange(len(COMMANDS))
     own = draw.randrange(OWN) == 0
     most = 1.2 * _undisturbed(number)[0] + (OWN_SECONDS if own else 0)
     return _signalled(number, draw, most, own, {})
+
+
+@cache
+def _load_loops() -> None:
+    """Have most loops in memory, which forked processes then need not load."""
+    content(_place() / "learnt")
+    source = linsep.open_source(_place() / "rows.svm")
+    linsep.Perceptron(max_iter=2).fit(source)
 
 
 def signalled_compiling(draw: random.Random) -> str | None:
@@ -258,7 +275,7 @@ def _wrong_file(place: Path, whole: Any) -> str | None:
     if not out.exists():
         return None if whole is None else "done, and nothing written"
     try:
-        found = content(out)
+        found = _content(out)
     except (LinsepError, ValueError) as problem:
         return f"the file is not whole: {problem}"
     if whole is not None and found != whole:

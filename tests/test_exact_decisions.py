@@ -147,3 +147,14 @@ def test_margins_of_rows_that_nearly_touch(seed):
 def test_margins_of_columns_of_all_sizes():
     X = np.array([[1e-160, 1.0], [2e-160, 1.0], [-1e-160, 1.0], [3e-160, -1e150]])
     widest(X, np.array([1, 1, 0, 0]))
+
+
+def test_scores_of_infinity_less_infinity_are_in_doubt():
+    X = np.array([
+        [-1e206, 0, 0, -1e206], [3e-194, -1e158, 0, 3e-194], [3e-300, -1e-73, 1e-218, 3e-300],
+        [0, 1e-66, 1e178, 0],
+    ])  # fmt: skip
+    y = np.array([0, 3, 1, 2])
+    claim = separation(X, y)
+    assert claim.verify(X, y).holds
+    assert claim.multinomial.kind == "separable"

@@ -162,10 +162,11 @@ def _of_class(
     n = question.width + question.blocks + 3
     reach = norm[rows, None] * (np.abs(C) @ W_lengths)
     bound = n * UNIT / (1 - n * UNIT) * (1 + 1e-9) * reach + 4 * n * TINY
+    known = np.isfinite(value) & np.isfinite(bound)
     return Values(
         np.repeat(rows, len(C)),
         np.tile(np.arange(len(C)), len(rows)),
-        value.ravel(),
-        np.where(np.isfinite(value) & np.isfinite(bound), bound, np.inf).ravel(),
+        np.where(known, value, 0.0).ravel(),  # NaN would be neither wrong nor in doubt
+        np.where(known, bound, np.inf).ravel(),
         np.repeat(norm[rows], len(C)),
     )
