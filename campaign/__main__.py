@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from campaign import batches, checker, commands, damage, kills, models, presses, texts
+from campaign import batches, checker, columnar, commands, damage, kills, models, presses, texts
 from campaign.batches import Limits
 
 
@@ -37,6 +37,7 @@ PARTS = {
     "scanner": Part(_of(texts.scanned, batch=20_000), 5_000_000, 12),
     "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 14),
     "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 14),
+    "columnar": Part(_of(columnar.columnar, batch=2000), 50_000, 6),
     "models": Part(_of(models.damaged_model, batch=2000), 200_000, 7),
     "forged-models": Part(_of(models.forged_model, batch=2000), 20_000, 4),
     "row-cache": Part(_of(damage.row_cache, batch=2000), 200_000, 7),

@@ -24,6 +24,8 @@ from typing import NamedTuple, NoReturn
 
 Case = Callable[[random.Random], str | None]
 BATCH, HANG_SECONDS, MOST_KILOBYTES = 500, 10.0, 1_000_000
+#: the first case of a process may have loops to compile
+FIRST_SECONDS = 300.0
 
 
 class Limits(NamedTuple):
@@ -72,11 +74,12 @@ class _Batch:
     def run(self, first: int, last: int, found: Counter) -> int:
         """Run cases in a process; returns the first that it did not come to."""
         reading, writing = Pipe(duplex=False)
+        self.number[:] = struct.pack("q", first)
         child = os.fork()
         if child == 0:
             self._work(first, last, writing)
         writing.close()
-        hung, ended = self._watch(child, reading, found)
+        hung, ended = self._watch(child, first, reading, found)
         done = self.at()
         if hung or ended:
             _note(found, "hangs" if hung else "crashes", done, f"status {ended}")
@@ -88,13 +91,18 @@ class _Batch:
         """The number of the case that is at work, at the end that of the next."""
         return int(struct.unpack("q", self.number[:])[0])
 
-    def _watch(self, child: int, reading: Connection, found: Counter) -> tuple[bool, int]:
+    def _patience(self, first: bool) -> float:
+        return max(self.hang_seconds, FIRST_SECONDS) if first else self.hang_seconds
+
+    def _watch(
+        self, child: int, first: int, reading: Connection, found: Counter
+    ) -> tuple[bool, int]:
         """Wait for the end of a process; returns whether it hung, and its status."""
         at, since, hung = -1, time.monotonic(), False
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             if self.at() != at:
                 at, since = self.at(), time.monotonic()
-            elif not hung and time.monotonic() - since > self.hang_seconds:
+            elif not hung and time.monotonic() - since > self._patience(at == first):
                 hung = True
                 os.kill(child, signal.SIGKILL)
             _drain(reading, found)

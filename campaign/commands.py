@@ -120,6 +120,8 @@ class Running:
             sys.argv = ["linsep", *arguments]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             main()
+        except KeyboardInterrupt:  # as soon as it is heard, before the command begins
+            os._exit(130)
         finally:
             os._exit(99)
 

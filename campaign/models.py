@@ -46,24 +46,27 @@ KINDS = ["f8", "f4", "i8", "i4", "u1", "?", "f2"]
 
 
 @cache
-def _whole(number: int) -> tuple[Any, bytes]:
-    """A fitted model as it stands in its file: arrays and description, and the bytes."""
+def _whole() -> list[tuple[Any, bytes]]:
+    """Fitted models as they stand in their files: arrays and description, and the bytes."""
     path = folder() / "whole.linsep"
-    with warnings.catch_warnings(action="ignore"):
-        linsep.save(FITS[number](), path, force=True)
-    return model_file._read(path), path.read_bytes()
+    found = []
+    for fit in FITS:
+        with warnings.catch_warnings(action="ignore"):
+            linsep.save(fit(), path, force=True)
+        found.append((model_file._read(path), path.read_bytes()))
+    return found
 
 
 def damaged_model(draw: random.Random) -> str | None:
     """A damaged model is refused in a sentence."""
-    _, whole = _whole(draw.randrange(len(FITS)))
+    _, whole = draw.choice(_whole())
     return judged(mutated(whole, draw), whole, "model.linsep", linsep.load)
 
 
 def forged_model(draw: random.Random) -> str | None:
     """An edited model with a checksum that fits is refused, or predicts."""
     number = draw.randrange(len(FITS))
-    (tensors, about), _ = _whole(number)
+    (tensors, about), _ = _whole()[number]
     arrays, said = dict(tensors), json.loads(json.dumps(about))
     for _ in range(draw.choice((1, 1, 2, 4))):
         if draw.random() < 0.5:
@@ -77,7 +80,7 @@ def forged_model(draw: random.Random) -> str | None:
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             model = linsep.load(path)
             repr(model)
-            if getattr(model, "n_features_in_", None) == _whole(number)[0][1]["features"]:
+            if getattr(model, "n_features_in_", None) == about["features"]:
                 model.predict(X)
             linsep.save(model, folder() / "again.linsep", force=True)
             linsep.load(folder() / "again.linsep")

@@ -12,7 +12,8 @@ from campaign.batches import Limits
 from linsep.compiled.jit import COMPILING
 
 FEW = {
-    "kills": 3, "disks": 3, "signals": 2, "scanner": 2000, "csv": 60, "jsonl": 60, "models": 60,
+    "kills": 3, "disks": 3, "signals": 2, "scanner": 2000, "csv": 60, "jsonl": 60,
+    "columnar": 60, "models": 60,
     "forged-models": 30, "row-cache": 60, "verdicts": 10, "edited-proofs": 20, "damaged-proofs": 20,
 }  # fmt: skip
 
@@ -27,6 +28,7 @@ def test_a_few_cases_of_each_part(part, count):
 
 def test_what_is_wrong_is_counted_and_the_rest_goes_on(monkeypatch):
     monkeypatch.setattr(batches, "HANG_SECONDS", 0.3)
+    monkeypatch.setattr(batches, "FIRST_SECONDS", 0.5)
     drawn = iter(range(100))
 
     def case(draw):
