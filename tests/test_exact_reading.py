@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import linsep
 import linsep.check
 from checkers_agree import accepts_alone
+from command_line import here
 from fourier_motzkin import kind_of
 from linsep import from_json, open_source, separation
 from linsep.certificate.blocks import sha256_of
@@ -227,3 +228,16 @@ def test_text_is_read_as_the_nearest_doubles(tmp_path):
     assert verdict.verify([[float(BIG)], [float(BIG)], [0.1]], [0, 1, 0])
     with open(tmp_path / "rows.csv", encoding="utf-8") as lines:
         assert linsep.check.check(verdict.to_json(), *linsep.check.read_csv(lines, "y", ()))
+
+
+def test_commands_take_tables_of_long_numbers(tmp_path):
+    long = pa.array([Decimal(DIGITS + str(c)) for c in (1, 2, 3, 4)], pa.decimal128(38, 30))
+    whole = [BIG + 1] * 4
+    pq.write_table(pa.table({"a": long, "b": whole, "y": [0, 1, 0, 1]}), tmp_path / "rows.parquet")
+    how = ["rows.parquet", "--target", "y"]
+    done = here("separate", *how, "--proof", "proof.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("verdict     overlapping")
+    assert "b 9.0072e+15" in done.stdout
+    done = here("verify", "proof.json", *how, cwd=tmp_path)
+    assert done.stdout.startswith("It holds: overlapping"), done.stderr

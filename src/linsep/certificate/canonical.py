@@ -125,11 +125,12 @@ def _of_dense(X: np.ndarray) -> tuple[np.ndarray, ...]:
     present = X != 0
     if present.all():
         return np.full(n, min(d, 1)), np.zeros(n * min(d, 1)), np.full(n * min(d, 1), d), X.ravel()
-    begins, ends = present.copy(), present.copy()
-    begins[:, 1:] &= ~present[:, :-1]
-    ends[:, :-1] &= ~present[:, 1:]
-    first, last = np.nonzero(begins)[1], np.nonzero(ends)[1]
-    return np.count_nonzero(begins, axis=1), first, last - first + 1, X[present]
+    line = np.zeros(1 + n * (d + 1), dtype=bool)  # the rows, one after another, gaps between them
+    line[1:].reshape(n, d + 1)[:, :d] = present
+    begins, ends = np.flatnonzero(line[1:] != line[:-1]).reshape(-1, 2).T
+    rows = np.arange(n + 1) * (d + 1)
+    counts = np.diff(np.searchsorted(begins, rows))
+    return counts, begins - np.repeat(rows[:-1], counts), ends - begins, X[present]
 
 
 def _of_sparse(X: Any) -> tuple[np.ndarray, ...]:

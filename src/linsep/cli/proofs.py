@@ -192,7 +192,7 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
     for number, piece, place in opened.rows(wanted):
         columns, values = piece.row(place)
         shown = [
-            f"{names[j]} {value:g}"
+            f"{names[j]} {float(value):g}"
             for j, value in zip(columns.tolist(), values.tolist(), strict=True)
             if value
         ]

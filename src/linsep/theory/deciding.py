@@ -181,7 +181,8 @@ def decide(
     warn_of_many_classes(data.classes, data.n_rows)
     tolerance = WIDTH if margin == "max" else None
     labels, codes = data.labels(), range(len(data.classes))
-    with limited(task):
+    # many small factorisations: threads cost more
+    with limited(task), threadpool_limits(1, "blas"):
         about = Subject(
             tuple(labels), (), (), fit_intercept, data.n_rows, data.n_features,
             None if data.names is None else tuple(data.names), sha256_of(data), columns,
@@ -227,10 +228,7 @@ def _verdict(
     next_question()
     try:
         # numbers may leave the floats here: that only spoils a guess
-        with (
-            np.errstate(over="ignore", invalid="ignore", under="ignore"),
-            threadpool_limits(1, "blas"),  # many small factorisations: threads cost more
-        ):
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             weights = None if known is None else known(question, data.codes())
             if weights is not None:
                 separated = Separated(weights, [], np.zeros(0))
