@@ -14,6 +14,7 @@ from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
 from linsep.interrupts import checkpoint
 from linsep.theory.data import Data
 from linsep.theory.recession import Cone, cone_of
+from linsep.theory.slices import both_signs
 from linsep.theory.work import TooLarge
 
 #: scores this far apart are certainty
@@ -89,19 +90,27 @@ class Contrasts:
     def limits(self) -> np.ndarray:
         """What becomes of every weight of the regression: "not checked" where time is over."""
         said = np.full((len(self.order) - 1, self.width), "not checked")
+        places = list(np.ndindex(*said.shape))
+        functions = [self.functional(row, j) for row, j in places]
         try:
             cone = cone_of(self.verdict, self.data)
-            for row, j in np.ndindex(*said.shape):
-                said[row, j] = _limit_of(cone, self.functional(row, j))
+            both = both_signs(self.data, cone.working.question, functions)
+            for place, function, free in zip(places, functions, both, strict=True):
+                said[place] = _limit_of(cone, function, free)
         except TooLarge:  # the words so far hold
             return said
         return said
 
 
-def _limit_of(cone: Cone, function: dict[int, int]) -> str:
-    """What becomes of a linear function of the weights."""
+def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
+    """What becomes of a linear function of the weights that seems to have ``both`` signs, or not.
+
+    Of one that has both nothing need be proved: "infinite" claims no sign.
+    """
     if not cone.boundary.remainder(function):
         return "finite"
+    if both:
+        return "infinite"
     sign = cone.sign(function)
     return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
 

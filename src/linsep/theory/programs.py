@@ -38,6 +38,20 @@ def solved(
         Where the time is over.
     """
     doing(f"a linear program of {A.shape[0]:,} rows and {A.shape[1]:,} columns")
+    solver = opened(cost, A, rows, bounds, tolerance)
+    run(solver)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        check_time()
+        return None
+    found = solver.getSolution()
+    value = solver.getInfo().objective_function_value
+    return Solution(value, np.array(found.col_value), np.array(found.row_dual))
+
+
+def opened(
+    cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
+) -> highspy.Highs:
+    """Return a solver that has the program of :func:`solved`, to be run within the time left."""
     matrix = sp.csc_matrix(A)
     program = highspy.HighsLp()
     program.num_row_, program.num_col_ = matrix.shape
@@ -58,16 +72,10 @@ def solved(
     for name, value in settings.items():
         solver.setOptionValue(name, value)
     solver.passModel(program)
-    _run(solver)
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        check_time()
-        return None
-    found = solver.getSolution()
-    value = solver.getInfo().objective_function_value
-    return Solution(value, np.array(found.col_value), np.array(found.row_dual))
+    return solver
 
 
-def _run(solver: highspy.Highs) -> None:
+def run(solver: highspy.Highs) -> None:
     """Solve in another thread, as the main one hears Ctrl-C only between its own instructions.
 
     Not by highspy's own ``startSolve``, which lets one solver run at a time in a process.
@@ -87,6 +95,7 @@ def _run(solver: highspy.Highs) -> None:
     finally:
         stop.set()
         thread.join()
+        solver.cbSimplexInterrupt -= stop_if_asked
 
 
 class Split(NamedTuple):
