@@ -313,3 +313,61 @@ def test_files_that_change_between_two_readings(tmp_path):
     with pytest.raises(DataError, match="changed while it was read"):
         model.fit(source)
     assert not hasattr(model, "coef_")
+
+
+ROWS = 12_000_000  # 96 MB of zeros
+
+
+def swollen_parquet(path):
+    table = pa.table({"x": np.zeros(ROWS), "kind": np.arange(ROWS) % 2 == 0})
+    plain = {"use_dictionary": False, "compression": "zstd", "write_statistics": False}
+    pq.write_table(table, path, row_group_size=ROWS, **plain)
+
+
+def swollen_arrow(path, new=pa.ipc.new_file):
+    table = pa.table({"x": np.zeros(ROWS), "kind": np.arange(ROWS) % 2 == 0})
+    with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table, max_chunksize=ROWS)
+
+
+def swollen_stream(path):
+    swollen_arrow(path, pa.ipc.new_stream)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("b.parquet", swollen_parquet), ("b.arrow", swollen_arrow), ("c.arrow", swollen_stream)],
+)
+def test_columns_that_swell_are_refused_before_they_do(tmp_path, name, write):
+    path = tmp_path / name
+    write(path)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(DataError, match=f"{name} becomes more than 500 times as large"):
+        next(open_source(path, target="kind").batches())
+    assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_long_text_said_once_and_pointed_at_often_is_refused(tmp_path, name):
+    codes = pa.array(np.zeros(20_000, np.int32))
+    text = pa.DictionaryArray.from_arrays(codes, pa.array(["a" * 100_000]))  # 2 GB of text
+    table = pa.table({"x": np.arange(20_000.0), "t": text, "kind": np.arange(20_000) % 2})
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pq.write_table(table, path, store_schema=False)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(DataError, match=r"Column 't' has .* of text in .* rows: leave it out with"):
+        list(open_source(path, target="kind").batches())
+    rows = list(open_source(path, target="kind", exclude="t").batches())
+    assert sum(batch.X.shape[0] for batch in rows) == 20_000
+
+
+def test_text_that_repeats_is_read_as_it_was(tmp_path):
+    words = ["a", None, "b", "", "a"] * 700
+    table = pa.table({"t": words, "u": pa.array(words, pa.large_string()), "kind": [0, 1] * 1750})
+    pq.write_table(table, tmp_path / "w.parquet", row_group_size=1000)
+    (batch,) = open_source(tmp_path / "w.parquet", target="kind", missing="zero").batches()
+    expected = [[w == v for _ in "tu" for v in ("", "a", "b")] for w in words]
+    assert batch.X.toarray().tolist() == expected

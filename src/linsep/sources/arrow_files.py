@@ -9,15 +9,17 @@ into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv_
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from linsep.errors import DataError
 from linsep.sources.chunks import opened
+from linsep.sources.declared import check_record_batches, check_row_groups, text_columns
 from linsep.sources.limits import Unchanged
 
 #: what each column is read as: "number", "bool" or "text"
@@ -84,7 +86,7 @@ class TableFile(ABC):
 class ParquetFile(TableFile):
     """A Parquet file, read page by page within its row groups."""
 
-    _done = 0.0
+    _done, _fine = 0.0, False
 
     @property
     def position(self) -> int:
@@ -99,7 +101,7 @@ class ParquetFile(TableFile):
 
     def head(self) -> pa.RecordBatch:
         """Return the first rows of all columns."""
-        with self._open() as file:
+        with self._coded() as file:
             rows = max(100, _CELLS // max(1, len(file.schema_arrow)))
             for batch in file.iter_batches(min(SAMPLE_ROWS, rows)):
                 _check_codes(batch)
@@ -110,7 +112,7 @@ class ParquetFile(TableFile):
         """Yield the columns in batches of some hundred thousand values."""
         rows = rows_at_once(len(kinds), _CELLS // 8, _CELLS)
         self._done, read = 0.0, 0
-        with self._open() as file:
+        with self._coded() as file:
             total = max(1, file.metadata.num_rows)
             for batch in file.iter_batches(rows, columns=list(kinds)):
                 self.unchanged.check(self.path)
@@ -120,13 +122,26 @@ class ParquetFile(TableFile):
                 yield batch.select(list(kinds))
 
     @contextmanager
-    def _open(self) -> Iterator[pq.ParquetFile]:
+    def _coded(self) -> Iterator[pq.ParquetFile]:
+        """The file with text as codes of its different values, however often these stand in it."""
+        with self._open() as file:
+            if not self._fine:
+                check_row_groups(self.path, file.metadata)
+                self._fine = True
+            texts = text_columns(file.schema_arrow)
+        with self._open(texts) as file:
+            yield file
+
+    @contextmanager
+    def _open(self, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
         check_ends(self.path, b"PAR1", "a Parquet file")
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
         with (
             reading(self.path, "a Parquet file", self.unchanged),
             pa.OSFile(os.fsencode(self.path)) as raw,
-            pq.ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER) as file,
+            pq.ParquetFile(
+                raw, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=list(coded)
+            ) as file,
         ):
             yield file
 
@@ -138,7 +153,7 @@ class IpcFile(TableFile):
     takes as much memory. It is not mapped, since the process would end if somebody cut it short.
     """
 
-    _done = 0.0
+    _done, _fine = 0.0, False
 
     @property
     def position(self) -> int:
@@ -174,6 +189,10 @@ class IpcFile(TableFile):
             magic = start.read(6)
         if magic[:4] == _OLD_FEATHER:
             raise DataError(f"{self.path} is in the old Feather format: write it again as Arrow.")
+        if not self._fine:
+            with reading(self.path, "an Arrow file", self.unchanged):
+                check_record_batches(self.path)
+            self._fine = True
         if magic != b"ARROW1":
             with (
                 reading(self.path, "an Arrow file", self.unchanged),
@@ -277,8 +296,10 @@ def check_names(path: Path, names: list[str]) -> None:
 def _check_codes(batch: pa.RecordBatch) -> None:
     """Raise ArrowInvalid where a damaged dictionary column has codes beyond its values."""
     for column in batch.columns:
-        if pa.types.is_dictionary(column.type):
-            column.validate(full=True)
+        if pa.types.is_dictionary(column.type) and column.null_count < len(column):
+            ends = pc.min_max(column.indices).as_py()
+            if ends["min"] < 0 or ends["max"] >= len(column.dictionary):
+                raise pa.ArrowInvalid("codes beyond the values of a dictionary")
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep.errors import DataError, way
+from linsep.sources.declared import check_decoded
 from linsep.sources.exact import exact_numbers
 
 #: text of more characters is no label
@@ -182,7 +183,7 @@ class Encoder:
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
         for number, name in enumerate(self.columns.numeric):
-            X[:, number] = plain(table.column(name)).cast(kind, safe=False).to_numpy()
+            X[:, number] = plain(table.column(name), name).cast(kind, safe=False).to_numpy()
         with np.errstate(all="ignore"):
             fine = np.isfinite(X.sum(dtype=np.float64))
         if not fine and (beyond := np.isinf(X)).any():
@@ -199,9 +200,9 @@ class Encoder:
         """Return numbers, text columns, labels and which rows to keep (None: all)."""
         columns = self.columns
         X = self.numbers(table, place)
-        texts = {name: as_text(table.column(name)) for name in columns.text}
+        texts = {name: as_text(table.column(name), name) for name in columns.text}
         named = columns.target if columns.target in table.column_names else None
-        label = None if named is None else plain(table.column(named))
+        label = None if named is None else plain(table.column(named), named)
         holes = {}
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
@@ -311,16 +312,20 @@ class Encoder:
         return self.columns.text[name].get(value, _UNKNOWN)
 
 
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with a dictionary replaced by its values, and decimals by floats."""
+def plain(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
+    """Return the column with a dictionary replaced by its values, and decimals by floats.
+
+    Raises DataError, which names the column, where that would be too much text for memory.
+    """
     if pa.types.is_dictionary(column.type):
-        return plain(column.cast(column.type.value_type))
+        check_decoded(column, name)
+        return plain(column.cast(column.type.value_type), name)
     return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 
-def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a text column of any Arrow type as plain strings."""
-    return plain(column).cast(pa.string())
+def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
+    """Return a text column of any Arrow type as plain strings; raises as :func:`plain` does."""
+    return plain(column, name).cast(pa.string())
 
 
 def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.ndarray, list[str]]:
@@ -339,7 +344,7 @@ def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.n
 
     Raises DataError where text is not UTF-8.
     """
-    found = as_text(column).combine_chunks().dictionary_encode()
+    found = as_text(column, name).combine_chunks().dictionary_encode()
     codes = found.indices.fill_null(-1).to_numpy()
     try:
         return codes, found.dictionary.to_pylist()

@@ -54,12 +54,15 @@ def line_too_long(path: Path, line: int, limit: int) -> DataError:
     )
 
 
-def check_growth(path: Path, on_disk: int, read: int) -> None:
-    """Raise DataError where ``on_disk`` compressed bytes became far too many to be rows."""
+def check_growth(path: Path, on_disk: int, read: int, instead: str = "decompress it first") -> None:
+    """Raise DataError where ``on_disk`` compressed bytes became far too many to be rows.
+
+    ``instead`` says what to do where it is as it should be.
+    """
     if read > WORTH_A_LOOK and read > MOST_GROWTH * on_disk:
         raise DataError(
             f"{path} becomes more than {MOST_GROWTH} times as large when it is decompressed: "
-            "decompress it first if that is meant."
+            f"{instead} if that is meant."
         )
 
 

@@ -44,7 +44,8 @@ def guess_columns(
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
     file, head = _first_rows(files)
-    names = list(file.columns())
+    stored = file.columns()
+    names = list(stored)
     if require_target or (target is not None and target in exclude):
         check_target(file.path, names, target, exclude)
     for name in exclude:
@@ -52,7 +53,8 @@ def guess_columns(
             advice = _closest(name, names) or "check its name."
             raise DataError(f"{file.path} has no column '{name}' to leave out: {advice}")
     columns = Columns(numeric={}, text={}, target=target, target_kind=None, exclude=exclude)
-    for name, kind in zip(names, head.schema.types, strict=True):
+    for name, guessed in zip(names, head.schema.types, strict=True):
+        kind = stored[name] or guessed
         if name == target:
             columns.target_kind = _label_kind(file, name, kind)
         elif name not in exclude:

@@ -1,0 +1,136 @@
+"""What compressed Arrow and Parquet files say their parts will become, checked before they do.
+
+Arrow makes room for whatever a file asks for: a few kilobytes can ask for all memory there is.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from linsep.errors import DataError, way
+from linsep.sources.limits import check_growth, size_text
+
+#: bytes of the text of one column that may come in one batch of rows
+MOST_TEXT = 128 << 20
+#: where an Arrow file begins to be a stream of messages
+_BEGINNING = 8
+_CONTINUES = 0xFFFFFFFF
+#: kinds of messages: values of a dictionary, and rows
+_DICTIONARY, _ROWS = 2, 3
+_INSTEAD = "write it without compression"
+_FIELD = struct.Struct("<H")
+
+
+def check_row_groups(path: Path, metadata: pq.FileMetaData) -> None:
+    """Raise DataError where a column of a row group becomes far too large to be values."""
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            sizes = max(1, column.total_compressed_size), column.total_uncompressed_size
+            check_growth(path, *sizes, _INSTEAD)
+
+
+def check_record_batches(path: Path) -> None:
+    """Raise DataError where a record batch of an Arrow file or stream becomes far too large.
+
+    Each compressed buffer begins with its size after decompression, which is all that is read.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for start, buffers in _batches(file, size):
+            swollen = compressed = 0
+            for offset, length in buffers:
+                if length >= 8 and start + offset + length <= size:
+                    file.seek(start + offset)
+                    swollen += max(0, struct.unpack("<q", file.read(8))[0])
+                    compressed += length
+            check_growth(path, max(1, compressed), swollen, _INSTEAD)
+
+
+def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Yield where the body of each compressed record batch begins, and its buffers in it.
+
+    What is damaged ends the search: Arrow will say so.
+    """
+    at = _BEGINNING if file.read(6) == b"ARROW1" else 0
+    while at + 8 <= size:
+        file.seek(at)
+        mark, length = struct.unpack("<Ii", file.read(8))
+        if mark != _CONTINUES or not 0 < length <= size - at - 8:
+            return
+        message = file.read(length)
+        try:
+            buffers, body = _described(message)
+        except (struct.error, IndexError):
+            return
+        at += 8 + length
+        if body < 0:
+            return
+        if buffers:
+            yield at, buffers
+        at += body
+
+
+def _described(message: bytes) -> tuple[list[tuple[int, int]], int]:
+    """The compressed buffers that a message (a flatbuffer) describes, and its body's length."""
+    root = struct.unpack_from("<I", message)[0]
+    length = _field(message, root, 3)
+    body = struct.unpack_from("<q", message, length)[0] if length else 0
+    kind = _field(message, root, 1)
+    if not kind or message[kind] not in {_DICTIONARY, _ROWS}:
+        return [], body
+    table = _follow(message, _field(message, root, 2))
+    if message[kind] == _DICTIONARY:
+        table = _follow(message, _field(message, table, 1))
+    listed = _field(message, table, 2)
+    if not listed or not _field(message, table, 3):  # no buffers, or not compressed
+        return [], body
+    vector = _follow(message, listed)
+    count = struct.unpack_from("<I", message, vector)[0]
+    pairs = struct.iter_unpack("<qq", message[vector + 4 : vector + 4 + 16 * count])
+    return [(max(0, offset), length) for offset, length in pairs], body
+
+
+def _follow(message: bytes, at: int) -> int:
+    return at + struct.unpack_from("<I", message, at)[0]
+
+
+def _field(message: bytes, table: int, number: int) -> int:
+    """Where a field of a flatbuffer's table is, 0 where it is not given."""
+    fields = table - struct.unpack_from("<i", message, table)[0]
+    if fields < 0 or 4 + 2 * number >= _FIELD.unpack_from(message, fields)[0]:
+        return 0
+    offset = _FIELD.unpack_from(message, fields + 4 + 2 * number)[0]
+    return table + offset if offset else 0
+
+
+def text_columns(schema: pa.Schema) -> list[str]:
+    """Names of the columns that hold text or bytes."""
+    return [field.name for field in schema if _is_text(field.type)]
+
+
+def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
+    """Raise DataError where a dictionary column of text would fill memory as plain text."""
+    if not _is_text(column.type.value_type):
+        return
+    total = 0
+    for chunk in column.chunks:
+        if len(chunk.dictionary) and len(chunk):
+            lengths = pc.binary_length(chunk.dictionary)
+            if pc.max(lengths).as_py() * len(chunk) > MOST_TEXT // 64:
+                total += pc.sum(pc.cast(lengths.take(chunk.indices), pa.int64())).as_py() or 0
+    if total > MOST_TEXT:
+        raise DataError(
+            f"Column '{name}' has {size_text(total)} of text in {len(column):,} rows",
+            way("leave it out with {}", exclude=[name]),
+        )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(check(kind) for check in checks)
