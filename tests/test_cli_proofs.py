@@ -49,7 +49,8 @@ def test_overlapping(folder):
         "classes    virginica (positive side) against versicolor",
         "labels     versicolor, virginica",
         "features   4: a, b, c, d",
-        "numbers    as stored: a float is a binary fraction, not the decimal it prints as",
+        "numbers    as stored: a float is a binary fraction, not the decimal it prints as; "
+        "text is read as the nearest doubles",
         "intercept  yes",
         "rows       100",
         f"sha256     {proof.subject.sha256}",

@@ -241,3 +241,4 @@ def test_commands_take_tables_of_long_numbers(tmp_path):
     assert "b 9.0072e+15" in done.stdout
     done = here("verify", "proof.json", *how, cwd=tmp_path)
     assert done.stdout.startswith("It holds: overlapping"), done.stderr
+    assert "nearest doubles" not in done.stdout

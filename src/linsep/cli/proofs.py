@@ -70,6 +70,8 @@ TimeLimit = Annotated[
     ),
 ]
 
+#: how numbers of text are read, behind how all are
+NEAREST = "; text is read as the nearest doubles"
 #: letters of a difference that are shown
 MOST_TEXT = 200
 #: so many witness rows are shown, and so many values of each
@@ -229,6 +231,8 @@ def verify(
 
     Example: linsep verify species.json train.csv --target species
     """
+    from linsep.certificate.rendering import AS_STORED
+
     claim, recipe = read_proof(proof)
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
@@ -237,6 +241,8 @@ def verify(
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)
         lines = claim.lines() + (_lines_about(source) if checked and _is_cycle(claim) else [])
+    if source.is_text:
+        lines = [(word, said + NEAREST * (said == AS_STORED)) for word, said in lines]
     if as_json:
         said = {"holds": checked.holds, "reason": checked.reason, "claim": lines}
         report.print_json(said)

@@ -47,6 +47,8 @@ class Source(ABC):
 
     #: what it reads: arrays, svmlight, csv, ...
     kind: str = ""
+    #: whether its numbers are text, of which the nearest doubles are read
+    is_text: bool = False
     #: how many rows it has, None before they have all been read
     n_rows: int | None = None
     #: rows left out in the last reading, for their missing values

@@ -76,6 +76,7 @@ class SvmlightSource(Source):
     """
 
     kind = "svmlight"
+    is_text = True
 
     def __init__(
         self,

@@ -131,6 +131,7 @@ class TableSource(Source):
             sorted({format or format_by_name(path) or "unknown" for path in self.paths})
         )
         self._files = [open_table(path, format, self._delimiter, max_line) for path in self.paths]
+        self.is_text = not all(file.typed for file in self._files)
         if delimiter is not None:
             self._check_separated()
         self.by_recipe = recipe is not None
