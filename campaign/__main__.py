@@ -12,7 +12,18 @@ from datetime import UTC, datetime
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from campaign import batches, checker, columnar, commands, damage, kills, models, presses, texts
+from campaign import (
+    batches,
+    checker,
+    columnar,
+    commands,
+    damage,
+    estimators,
+    kills,
+    models,
+    presses,
+    texts,
+)  # fmt: skip
 from campaign.batches import Limits
 
 
@@ -44,6 +55,7 @@ PARTS = {
     "verdicts": Part(_of(checker.verdict_case, batch=2000), 20_000, 25),
     "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
+    "estimators": Part(estimators.checked, 304, 10),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")
 

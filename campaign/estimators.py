@@ -10,26 +10,37 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from campaign.batches import Limits
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 
-def checked(count: int) -> Counter:
-    """Run all checks of ``count`` configurations, as many of each estimator as there are."""
+def checked(limits: Limits) -> Counter:
+    """Run all checks of the first configurations, each parameter by itself before all pairs."""
     found = Counter(cases=0)
-    command = [sys.executable, "-m", "campaign.estimators", str(count)]
+    command = [sys.executable, "-m", "campaign.estimators", str(limits.count)]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
-        for line in process.stdout:
-            found["cases" if line.startswith("checked ") else "wrong"] += 1
-            if not line.startswith("checked "):
-                print(f"  {line}", end="", flush=True)
+        while not limits.over():
+            process.stdin.write("next\n")
+            process.stdin.flush()
+            while (line := process.stdout.readline()).startswith("wrong "):
+                found["wrong"] += 1
+                print(f"  {line.removeprefix('wrong ')}", end="", flush=True)
+            if not line.startswith("checked"):
+                break
+            found["cases"] += 1
+        process.stdin.close()
     found["crashes"] += process.returncode != 0
-    return +found
+    return found
 
 
 def main(count: int) -> None:
-    """Print a line for each configuration that was checked and each check that failed."""
+    """For each line read check a configuration and print what is wrong."""
     from estimator_configurations import (
         REASONS_OF_LUCK,
         built,
@@ -38,11 +49,16 @@ def main(count: int) -> None:
         in_turn,
     )  # fmt: skip
 
-    for name, given in in_turn()[:count]:
+    left = in_turn()[:count]
+    for _ in sys.stdin:
+        if not left:
+            print("end", flush=True)
+            return
+        name, given = left.pop(0)
         estimator = built(name, given)
         for failure in failures(estimator, expected(estimator) | REASONS_OF_LUCK):
-            print(f"{name} {given}: {' '.join(failure.split())}", flush=True)
-        print(f"checked {name} {given}", flush=True)
+            print(f"wrong {name} {given}: {' '.join(failure.split())}", flush=True)
+        print("checked", flush=True)
 
 
 if __name__ == "__main__":

@@ -96,9 +96,9 @@ def _pairs(grid):
     def pairs(one):
         return set(combinations(one.items(), 2))
 
-    left = set().union(*(pairs(drawn()) for _ in range(3000)))
+    left = set().union(*(pairs(drawn()) for _ in range(1500)))
     while left:
-        best = max((drawn() for _ in range(200)), key=lambda one: len(pairs(one) & left))
+        best = max((drawn() for _ in range(40)), key=lambda one: len(pairs(one) & left))
         left -= pairs(best)
         yield {p: grid[p][k] for p, k in best.items() if k}
 
@@ -119,5 +119,107 @@ def failures(estimator, expected):
 
 
 def built(name, given):
-    """The estimator; thirty passes do for all that is asked."""
-    return getattr(linsep, name)(max_iter=30, **given)
+    """The estimator; ten passes do for all that is asked."""
+    return getattr(linsep, name)(max_iter=10, **given)
+
+
+def in_turn():
+    """(Estimator, configuration) of all: those of one value first, the estimators taking turns."""
+    every = [
+        (len(given) > 1, turn, name, given)
+        for name in GRIDS
+        for turn, given in enumerate(configurations(name))
+    ]
+    every.sort(key=lambda one: one[:2])
+    return [(name, given) for _, _, name, given in every]
+
+
+#: how a check that must fail is told apart: a function of the parameters, the checks, the reason
+NEVER_PARTLY = (
+    "check_fit_score_takes_y",
+    "check_n_features_in_after_fitting",
+    "check_estimators_partial_fit_n_features",
+)
+REASONS = [
+    (
+        lambda name, p: p.get("update") != "batch",
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
+        "it depends on the order of its examples: a row of weight 2 makes one update of twice the "
+        "size, not two updates with a second look in between; scikit-learn's Perceptron fails, too",
+    ),
+    (
+        lambda name, p: p["class_weight"] == "balanced",
+        NEVER_PARTLY,
+        "it calls partial_fit, which refuses class_weight='balanced', as scikit-learn's does",
+    ),
+    (
+        lambda name, p: p["early_stopping"],
+        NEVER_PARTLY,
+        "it calls partial_fit, which refuses early_stopping=True, as scikit-learn's does",
+    ),
+    (
+        lambda name, p: p["early_stopping"] and p["validation_fraction"] == 0.1,
+        ("check_estimators_nan_inf",),
+        "it has five rows of each class, of which a tenth is no row to hold out, which fit says; "
+        "scikit-learn's refuses these rows, too",
+    ),
+    (
+        lambda name, p: isinstance(p["class_weight"], dict),
+        ("check_classifiers_classes",),
+        "its labels are not those of class_weight, which fit refuses, as scikit-learn's does",
+    ),
+    (
+        lambda name, p: p["warm_start"],
+        ("check_supervised_y_2d",),
+        "it fits twice and wants the same, but the second fit goes on from the first; "
+        "scikit-learn's Perceptron(warm_start=True) fails, too",
+    ),
+    (
+        lambda name, p: name == "Winnow",
+        ("check_class_weight_classifiers",),
+        "it gives negative features, against the tag",
+    ),
+    (
+        lambda name, p: name == "BalancedWinnow",
+        ("check_class_weight_classifiers",),
+        "a class weight of 1000 multiplies weights by 2^1000 at once",
+    ),
+    (
+        lambda name, p: name == "KernelPerceptron" and p["kernel"] in ("chi2", "additive_chi2"),
+        ("check_class_weight_classifiers",),
+        "it gives negative features, against the tag",
+    ),
+    (
+        lambda name, p: p.get("fit_intercept", True) is False,
+        ("check_class_weight_classifiers",),
+        "without an intercept one class has half of the space at most, where 87 % of the rows are "
+        "asked for; scikit-learn's Perceptron(fit_intercept=False) fails, too",
+    ),
+    (
+        lambda name, p: p["early_stopping"],
+        ("check_class_weight_classifiers",),
+        "the weights kept are those of the best accuracy on held-out rows, in which all rows count "
+        "alike, and not those that favour the class of weight 1000",
+    ),
+]
+#: checks that may fail by bad luck, in any configuration
+REASONS_OF_LUCK = {
+    "check_class_weight_classifiers": (
+        "a class of weight 1000 has its rows on the right side, but how many rows of the others, "
+        "which overlap it, are beside them is chance: of 40 such sets the share is below the 0.87 "
+        "that is asked for in 1 (6 without shuffling), in 3 (6) with scikit-learn's Perceptron"
+    )
+}
+
+
+def expected(estimator):
+    """Checks of this estimator that cannot pass, each with its reason."""
+    name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
+    found = {}
+    for holds, checks, reason in REASONS:
+        if holds(name, parameters):
+            found |= {check: reason for check in checks if check not in found}
+    return found

@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
+from estimator_configurations import (
+    GRIDS,
+    REASONS,
+    REASONS_OF_LUCK,
+    built,
+    configurations,
+    expected,
+    failures,
+)
 from linsep import (
     BalancedWinnow,
     KernelPerceptron,
@@ -14,43 +23,8 @@ from linsep import (
 )
 from linsep.compiled.jit import COMPILING
 
-ORDER = (
-    "a perceptron depends on the order of its examples: a row of weight 2 makes one update of "
-    "twice the size, not two updates with a second look in between"
-)
-EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": ORDER,
-    "check_sample_weight_equivalence_on_sparse_data": ORDER,
-}
-POSITIVE = {"check_class_weight_classifiers": "it gives negative features, against the tag"}
 # Whose kernel takes dense rows of numbers of at least 0 only.
 HISTOGRAMS = KernelPerceptron(kernel="chi2", max_iter=30)
-BALANCED = {
-    "check_class_weight_classifiers": "a class weight of 1000 multiplies weights by 2^1000 at once"
-}
-
-ALL_LABELS = dict.fromkeys(
-    (
-        "check_fit_score_takes_y",
-        "check_n_features_in_after_fitting",
-        "check_estimators_partial_fit_n_features",
-    ),
-    "it calls partial_fit, which refuses class_weight='balanced', as scikit-learn's does",
-)
-
-
-def expected(estimator):
-    """Checks that must fail, each with its reason."""
-    if getattr(estimator, "update", "single") == "batch":
-        return {}
-    if getattr(estimator, "kernel", None) == "chi2":  # which is never asked about sparse rows
-        return POSITIVE | {"check_sample_weight_equivalence_on_dense_data": ORDER}
-    if estimator.class_weight == "balanced":
-        return EXPECTED_FAILURES | ALL_LABELS
-    own = {Winnow: POSITIVE, BalancedWinnow: BALANCED}
-    return EXPECTED_FAILURES | own.get(type(estimator), {})
-
-
 # One check asks for an accuracy of 0.83 on classes that overlap, where the last weights of any one
 # pass miss that by bad luck a few times in a hundred: one-vs-one after exactly 1000 passes is one
 # of these (0.823). Thirty passes are also few enough to run without the compiler.
@@ -87,3 +61,38 @@ UNCOMPILED = [
 def test_check_estimator(estimator, check):
     with np.errstate(all="ignore"):  # uncompiled loops warn of NaN where compiled ones do not
         check(estimator)
+
+
+@pytest.mark.skipif(COMPILING, reason="what is checked is how estimators behave, as above")
+@pytest.mark.parametrize(("name", "given"), [
+    ("Perceptron", {"early_stopping": True}),
+    ("Perceptron", {"fit_intercept": False}),
+    ("Perceptron", {"shuffle": False, "tie": "positive"}),
+    ("Perceptron", {"warm_start": True}),
+])  # fmt: skip
+def test_what_fails_is_what_has_a_reason(name, given):
+    """``make campaign PARTS=estimators`` asks the same of all configurations."""
+    estimator = built(name, given)
+    found = {failure.partition(":")[0] for failure in failures(estimator, {})}
+    assert expected(estimator).keys() <= found
+    assert found <= expected(estimator).keys() | REASONS_OF_LUCK.keys()
+
+
+def test_reasons_are_of_checks_that_there_are():
+    asked = {
+        getattr(check, "func", check).__name__
+        for _, check in estimator_checks_generator(Perceptron())
+    }
+    named = {check for _, checks, _ in REASONS for check in checks} | REASONS_OF_LUCK.keys()
+    assert named <= asked
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_configurations_have_every_value_and_every_two(name):
+    grid, every = GRIDS[name], configurations(name)
+    assert set(grid) <= set(built(name, {}).get_params())
+    seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
+    for parameter, values in grid.items():
+        assert {one[parameter] for one in seen} == set(range(len(values)))
+    keeps = {(one["multiclass"], one["keep"]) for one in seen}
+    assert len(keeps) == 3 * len(grid["keep"])
