@@ -8,9 +8,33 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import SeparationWarning
 
+SEPARABLE = (
+    "check_estimators_overwrite_params",
+    "check_dont_overwrite_parameters",
+    "check_estimators_fit_returns_self",
+    "check_readonly_memmap_input",
+    "check_positive_only_tag_during_fit",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_pipeline_consistency",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_classifiers_classes",
+    "check_non_transformer_estimators_n_iter",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_fit2d_1feature",
+    "check_dict_unchanged",
+    "check_fit2d_predict1d",
+)
+
 
 def expected(estimator):
     """Checks that must fail, each with its reason."""
+    if getattr(estimator, "on_separation", "warn") == "raise":
+        return dict.fromkeys(SEPARABLE, "its rows are separable, which was to be an error")
     if getattr(estimator, "fit_intercept", True):
         return {}
     return {
@@ -24,7 +48,9 @@ def expected(estimator):
         LogisticRegression(),
         GaussianNaiveBayes(),
         LogisticRegression(l2=0.5),
+        LogisticRegression(solver="lbfgs"),
         LogisticRegression(solver="lbfgs", l2=1.0),
+        LogisticRegression(on_separation="raise"),
         LogisticRegression(solver="gradient_ascent", l2=1.0, max_iter=200, tol=1e-4),
         LogisticRegression(penalty="firth", intervals="wald"),
         LogisticRegression(fit_intercept=False),
