@@ -182,9 +182,12 @@ def _plain(values: np.ndarray, name: Any) -> np.ndarray:
         raise DataError(
             f"Column {name!r} is of type {values.dtype}: convert it to numbers, or leave it out."
         )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise _missing(_place(name, row), values[row])
+    if values.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            doubtful = not np.isfinite(values.sum())
+        if doubtful and not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise _missing(_place(name, row), values[row])
     return values if values.dtype in KEPT_TYPES else values.astype(np.float64)
 
 
@@ -254,10 +257,11 @@ def _stacked(columns: list[np.ndarray]) -> np.ndarray:
     kinds = [column.dtype for column in columns]
     if columns and object not in kinds:
         common = np.result_type(*kinds)
-        if common.kind != "f":
-            return _checked(np.column_stack(columns))
-        if all(map(same_as_doubles, columns)):
-            return _checked(np.column_stack([column.astype(common) for column in columns]))
+        if common.kind != "f" or all(map(same_as_doubles, columns)):
+            lines = np.empty((len(columns), len(columns[0])), dtype=common)
+            for line, column in zip(lines, columns, strict=True):
+                line[:] = column
+            return _checked(lines.T)
     rows = len(columns[0]) if columns else 0
     found = np.empty((rows, len(columns)), dtype=object)
     for j, column in enumerate(columns):
