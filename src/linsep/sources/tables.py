@@ -127,9 +127,8 @@ class TableSource(Source):
         }  # fmt: skip
         self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
         check_delimiter(self._delimiter)
-        self.kind = " and ".join(
-            sorted({format or format_by_name(path) or "unknown" for path in self.paths})
-        )
+        kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
+        self.kind = " and ".join(sorted(kinds))
         self._files = [open_table(path, format, self._delimiter, max_line) for path in self.paths]
         self.is_text = not all(file.typed for file in self._files)
         if delimiter is not None:
