@@ -161,6 +161,12 @@ REASONS = [
         "it calls partial_fit, which refuses early_stopping=True, as scikit-learn's does",
     ),
     (
+        lambda name, p: name == "BalancedWinnow" and p["normalize"] and p["keep"] == "last",
+        ("check_classifiers_train",),
+        "the last weights of ten passes depend on the last rows: 79 % of three classes are right "
+        "where 83 % are asked for, 93 % with their average, 92 % after fifty passes",
+    ),
+    (
         lambda name, p: p.get("kernel") == "sigmoid" and p["coef0"] == 1.0,
         ("check_classifiers_train",),
         "this kernel is no inner product (its least eigenvalue on these rows is -19): 64 % are "
