@@ -173,7 +173,9 @@ def test_bounds_refuse_what_learners_round_and_a_check_says_so():
         linsep.bounds(FRAME, y)
     about_rounded = separation(FRAME.astype(float), [0, 1, 0, 1])
     assert about_rounded.kind == "overlapping"
-    assert "a fitted model speaks of X.astype(float)" in about_rounded.verify(FRAME, y).reason
+    assert (
+        "a proof of rounded rows is about X.astype(float)" in about_rounded.verify(FRAME, y).reason
+    )
 
 
 def test_a_cycle_is_checked_on_the_numbers_of_the_carrier():

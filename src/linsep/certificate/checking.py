@@ -150,7 +150,7 @@ def _same_data(subject: Subject, reading: Reading) -> None:
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
     if found.sha256() != subject.sha256:
-        rounded = "; some are no doubles: a fitted model speaks of X.astype(float)"
+        rounded = "; some are no doubles, and a proof of rounded rows is about X.astype(float)"
         raise Fails(
             "it is about other rows or labels, or the same in another order"
             + rounded * (not reading.doubles)
