@@ -71,6 +71,8 @@ def goes_together(given):
         return False
     if given.get("budget") is not None and given["keep"] == "vote":
         return False
+    if "fit_intercept" in given and given.get("threshold") and given["multiclass"] == "native":
+        return False
     return not (given.get("gamma") == "auto" and given["warm_start"])
 
 
