@@ -161,7 +161,8 @@ def test_many_weights_of_features_of_any_size(monkeypatch, size, storage):
     X[-1, 0] = 1e100  # which does not count
     monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 0)
     for solver in ("newton", "lbfgs"):
-        model = LogisticRegression(solver=solver).fit(storage(X), y, sample_weight=weights)
+        model = LogisticRegression(solver=solver, tol=1e-8)
+        model.fit(storage(X), y, sample_weight=weights)
         close = 1e-9 if solver == "newton" else 1e-6
         assert model.coef_ * [1.0, size, 1.0, 1.0] == pytest.approx(expected.coef_, rel=close)
         with pytest.raises(ValueError, match="Feature 1 has values whose squares are beyond"):
@@ -412,3 +413,16 @@ def test_standardising_changes_no_probability():
     Z = StandardScaler().fit_transform(X)
     plain, other = LogisticRegression().fit(X, y), LogisticRegression().fit(Z, y)
     assert np.allclose(plain.predict_proba(X), other.predict_proba(Z), atol=1e-9)
+
+
+def test_where_nothing_is_inferred_the_default_is_coarser(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    exact = LogisticRegression(l2=1.0, tol=1e-8).fit(X, y)
+    assert LogisticRegression(l2=1.0).fit(X, y).coef_.tolist() == exact.coef_.tolist()
+    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 3)
+    coarse = LogisticRegression(l2=1.0).fit(X, y)
+    said = LogisticRegression(l2=1.0, tol=1e-3).fit(X, y)
+    assert coarse.coef_.tolist() == said.coef_.tolist()
+    assert 0 < np.abs(coarse.coef_ - exact.coef_).max() < 1e-3

@@ -63,10 +63,11 @@ class LogisticRegression(
         What the weight of each row is multiplied by. "balanced": total weight of the rows /
         (classes * weight of the rows of the class); rows of weight 0 do not count.
     max_iter : int, default=1000
-    tol : float, default=1e-8
+    tol : float or None, default=None
         "newton", "lbfgs": how far from the maximum, in standard errors, the last step may begin
         (the Newton decrement): no linear combination of the weights is further away.
-        "gradient_ascent": length of the next step.
+        "gradient_ascent": length of the next step. None: 1e-8; 1e-3 where there are more than 2,500
+        weights, of which there are no standard errors.
     learning_rate : float, function of k or "auto", default="auto"
         Of "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
@@ -161,7 +162,14 @@ class LogisticRegression(
             open_high=True,
         ),
         Parameter("max_iter", int, "at most this many iterations", low=1),
-        Parameter("tol", float, "how small the gradient, or the step, must become", low=0.0),
+        Parameter(
+            "tol",
+            float,
+            "how far from the maximum, in standard errors, the last step may begin; if not given, "
+            "1e-8, or 1e-3 for more than 2,500 weights",
+            low=0.0,
+            or_none=True,
+        ),
         Parameter(
             "learning_rate",
             float,
@@ -193,7 +201,7 @@ class LogisticRegression(
         level: float = 0.95,
         class_weight: Any = None,
         max_iter: int = 1000,
-        tol: float = 1e-8,
+        tol: float | None = None,
         learning_rate: Any = "auto",
         schedule: str = "constant",
         trace: bool = False,

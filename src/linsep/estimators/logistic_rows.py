@@ -45,7 +45,7 @@ class Rows:
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
         return Task(
             lambda: [batch], self.X.shape[1], q, self.known.totals, n_rows,
-            bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
+            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
             int(model.max_iter), len(self.known.order) > 2,
         )  # fmt: skip
 

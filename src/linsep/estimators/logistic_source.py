@@ -61,7 +61,7 @@ class StreamRows:
         width = max(self.feed.n_features, len(names))
         return Task(
             self.batches, width, len(self.known.codes) - 1, self.known.totals, self._n_rows,
-            bool(model.fit_intercept), float(model.l2), model.solver, float(model.tol),
+            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
             int(model.max_iter), len(self.known.order) > 2,
         )  # fmt: skip
 

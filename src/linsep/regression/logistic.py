@@ -22,6 +22,8 @@ LAST = 20
 QUESTION = 100
 #: how far from the maximum, in standard errors, weights are that Newton's method goes on from
 NEAR = 0.01
+#: how far from it the last step may begin where nobody says: with inference, and without
+WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Task:
     intercept : bool
     l2 : float
     solver : "newton" or "lbfgs"
-    tol : float, how far from the maximum the last step may begin, in standard errors
+    given_tol : float, how far from the maximum the last step may begin, in standard errors, or None
     max_iter : int
     several : bool, whether there are more than two classes, those without weight included
     """
@@ -50,7 +52,7 @@ class Task:
     intercept: bool
     l2: float
     solver: str
-    tol: float
+    given_tol: float | None
     max_iter: int
     several: bool
 
@@ -63,6 +65,12 @@ class Task:
     def factored(self) -> bool:
         """Whether there are few enough weights for a Hessian."""
         return self.q * self.width <= MOST_WEIGHTS
+
+    @property
+    def tol(self) -> float:
+        """How far from the maximum the last step may begin, in standard errors."""
+        default = WITH_INFERENCE if self.factored else WITHOUT
+        return default if self.given_tol is None else self.given_tol
 
     @property
     def share(self) -> float:
