@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.data import svmlight_text
 from benchmarks.harness import Race, Side
-from linsep.sources.svmlight import load_svmlight
+from linsep.sources.svmlight.source import load_svmlight
 
 MEGABYTES = 1000
 SCRATCH = Path(tempfile.gettempdir()) / f"linsep-bench-{os.getpid()}"
@@ -27,7 +27,7 @@ LINSEP = """
 import sys, time, json
 from linsep import Perceptron, save
 from linsep.sources.opening import open_source
-import linsep.estimators.perceptron, linsep.model_file
+import linsep.estimators.perceptron, linsep.model_files.format
 started = time.perf_counter()
 model = Perceptron(max_iter=1).fit(open_source(sys.argv[1]))
 save(model, sys.argv[2], force=True)

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import Perceptron as TheirPerceptron
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import Perceptron as TheirPerceptron, SGDClassifier
 
 from benchmarks.accuracy import SHARED, digits
 from benchmarks.data import sparse

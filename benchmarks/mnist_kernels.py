@@ -21,9 +21,9 @@ from sklearn.svm import SVC
 from benchmarks.accuracy import SHARED, digits
 from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
-from linsep.compiled.rows import Dense
-from linsep.engine.poll import Poll
+from linsep.compiled.core.rows import Dense
 from linsep.kernels import Polynomial
+from linsep.online.vote_scoring import Poll
 
 DEGREES = (1, 2, 3, 4, 5, 6)
 PASSES = (0.1, 1, 2, 3, 4, 10, 30)

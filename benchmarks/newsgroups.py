@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.linear_model import Perceptron as TheirPerceptron
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import Perceptron as TheirPerceptron, SGDClassifier
 from sklearn.svm import LinearSVC
 
 from benchmarks.accuracy import SHARED

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from campaign.batches import folder
 from linsep.errors import LinsepError
 from linsep.sources.base import Batch
-from linsep.sources.spool import Spool, SpoolDamaged
-from linsep.sources.spool_writer import SpoolWriter
+from linsep.sources.row_cache.reading import Spool, SpoolDamaged
+from linsep.sources.row_cache.writing import SpoolWriter
 
 #: lengths of runs of one byte; one in a hundred is of nearly a megabyte
 RUNS = [*(1, 3, 300, 3000) * 25, 900_000]

@@ -17,8 +17,9 @@ import numpy as np
 import linsep
 from campaign.batches import folder
 from campaign.damage import judged, mutated
-from linsep import kernels, model_file
+from linsep import kernels
 from linsep.errors import LinsepError
+from linsep.model_files import format as model_file
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 SIDES = (ROWS[:, 0] + ROWS[:, 1] ** 2 > 0.5).astype(int)

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-import linsep.engine.blocks
-import linsep.engine.loop
-import linsep.engine.order
-import linsep.engine.stream
+import linsep.online.passes
+import linsep.online.rows.array
+import linsep.online.rows.stored
+import linsep.online.rows.stream
 from campaign.batches import Limits
 from linsep import (
     BalancedWinnow,
@@ -105,9 +105,9 @@ def small_pieces(folder: Path) -> Iterator[None]:
     (folder / "scratch").mkdir()
     places = [
         (tempfile, "tempdir", str(folder / "scratch")),
-        (linsep.engine.order, "SMALL", 100), (linsep.engine.blocks, "SMALL", 100),
-        (linsep.engine.stream, "BATCH_BYTES", 4000),
-        (linsep.engine.loop, "rows_per_slice", lambda *_: 37),
+        (linsep.online.rows.array, "SMALL", 100), (linsep.online.rows.stored, "SMALL", 100),
+        (linsep.online.rows.stream, "BATCH_BYTES", 4000),
+        (linsep.online.passes, "rows_per_slice", lambda *_: 37),
     ]  # fmt: skip
     before = [getattr(module, name) for module, name, _ in places]
     for module, name, value in places:
@@ -157,18 +157,18 @@ class Record:
         self.lines, self.states = 0, {}
         fit.start(folder)[1]()  # compile what it needs, and write the cache
         model, go = fit.start(folder)
-        checkpoint = linsep.engine.loop.checkpoint
+        checkpoint = linsep.online.passes.checkpoint
 
         def noting() -> None:
             checkpoint()
             if hasattr(model, "progress_"):
                 self.note(model, model.progress_)
 
-        linsep.engine.loop.checkpoint = noting
+        linsep.online.passes.checkpoint = noting
         try:
             go()
         finally:
-            linsep.engine.loop.checkpoint = checkpoint
+            linsep.online.passes.checkpoint = checkpoint
         self.end = learnt(model)
         _, go = fit.start(folder)
         with traced(self._count):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 
 # The first example of a test may have to compile what it tests.
 settings.register_profile("linsep", deadline=None)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 from storages import SCHEMES, replayed
 
 KEEPS = ("last", "average", "vote", "best")

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numba import config
 
 from linsep.sources.base import Batch
-from linsep.sources.spool_writer import SpoolWriter
+from linsep.sources.row_cache.writing import SpoolWriter
 
 KEY = {"files": [["rows.svm", 10, 20]], "options": {"zero_based": True}}
 # How much less to do where every loop runs in plain Python.

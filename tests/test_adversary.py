@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import Perceptron as TheirPerceptron
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import Perceptron as TheirPerceptron, SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from linsep import (

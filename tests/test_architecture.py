@@ -14,24 +14,24 @@ ROOMS = [
     "__main__",
     "cli",
     "lab",
-    "plots",
-    "model_file",
-    "saved",
-    "tracing",
+    "plot",
+    "model_files",
+    "teaching",
     "linsep",
     "estimators",
     "regression",
-    "engine",
+    "online",
     "sources",
     "kernels",
     "compiled",
-    "theory",
+    "mistake_bounds",
+    "separability",
     "certificate",
     "descent",
     "objectives",
-    "textbook",
     "check",
-    "elsewhere",
+    "parallel",
+    "background",
     "interrupts",
     "scratch",
     "private",
@@ -101,9 +101,9 @@ def test_a_check_uses_nothing_that_finds_verdicts():
 
 
 def test_proofs_and_textbook_stand_alone():
-    for room in ("theory", "textbook"):
+    for room in ("mistake_bounds", "separability"):
         below = ROOMS[ROOMS.index(room) :]
-        assert not {"engine", "compiled", "kernels", "sources"} & set(below)
+        assert not {"online", "compiled", "kernels", "sources"} & set(below)
 
 
 def test_public_names_are_loaded_on_first_use():

@@ -7,8 +7,8 @@ import pytest
 
 import linsep
 from command_line import here
-from linsep.engine.sample import Sample
 from linsep.estimators.learners import LEARNERS
+from linsep.online.rows.sample import Sample
 from linsep.sources import open_source
 
 SAID = "linsep: the model predicts worse than the baseline: "

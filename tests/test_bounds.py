@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 import linsep
@@ -24,9 +23,9 @@ from linsep import (
     save,
 )
 from linsep.errors import DataError
-from linsep.theory.comparators import best_comparator, comparator
-from linsep.theory.mistake_bounds import winnow
-from linsep.theory.problems import Problem
+from linsep.mistake_bounds.comparators import best_comparator, comparator
+from linsep.mistake_bounds.problems import Problem
+from linsep.mistake_bounds.theorems import winnow
 
 PERCEPTRON = ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]
 LEARNERS = {

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, Perceptron
-from linsep.estimators.logistic_ending import UnfinishedWarning
+from linsep.estimators._logistic.separation import UnfinishedWarning
 from storages import SCHEMES, blobs, classes_of, weights
 
 

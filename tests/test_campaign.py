@@ -5,11 +5,10 @@ import signal
 import time
 
 import pytest
-from campaign import __main__ as campaign
-from campaign import batches
+from campaign import __main__ as campaign, batches
 from campaign.batches import Limits
 
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 
 FEW = {
     "kills": 3, "disks": 3, "signals": 2, "scanner": 2000, "csv": 60, "jsonl": 60,

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import linsep.certificate.blocks as blocks_module
 from linsep import open_source, separation

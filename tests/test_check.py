@@ -19,7 +19,7 @@ from linsep import check, open_source, separation
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.proof_file import to_json
 from linsep.cli.trace import feature_names
-from linsep.theory.data import data_of
+from linsep.separability.problem.data import data_of
 
 ALONE = Path(check.__file__)
 

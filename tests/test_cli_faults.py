@@ -247,7 +247,7 @@ def test_ties_are_drawn_alike_however_the_file_is_cut(folder, monkeypatch):
     del model.feature_names_in_
     expected = model.predict(np.arange(400.0)[:, None]).tolist()
     assert set(expected) == {"a", "b"}
-    monkeypatch.setattr("linsep.sources.tables._BATCH_VALUES", 60)
+    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 60)
     assert here("predict", "m", "t.csv", cwd=folder).stdout.split() == expected
     scored = json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)
     assert scored["accuracy"] == np.mean(np.array(expected) == np.array(["a", "b"] * 200))
@@ -326,7 +326,7 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
     def broken(*arguments, **options):
         raise fault
 
-    monkeypatch.setattr("linsep.engine.stream.SourceFeed.begin", broken)
+    monkeypatch.setattr("linsep.online.rows.stream.SourceFeed.begin", broken)
     done = here("fit", "t.svm", "--model", "m", cwd=folder)
     assert done.returncode == 70
     assert done.stderr.startswith("Traceback (most recent call last):\n")
@@ -340,8 +340,8 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
     table(
         folder, "t.csv", ["x", "word", "kind"], [[k % 5, f"w{k // 8}", k % 2] for k in range(400)]
     )
-    monkeypatch.setattr("linsep.sources.tables._BATCH_VALUES", 30)
-    walk, count = linsep.engine.loop.walk_visit, []
+    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
+    walk, count = linsep.online.passes.walk_visit, []
 
     def interrupted(run, scheme, visit, progress):
         count.append(1)
@@ -349,10 +349,10 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
             raise KeyboardInterrupt
         walk(run, scheme, visit, progress)
 
-    monkeypatch.setattr(linsep.engine.loop, "walk_visit", interrupted)
+    monkeypatch.setattr(linsep.online.passes, "walk_visit", interrupted)
     fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
     done = here(*fit, cwd=folder)
-    monkeypatch.setattr(linsep.engine.loop, "walk_visit", walk)
+    monkeypatch.setattr(linsep.online.passes, "walk_visit", walk)
     assert done.returncode == 130
     assert done.stderr == ""
     assert re.search("test +not scored: learning was interrupted", done.stdout)
@@ -366,7 +366,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.fit.open_source", "linsep.engine.stream.SourceFeed.begin"]
+    "where", ["linsep.cli.fit.open_source", "linsep.online.rows.stream.SourceFeed.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):
@@ -382,7 +382,7 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("presses", [1, 3])
 def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
-    walk = linsep.engine.loop.walk_visit
+    walk = linsep.online.passes.walk_visit
 
     def pressed(run, scheme, visit, progress):
         walk(run, scheme, visit, progress)
@@ -390,15 +390,15 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
             for _ in range(presses):
                 signal.raise_signal(getattr(signal, name))
 
-    monkeypatch.setattr(linsep.engine.loop, "walk_visit", pressed)
-    save = linsep.model_file.save
+    monkeypatch.setattr(linsep.online.passes, "walk_visit", pressed)
+    save = linsep.model_files.format.save
 
     def pressed_again(*arguments, **options):
         signal.raise_signal(getattr(signal, name))
         save(*arguments, **options)
 
     if presses > 1:
-        monkeypatch.setattr(linsep.model_file, "save", pressed_again)
+        monkeypatch.setattr(linsep.model_files.format, "save", pressed_again)
     done = here("fit", "t.svm", "--model", "m", "--test", "t.svm", cwd=folder)
     assert (done.returncode, done.stderr) == (code, "")
     assert done.stdout.count("it was interrupted; what was learnt until then is kept") == 1
@@ -407,7 +407,7 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
 
 
 def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
-    save, score = linsep.model_file.save, linsep.cli.score.score_source
+    save, score = linsep.model_files.format.save, linsep.cli.score.score_source
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
@@ -419,7 +419,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
     fit = ("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force")
     with monkeypatch.context() as patch:
-        patch.setattr(linsep.model_file, "save", pressed)
+        patch.setattr(linsep.model_files.format, "save", pressed)
         done = here(*fit, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
         assert "interrupted" not in done.stdout
@@ -436,7 +436,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
-    name = "linsep.model_file.os.replace" if late else "linsep.cli.predict.write_classes"
+    name = "linsep.model_files.format.os.replace" if late else "linsep.cli.predict.write_classes"
     real = os.replace if late else linsep.cli.predict.write_classes
 
     def pressed(*arguments, **options):
@@ -457,7 +457,7 @@ def test_out_of_memory(folder, monkeypatch):
     def hungry(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("linsep.engine.stream.SourceFeed.begin", hungry)
+    monkeypatch.setattr("linsep.online.rows.stream.SourceFeed.begin", hungry)
     refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
 
 

@@ -8,8 +8,8 @@ from sklearn.datasets import load_iris
 from command_line import here, run
 from linsep import Perceptron, from_json, open_source, separation
 from linsep.certificate.blocks import sha256_of
-from linsep.theory import deciding
-from linsep.theory.work import TooLarge
+from linsep.separability import deciding
+from linsep.separability.time_limit import TooLarge
 
 
 @pytest.fixture

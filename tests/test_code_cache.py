@@ -13,8 +13,8 @@ import warnings
 import pytest
 from filelock import FileLock
 
-from linsep.compiled import code_cache
-from linsep.compiled.jit import COMPILING, compiled
+from linsep.compiled.core import code_cache
+from linsep.compiled.core.jit import COMPILING, compiled
 from linsep.private import CacheWarning, _warned
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
 
 WAITING = """
 import filelock
-from linsep.compiled.jit import compiled
+from linsep.compiled.core.jit import compiled
 
 class Telling(filelock.FileLock):
     def acquire(self, *given, **named):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from flint import arb, arb_mat, ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from linsep import LogisticRegression
 from linsep.errors import DataError, SeparationWarning
@@ -147,6 +146,6 @@ def test_polynomials_and_indicators():
 def test_a_fit_that_does_not_climb_is_an_error(monkeypatch):
     """Never a table of zeros: here no step is ever found."""
     A, y, _ = overlapping(0)
-    monkeypatch.setattr("linsep.regression.ascent._searched", lambda *given: None)
+    monkeypatch.setattr("linsep.regression.logistic.ascent._searched", lambda *given: None)
     with pytest.raises(DataError, match="nothing was learnt"):
         LogisticRegression().fit(A, y)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import linsep
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
 
@@ -18,13 +18,13 @@ LEARN = """
 import json
 import numpy as np
 import linsep
-from linsep.compiled.code_cache import code_folder
-from linsep.compiled.keep import Last
-from linsep.compiled.rates import Constant
-from linsep.compiled.rows import as_rows
+from linsep.compiled.core.code_cache import code_folder
+from linsep.compiled.core.weights import Last
+from linsep.compiled.rules.perceptron import Constant
+from linsep.compiled.core.rows import as_rows
 from linsep.compiled.steps import PerceptronRule
-from linsep.compiled.walk import walk
-from linsep.engine.state import State
+from linsep.compiled.core.loop import walk
+from linsep.online.learner import State
 
 state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
 walk(
@@ -102,7 +102,7 @@ PRESSED = """
 import signal
 import numpy as np
 from numba.core import event
-from linsep.compiled.checksum import checksum
+from linsep.compiled.row_records import checksum
 
 class Presser(event.Listener):
     def on_start(self, happened):

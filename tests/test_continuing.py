@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import linsep
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
-from linsep.compiled.jit import COMPILING
-from linsep.engine import loop
+from linsep.compiled.core.jit import COMPILING
+from linsep.online import passes as loop
 from linsep.sources import ArraySource
 from linsep.sources.base import Batch
 from storages import SCHEMES, blobs, classes_of, weights

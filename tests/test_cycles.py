@@ -6,17 +6,16 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
-from linsep.compiled.jit import COMPILING
-from linsep.engine.state import pairs
+from linsep.certificate.cycles import Cycle, Cycles
+from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
 from linsep.kernels import RBF, Spectrum
+from linsep.online.learner import pairs
 from linsep.sources import ArraySource
-from linsep.theory.cycles import Cycle, Cycles
 from storages import SCHEMES, classes_of
 from test_worked_numbers import OVERLAP, XOR, estimator
 

@@ -4,13 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from linsep.compiled.schemes import most_wins
-from linsep.engine.order import FEW, MANY, SMALL, Mixing, shuffled, slices
-from linsep.engine.state import State
-from linsep.textbook import predict_ovo
+from linsep.compiled.core.loop import most_wins
+from linsep.online.learner import State
+from linsep.online.rows.array import FEW, MANY, SMALL, Mixing, shuffled, slices
+from linsep.teaching.textbook import predict_ovo
 
 
 @pytest.mark.parametrize("hands", [FEW, MANY])

@@ -14,9 +14,10 @@ from rich.console import Console
 
 import linsep
 from command_line import here, refused, run
-from linsep import kernels, model_file
+from linsep import kernels
 from linsep.errors import ModelFileError
 from linsep.escaping import cell, escaped
+from linsep.model_files import format as model_file
 
 RED, BELL = "\x1b[31m", "\x07"
 NAMES = f"a{RED},b[/bold],c{BELL}"
@@ -227,7 +228,7 @@ def test_permissions_come_from_the_system_and_folders_are_synced(tmp_path, monke
 def test_advice_about_the_cache_is_an_option(tmp_path):
     (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n" * 40)
     (tmp_path / "file").write_text("")
-    from linsep.sources.spool_writer import SpoolWriter
+    from linsep.sources.row_cache.writing import SpoolWriter
 
     writer = object.__new__(SpoolWriter)
     writer.path = tmp_path / "rows"

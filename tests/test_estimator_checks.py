@@ -21,7 +21,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 
 # Whose kernel takes dense rows of numbers of at least 0 only.
 HISTOGRAMS = KernelPerceptron(kernel="chi2", max_iter=30)

@@ -4,15 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fourier_motzkin import kind_of
 from linsep import separation
-from linsep.theory.gordan import exact_split
-from linsep.theory.simplex import alternative
-from linsep.theory.whole import combination, dot
-from linsep.theory.work import TooLarge, Work
+from linsep.separability.exact.simplex import alternative, exact_split
+from linsep.separability.exact.whole_numbers import combination, dot
+from linsep.separability.time_limit import TooLarge, Work
 
 EXTREMES = [0, 1e300, -1e300, 1e-300, 5e-324, -5e-324, 1.0, -1.0, 1e16, 1e-16, 2.0**53, 1.7e308]
 rows = st.integers(1, 3).flatmap(

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from linsep import LinearRegression, open_source
-from linsep.regression import least_squares as room
-from linsep.regression.least_squares import DependentFeaturesWarning
-from linsep.regression.tails import f_tail, t_reach, t_tail
+from linsep.regression.inference import f_tail, t_reach, t_tail
+from linsep.regression.least_squares import solving as room
+from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 rng = np.random.default_rng(0)
 NOISE = rng.standard_normal(1000)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,13 +16,14 @@ import endometrial
 import linsep
 from command_line import here
 from linsep import LogisticRegression
-from linsep.compiled.rows import as_rows
+from linsep.compiled.core.rows import as_rows
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.estimators import logistic_fitting as logistic
-from linsep.regression import existence
-from linsep.regression.ascent import Goal, newton, solved
-from linsep.regression.likelihood import Batch, Likelihood, working
-from linsep.regression.penalty import Penalty
+from linsep.estimators._logistic import fitting as logistic
+from linsep.parallel import workers
+from linsep.regression.logistic import existence
+from linsep.regression.logistic.ascent import Goal, newton, solved
+from linsep.regression.logistic.likelihood import Batch, Likelihood
+from linsep.regression.logistic.preconditioning import Penalty
 
 SOLVERS = ("newton", "lbfgs", "gradient_ascent")
 
@@ -48,7 +48,7 @@ def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     weights = 10.0 ** rng.integers(-12, 3, rows) if seed % 2 else np.empty(0)
     verdict = verdict_of(X, codes)
     there = verdict.kind == "overlapping" and "dependent" not in verdict.limits().values()
-    with working() as pool:
+    with workers() as pool:
         likelihood = likelihood_of(X, codes, weights, classes - 1, pool)
         nothing = Penalty(np.zeros(d + 1), 0.0)
         goal = Goal(1.0, 1e-8, 60, True, True, only=True)
@@ -64,7 +64,7 @@ def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
 def test_the_proof_is_that_of_exact_arithmetic():
     """The step's longest move, and a step that is too long by a little."""
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    with working() as pool:
+    with workers() as pool:
         likelihood = likelihood_of(X, np.array([0, 1, 0, 1]), np.empty(0), 1, pool)
         B = np.zeros((1, 2))
         point = likelihood.at(B)
@@ -211,7 +211,7 @@ def test_iterations_are_counted_through_a_question(monkeypatch):
     near = np.argsort(np.abs(X[:, 0]))[1]
     y[near] = 1 - y[near]
     plain = LogisticRegression().fit(X, y)
-    monkeypatch.setattr("linsep.regression.ascent.examined", lambda *given: (False, True))
+    monkeypatch.setattr("linsep.regression.logistic.ascent.examined", lambda *given: (False, True))
     asked = LogisticRegression().fit(X, y)
     assert asked.separation_.kind == "overlapping"
     assert asked.n_iter_ == plain.n_iter_
@@ -223,7 +223,7 @@ def test_what_is_not_checked_is_not_called_finite(monkeypatch, solver):
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(rng.standard_normal((80, 3)))
     y = rng.integers(0, 2, 80)
-    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 0)
     found = LogisticRegression(solver=solver).fit(X, y)
     assert set(found.limits_.ravel()) == {"not checked"}
     assert "not checked" in str(found.summary_)

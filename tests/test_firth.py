@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep import LogisticRegression, textbook
-from linsep.compiled.rows import as_rows
+from linsep.compiled.core.rows import as_rows
 from linsep.errors import ParameterError, SeparationWarning
-from linsep.regression.firth import Objective
-from linsep.regression.likelihood import Batch, Likelihood, working
+from linsep.parallel import workers
+from linsep.regression.logistic.firth import Objective
+from linsep.regression.logistic.likelihood import Batch, Likelihood
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
@@ -174,7 +175,7 @@ def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
         X = rng.standard_normal((40, 2))
         codes, weights = rng.integers(0, q + 1, 40).astype(np.int32), rng.random(40) * 2
         batch = Batch(as_rows(X), codes, weights)
-        with working() as pool:
+        with workers() as pool:
             seen = Likelihood(lambda b=batch: [b], q, np.zeros(2), np.ones(2), True, pool)
             objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)
             b = rng.standard_normal(3 * q)
@@ -376,7 +377,7 @@ def test_rows_beyond_memory_and_many_weights_are_refused(options, monkeypatch):
     source.memory_bytes = 1
     with pytest.raises(ParameterError, match=r"239 rows and 6 weights: take (l2|intervals)"):
         LogisticRegression(**options).fit(source)
-    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 5)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 5)
     with pytest.raises(ParameterError, match="2,500 weights"):
         LogisticRegression(**options).fit(X[:, :5], y)
 

@@ -14,8 +14,8 @@ import pytest
 
 import linsep
 from command_line import here
-from linsep import model_file
 from linsep.errors import ModelFileError
+from linsep.model_files import format as model_file
 
 FOLDER = Path(__file__).parent / "format_1"
 RECORDED = json.loads((FOLDER / "recorded.json").read_text())

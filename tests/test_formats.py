@@ -18,8 +18,8 @@ from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.formats import ENDINGS, FORMATS, format_of
-from linsep.sources.svmlight import SvmlightSource, load_svmlight
-from linsep.sources.tables import TableSource, load_table
+from linsep.sources.svmlight.source import SvmlightSource, load_svmlight
+from linsep.sources.tables.table import TableSource, load_table
 
 ROWS = ["a,b,kind", *(f"{k % 7},{k % 5},{'xy'[k % 2]}" for k in range(30))]
 
@@ -315,6 +315,6 @@ def test_sources_say_what_they_are(folder):
 def test_the_textbook_is_there_without_being_asked_for():
     code = (
         "import sys, linsep; assert 'linsep.textbook' not in sys.modules; linsep.textbook.run; "
-        "import linsep.textbook; linsep.sources.TableSource"
+        "import linsep.teaching.textbook; linsep.sources.TableSource"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,17 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from command_line import refused
 from linsep import Perceptron, open_source
-from linsep.compiled.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
+from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
-from linsep.sources import text_files
-from linsep.sources.json_files import MOST_DEPTH
 from linsep.sources.limits import bytes_of
-from linsep.sources.tables import load_table
+from linsep.sources.svmlight import text_files
+from linsep.sources.tables.json_lines import MOST_DEPTH
+from linsep.sources.tables.table import load_table
 
 GOOD = '{"x":1,"t":"a"}\n{"x":2,"t":"b"}\n'
 

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 import linsep
 from command_line import here
 from linsep import LogisticRegression
-from linsep.compiled.jit import COMPILING
-from linsep.estimators.logistic_ending import UnfinishedWarning
-from linsep.regression import likelihood_fits, logistic, separated
-from linsep.regression.steps import Steps
+from linsep.compiled.core.jit import COMPILING
+from linsep.estimators._logistic.separation import UnfinishedWarning
+from linsep.regression.logistic import fitting as logistic, profiles as likelihood_fits, separated
+from linsep.regression.logistic.steps import Steps
 from linsep.sources.arrays import ArraySource
 
 rng = np.random.default_rng(5)

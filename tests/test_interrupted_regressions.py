@@ -8,8 +8,8 @@ import pytest
 import linsep
 from command_line import here
 from linsep import GaussianNaiveBayes, LinearRegression, open_source
-from linsep.regression import least_squares as room
-from linsep.sources.svmlight import SvmlightSource
+from linsep.regression.least_squares import solving as room
+from linsep.sources.svmlight.source import SvmlightSource
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3000, 3)) + np.array([1e3, 0, 0])

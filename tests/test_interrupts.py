@@ -188,7 +188,7 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
     fit = presses.BY_NAME["perceptron from memory"]
     with presses.small_pieces(tmp_path):
         record = presses.Record(fit, tmp_path)
-        walk, torn = linsep.engine.loop.walk_visit, []
+        walk, torn = linsep.online.passes.walk_visit, []
 
         def tearing(run, scheme, visit, progress):
             try:
@@ -198,7 +198,7 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
                 torn.append(True)
                 raise
 
-        monkeypatch.setattr(linsep.engine.loop, "walk_visit", tearing)
+        monkeypatch.setattr(linsep.online.passes, "walk_visit", tearing)
         outcomes = [
             presses.press(fit, record, tmp_path, line, None)
             for line in range(1, record.lines, record.lines // 40)
@@ -209,14 +209,14 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
 
 def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
-    one_pass = linsep.engine.loop.one_pass
+    one_pass = linsep.online.passes.one_pass
 
     def pressed(run, feed, plan, progress, number):
         if number == 2:
             interrupt()
         return one_pass(run, feed, plan, progress, number)
 
-    monkeypatch.setattr(linsep.engine.loop, "one_pass", pressed)
+    monkeypatch.setattr(linsep.online.passes, "one_pass", pressed)
     model = Perceptron(max_iter=5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 import linsep
 from linsep import KernelPerceptron, kernels, textbook
-from linsep.compiled.jit import COMPILING
-from linsep.engine import grams, kernel_feed, loop
+from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, ParameterError
-from linsep.textbook import kernels as plain
+from linsep.online import passes as loop
+from linsep.online.rows import kernel as grams, kernel as kernel_feed
+from linsep.teaching.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass, replayed, store
 
 KEEPS = ("last", "average", "vote")

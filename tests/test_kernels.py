@@ -7,14 +7,13 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.svm import SVC
 
 import linsep
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, ParameterError
 from linsep.kernels import (
     RBF,
@@ -38,7 +37,7 @@ from linsep.kernels import (
 )
 from linsep.kernels.naming import NAMES
 from linsep.kernels.rows import rows_of
-from linsep.textbook import kernels as twin
+from linsep.teaching.textbook import kernels as twin
 from storages import STORAGES, store
 
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from flint import fmpq, fmpq_mat
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from linsep import LinearRegression
 from linsep.errors import DataError
-from linsep.regression import least_squares as room
 from linsep.regression.blocks import Block
-from linsep.regression.least_squares import least_squares
-from linsep.regression.precise import Pair, slices, two_product
+from linsep.regression.least_squares import solving as room
+from linsep.regression.least_squares.slices import Pair, slices, two_product
+from linsep.regression.least_squares.solving import least_squares
 
 
 def exactly(X, y, weights, fit_intercept):

@@ -66,7 +66,7 @@ def test_values_unknown_to_the_model_are_counted(folder):
 
 
 def test_a_source_is_predicted_and_scored_as_arrays_are(folder, monkeypatch):
-    monkeypatch.setattr("linsep.sources.tables._BATCH_VALUES", 60)
+    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 60)
     train = open_source(folder / "t.csv", target="kind", missing="drop")
     for tie in ("negative", "random"):
         model = Perceptron(max_iter=5, tie=tie).fit(train)

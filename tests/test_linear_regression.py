@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linsep import LinearRegression, open_source
-from linsep.regression.least_squares import DependentFeaturesWarning
+from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 
 @parametrize_with_checks([LinearRegression(), LinearRegression(fit_intercept=False)])

@@ -4,15 +4,14 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, textbook
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
 
 with warnings.catch_warnings():
@@ -137,7 +136,7 @@ def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighte
     X, y = mixed(300, 4, classes, seed=2)
     X, weights = X / 10.0 ** np.arange(4), np.arange(300) % 3 if weighted else None
     with_factor = LogisticRegression(l2=1.0).fit(X, y, weights)
-    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 0)
     ours = LogisticRegression(l2=1.0, tol=1e-10).fit(storage(X), y, weights)
     assert np.allclose(ours.weights_, with_factor.weights_, rtol=1e-6, atol=1e-7)
     assert ours.stop_reason_ == "converged"
@@ -159,7 +158,7 @@ def test_many_weights_of_features_of_any_size(monkeypatch, size, storage):
     expected = LogisticRegression().fit(X, y, sample_weight=weights)
     X = X * [1.0, size, 1.0, 1.0]
     X[-1, 0] = 1e100  # which does not count
-    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 0)
     for solver in ("newton", "lbfgs"):
         model = LogisticRegression(solver=solver, tol=1e-8)
         model.fit(storage(X), y, sample_weight=weights)
@@ -334,7 +333,7 @@ def test_rows_of_weight_zero_do_not_hide_separation():
 def test_more_weights_than_a_matrix_is_made_for_are_not_silent(monkeypatch, solver):
     rng = np.random.default_rng(0)
     X, y = sp.random_array((60, 200), density=0.2, rng=rng, format="csr"), np.arange(60) % 2
-    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 100)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 100)
     found, warning = unlikely(X, y, solver=solver)
     assert warning.verdict.verify(X, y)
     assert found.score(X, y) == 1.0
@@ -421,7 +420,7 @@ def test_where_nothing_is_inferred_the_default_is_coarser(monkeypatch):
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
     exact = LogisticRegression(l2=1.0, tol=1e-8).fit(X, y)
     assert LogisticRegression(l2=1.0).fit(X, y).coef_.tolist() == exact.coef_.tolist()
-    monkeypatch.setattr("linsep.regression.logistic.MOST_WEIGHTS", 3)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 3)
     coarse = LogisticRegression(l2=1.0).fit(X, y)
     said = LogisticRegression(l2=1.0, tol=1e-3).fit(X, y)
     assert coarse.coef_.tolist() == said.coef_.tolist()

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.linear_model import Perceptron as TheirPerceptron
+from sklearn.linear_model import LogisticRegression, Perceptron as TheirPerceptron, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 

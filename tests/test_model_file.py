@@ -14,8 +14,9 @@ import pytest
 from safetensors.numpy import save_file
 
 import linsep
-from linsep import KernelPerceptron, Perceptron, kernels, model_file
+from linsep import KernelPerceptron, Perceptron, kernels
 from linsep.errors import ModelFileError
+from linsep.model_files import format as model_file
 
 X = np.random.default_rng(0).integers(-4, 5, (60, 5)).astype(float)
 CODES = (X @ np.random.default_rng(1).standard_normal((5, 3))).argmax(axis=1)

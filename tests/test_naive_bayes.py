@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import GaussianNaiveBayes

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron
-from linsep.compiled.jit import COMPILING
-from linsep.compiled.packing import packed
-from linsep.compiled.rows import Csr, Dense, as_rows
-from linsep.compiled.walk import score_matrix
-from linsep.engine.feed import ArrayFeed
+from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.core.loop import score_matrix
+from linsep.compiled.core.packing import packed
+from linsep.compiled.core.rows import Csr, Dense, as_rows
+from linsep.online.rows.array import ArrayFeed
 from linsep.sources import ArraySource
 from storages import weights
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from linsep import Perceptron
-from linsep.engine.feed import ArrayFeed, HoldOut
+from linsep.online.rows.array import ArrayFeed, HoldOut
 from storages import SCHEMES, blobs, classes_of, weights
 
 SEVERAL = ("native", "ovr", "ovo")

@@ -9,9 +9,9 @@ from rich.progress import Progress
 
 import linsep
 from linsep.cli import progress
-from linsep.engine import loop
+from linsep.online import passes as loop
 from linsep.sources import open_source
-from linsep.sources.tables import TableSource
+from linsep.sources.tables.table import TableSource
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from documents import ROOT, run_commands, run_python
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 
 
 def test_python_in_the_readme():

@@ -8,9 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import linsep
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, model_file
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.errors import ModelFileError, SeparationWarning
-from linsep.regression.least_squares import DependentFeaturesWarning
+from linsep.model_files import format as model_file
+from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 4)) + 3

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 
 from fourier_motzkin import kind_of
 from linsep import LogisticRegression, open_source, separation
-from linsep.theory import data as theory_data
-from linsep.theory import search
-from linsep.theory.questions import two_sides
-from linsep.theory.working_set import WorkingSet
+from linsep.separability.problem import data as theory_data
+from linsep.separability.problem.questions import two_sides
+from linsep.separability.problem.working_set import WorkingSet
+from linsep.separability.search import search
 
 COPIES = 10
 

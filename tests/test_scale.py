@@ -14,8 +14,8 @@ import linsep
 from command_line import here, refused
 from linsep.errors import DataError
 from linsep.sources import open_source
-from linsep.sources.survey import Moments
-from linsep.sources.tables import TableSource, load_table
+from linsep.sources.tables.survey import Moments
+from linsep.sources.tables.table import TableSource, load_table
 
 
 @pytest.fixture

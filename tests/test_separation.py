@@ -2,8 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fourier_motzkin import kind_of
 from linsep import from_json, separation

@@ -8,11 +8,11 @@ from sklearn.datasets import load_breast_cancer
 
 from linsep import LogisticRegression, separation
 from linsep.errors import SeparationWarning
-from linsep.regression.separated import Contrasts
-from linsep.theory import recession
-from linsep.theory.data import data_of
-from linsep.theory.recession import Cone, cone_of
-from linsep.theory.slices import both_signs
+from linsep.regression.logistic.separated import Contrasts
+from linsep.separability.exact import recession
+from linsep.separability.exact.recession import Cone, cone_of
+from linsep.separability.problem.data import data_of
+from linsep.separability.search.slices import both_signs
 
 
 def separable(seed, classes):

@@ -17,9 +17,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import KernelPerceptron, MarginPerceptron, Perceptron
-from linsep.engine.decide import decision, predicted
-from linsep.engine.state import State, pairs
 from linsep.kernels import RBF, Normalized, Pairwise, Polynomial, Spectrum
+from linsep.online.deciding import decision, predicted
+from linsep.online.learner import State, pairs
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
 

@@ -4,14 +4,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from linsep.sources import spool as reading
-from linsep.sources import spool_writer as writing
 from linsep.sources.base import Batch
-from linsep.sources.spool import Spool, SpoolError, source_key, spool_path
-from linsep.sources.spool_writer import SpoolWriter
+from linsep.sources.row_cache import reading, writing
+from linsep.sources.row_cache.reading import Spool, SpoolError, source_key, spool_path
+from linsep.sources.row_cache.writing import SpoolWriter
 from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 LABELS = {

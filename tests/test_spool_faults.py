@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from numba import config
 
-from linsep.compiled.checksum import checksum
-from linsep.sources import spool as reading
-from linsep.sources import spool_writer as writing
+from linsep.compiled.row_records import checksum
 from linsep.sources.base import Batch
-from linsep.sources.spool import Spool, SpoolDamaged, SpoolError
-from linsep.sources.spool_writer import SpoolWriter
+from linsep.sources.row_cache import reading, writing
+from linsep.sources.row_cache.reading import Spool, SpoolDamaged, SpoolError
+from linsep.sources.row_cache.writing import SpoolWriter
 from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 

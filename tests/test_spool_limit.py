@@ -8,7 +8,7 @@ import pytest
 import linsep.paths
 from linsep.errors import LinsepError
 from linsep.paths import cache_limit
-from linsep.sources.spool import Spool
+from linsep.sources.row_cache.reading import Spool
 from spool_rows import KEY, some_rows, write
 
 YOUNG, MIDDLE, OLD, NEW, UNMARKED, FOLDER, LINK = (

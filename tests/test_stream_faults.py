@@ -6,15 +6,15 @@ import threading
 import numpy as np
 import pytest
 
-import linsep.engine.blocks
-import linsep.engine.order
-import linsep.engine.stream
+import linsep.online.rows.array
+import linsep.online.rows.stored
+import linsep.online.rows.stream
 from linsep import Perceptron, open_source
-from linsep.engine.stream import SourceFeed
 from linsep.errors import DataError, LinsepError
+from linsep.online.rows.stream import SourceFeed
 from linsep.sources import ArraySource, load_svmlight
-from linsep.sources.spool import SpoolError
-from linsep.sources.spool_writer import SpoolWriter
+from linsep.sources.row_cache.reading import SpoolError
+from linsep.sources.row_cache.writing import SpoolWriter
 
 RNG = np.random.default_rng(4)
 ROWS, FEATURES = 200, 7
@@ -26,9 +26,9 @@ BINARY, LATE = Y % 2, np.where(np.arange(ROWS) < 150, Y % 2, Y)
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Several batches of several blocks, as of a large file."""
-    monkeypatch.setattr(linsep.engine.order, "SMALL", 100)
-    monkeypatch.setattr(linsep.engine.blocks, "SMALL", 100)
-    monkeypatch.setattr(linsep.engine.stream, "BATCH_BYTES", 4000)
+    monkeypatch.setattr(linsep.online.rows.array, "SMALL", 100)
+    monkeypatch.setattr(linsep.online.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 4000)
 
 
 @pytest.fixture(autouse=True)
@@ -217,7 +217,7 @@ def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, mon
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.unlink", refused)
-    monkeypatch.setattr("linsep.sources.spool_writer.os.replace", refused)
+    monkeypatch.setattr("linsep.sources.row_cache.writing.os.replace", refused)
     with pytest.raises(SpoolError, match="Permission denied"):
         from_file(path, cache)
     assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
@@ -256,7 +256,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
     def nowhere(*arguments, **options):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr("linsep.engine.stream.scratch_folder", nowhere)
+    monkeypatch.setattr("linsep.online.rows.stream.scratch_folder", nowhere)
     with pytest.raises(SpoolError, match="No usable temporary directory found"):
         from_file(path)
 
@@ -275,7 +275,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     cache = tmp_path / "cache" if cached else None
     if cached:
         from_file(path, cache)
-    walk, count = linsep.engine.loop.walk_visit, []
+    walk, count = linsep.online.passes.walk_visit, []
 
     def interrupted(run, scheme, visit, progress):
         count.append(progress.pass_number)
@@ -283,7 +283,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
             raise KeyboardInterrupt
         walk(run, scheme, visit, progress)
 
-    monkeypatch.setattr(linsep.engine.loop, "walk_visit", interrupted)
+    monkeypatch.setattr(linsep.online.passes, "walk_visit", interrupted)
     model, before = Perceptron(max_iter=3), threading.active_count()
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(source_of(path, cache))
@@ -341,7 +341,7 @@ def test_labels_missing_in_a_later_batch():
 
 
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
-    monkeypatch.setattr("linsep.engine.label_book.MOST_CLASSES", 5)
+    monkeypatch.setattr("linsep.online.rows.label_book.MOST_CLASSES", 5)
     with pytest.raises(DataError, match=r"row 5: .*more than 5 different values"):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
@@ -413,7 +413,7 @@ def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
     # Neighbours of one class are dealt from 256 blocks, however many bytes those take.
     by_class = np.argsort(Y[:rows], kind="stable")
     X = np.random.default_rng(3).integers(-9, 10, (rows, 40)).astype(float)
-    monkeypatch.setattr(linsep.engine.stream, "BATCH_BYTES", 64 * 40 * 8)
+    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 64 * 40 * 8)
     expected = Perceptron(max_iter=3).fit(X, Y[by_class])
     source = ArraySource(X, Y[by_class], batch_rows=50)
     source.memory_bytes = 0

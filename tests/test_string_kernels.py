@@ -7,11 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.svm import SVC
 
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, ParameterError
 from linsep.kernels import (
     BlendedSpectrum,
@@ -21,10 +20,10 @@ from linsep.kernels import (
     Spectrum,
     Subsequence,
     check_gram,
+    counting as counting_room,
     kernel_from_dict,
 )
-from linsep.kernels import counting as counting_room
-from linsep.textbook import kernels as twin
+from linsep.teaching.textbook import kernels as twin
 
 DEFINED = [
     (Spectrum(1), lambda x, y: twin.spectrum(x, y, 1)),

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from numba import config
 from sklearn.datasets import load_svmlight_file
 
-from linsep.compiled.text import LEAST_POWER, MOST_POWER, PADDING
+from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
-from linsep.sources.chunks import Chunk
-from linsep.sources.svmlight import load_svmlight, scan_chunk
-from linsep.textbook.svmlight import LABELS_BELOW, parse_line, parse_svmlight
+from linsep.sources.svmlight.source import load_svmlight, scan_chunk
+from linsep.sources.tables.chunks import Chunk
+from linsep.teaching.textbook.svmlight import LABELS_BELOW, parse_line, parse_svmlight
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "libsvm"
 SLOW = bool(config.DISABLE_JIT)

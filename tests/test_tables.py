@@ -11,16 +11,15 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from linsep import Perceptron
-from linsep.engine.store import Keeper
 from linsep.errors import DataError
-from linsep.sources import text_files
+from linsep.online.rows.stored import Keeper
 from linsep.sources.base import Batch
 from linsep.sources.opening import find_files, open_source
-from linsep.sources.tables import TableSource, load_table
+from linsep.sources.svmlight import text_files
+from linsep.sources.tables.table import TableSource, load_table
 
 FORMATS = ["csv", "tsv", "csv.gz", "csv.bz2", "csv.zst", "jsonl", "ndjson", "json", "jsonl.gz",
            "parquet", "pq", "arrow", "feather", "ipc", "stream.arrow"]  # fmt: skip
@@ -281,7 +280,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     path = write(tmp_path, columns | {"t": ["p", "q"] * 25_000, "y": [0, 1] * 25_000}, "csv")
     header, _, body = path.read_bytes().partition(b"\n")
     code = (
-        "import sys; from pathlib import Path; from linsep.sources.tables import TableSource\n"
+        "import sys; from pathlib import Path; from linsep.sources.tables.table import TableSource\n"
         "for _ in TableSource([Path(sys.argv[1])], target='y').batches(): pass\n"
         "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])"
     )
@@ -363,7 +362,7 @@ def test_nan_counts_as_missing(tmp_path):
 def test_hashing_is_the_same_in_every_process(tmp_path):
     path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
     code = (
-        "import sys; from linsep.sources.tables import load_table; "
+        "import sys; from linsep.sources.tables.table import load_table; "
         "X, _, names = load_table(sys.argv[1], target='y', hash_bits=5); "
         "print(X.shape, X.indices.tolist(), X.data.tolist(), names)"
     )

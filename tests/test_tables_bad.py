@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from linsep.errors import DataError
-from linsep.sources import text_files
-from linsep.sources.tables import TableSource, load_table
+from linsep.sources.svmlight import text_files
+from linsep.sources.tables.table import TableSource, load_table
 
 GOOD = {"a": [1.5, 2.5], "t": ["p", "q"], "y": [0, 1]}
 
@@ -351,7 +351,7 @@ def test_mean_of_nothing_and_dropping_all(tmp_path):
 
 
 def test_too_many_values_of_a_text_column(tmp_path, monkeypatch):
-    monkeypatch.setattr("linsep.sources.survey.MOST_VALUES", 3)
+    monkeypatch.setattr("linsep.sources.tables.survey.MOST_VALUES", 3)
     path = text_file(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
     assert refusal(path).startswith("Column 't' has more than 3 different values: leave it out")
     load_table(path, target="y", hash_bits=3)

@@ -8,8 +8,7 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_iris
 
 from checkers_agree import accepts_alone

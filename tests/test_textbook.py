@@ -5,12 +5,11 @@ from math import exp, inf, log
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.linear_model import SGDClassifier
 
 from linsep import textbook
-from linsep.textbook import (
+from linsep.teaching.textbook import (
     BalancedWinnow,
     BatchPerceptron,
     MarginPerceptron,

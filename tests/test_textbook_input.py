@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from linsep.textbook import (
+from linsep.teaching.textbook import (
     Perceptron,
     binary_perceptron,
     native_perceptron,

@@ -16,15 +16,16 @@ from flint import fmpz_mat
 
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
-from linsep.estimators import logistic_separation
-from linsep.regression.separated import Contrasts
-from linsep.theory import mistake_bounds, recession
-from linsep.theory.child import reduced_elsewhere
-from linsep.theory.claims import Unknown
-from linsep.theory.data import data_of
-from linsep.theory.elimination import rref
-from linsep.theory.programs import solved
-from linsep.theory.work import Task, TooLarge, check_time, limited, seconds_left
+from linsep.estimators._logistic import separation as logistic_separation
+from linsep.mistake_bounds import theorems as mistake_bounds
+from linsep.mistake_bounds.bounds import Unknown
+from linsep.regression.logistic.separated import Contrasts
+from linsep.separability.exact import recession
+from linsep.separability.exact.elimination import rref
+from linsep.separability.exact.elimination_process import reduced_elsewhere
+from linsep.separability.problem.data import data_of
+from linsep.separability.search.programs import solved
+from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 
 
 def ctrl_c_after(seconds):
@@ -140,7 +141,7 @@ def test_elimination_elsewhere_ends_when_nobody_is_left_to_end_it():
     random = Random(0)
     numbers = " ".join(hex(random.getrandbits(9000)) for _ in range(160 * 161))
     done = subprocess.run(
-        [sys.executable, "-m", "linsep.theory.child", "0.0"], input=f"160 161\n{numbers}\n",
+        [sys.executable, "-m", "linsep.separability.exact.elimination_process", "0.0"], input=f"160 161\n{numbers}\n",
         capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
     assert done.returncode < 0
@@ -154,7 +155,7 @@ def far_apart(n, d, classes):
     return X, np.arange(n) % classes
 
 
-@pytest.mark.filterwarnings("ignore::linsep.estimators.logistic_ending.UnfinishedWarning")
+@pytest.mark.filterwarnings("ignore::linsep.estimators._logistic.separation.UnfinishedWarning")
 def test_a_fit_ends_in_time(monkeypatch):
     """Its verdict takes some seconds, and the signs of its coefficients took more than a minute."""
     monkeypatch.setattr(logistic_separation, "TIME_LIMIT", 1.0)
@@ -190,7 +191,7 @@ def test_a_fit_without_time_for_signs_says_so(monkeypatch):
     def late(*_):
         raise TooLarge("late")
 
-    monkeypatch.setattr("linsep.regression.separated.cone_of", late)
+    monkeypatch.setattr("linsep.regression.logistic.separated.cone_of", late)
     with pytest.warns(SeparationWarning, match="which they are was not found in time"):
         model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert (model.limits_ == "not checked").all()

@@ -26,7 +26,7 @@ from linsep import (
     Winnow,
     trace,
 )
-from linsep.tracing import table, tracer
+from linsep.teaching.trace import table, tracer
 from storages import blobs
 
 POINTS = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1]

@@ -5,18 +5,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from linsep import Perceptron
-from linsep.compiled.jit import COMPILING
-from linsep.compiled.keep import Last
-from linsep.compiled.rows import as_rows
-from linsep.compiled.steps import Watch
-from linsep.compiled.walk import walk
-from linsep.engine.state import State, pairs
-from linsep.textbook import scores as twin_scores
-from linsep.theory.cycles import Cycle
+from linsep.certificate.cycles import Cycle
+from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.core.loop import Watch, walk
+from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.weights import Last
+from linsep.online.learner import State, pairs
+from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
 
 EXAMPLES = 80 if COMPILING else 25

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import linsep
-from linsep.compiled.jit import COMPILING
+from linsep.compiled.core.jit import COMPILING
 
 HOME = Path(linsep.__file__).parents[1]
 ROOT = Path(__file__).parents[1]

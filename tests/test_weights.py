@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
@@ -23,7 +22,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
-from linsep.estimators import labels
+from linsep.estimators._common import checking as labels
 from linsep.sources.arrays import ArraySource
 from storages import blobs
 

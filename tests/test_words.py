@@ -8,7 +8,7 @@ import linsep
 from command_line import here, refused
 from linsep.errors import DataError, LinsepError, way
 from linsep.sources import open_source
-from linsep.sources.tables import TableSource
+from linsep.sources.tables.table import TableSource
 
 ROWS = "a,t,kind\n1,p,x\n2,q,y\n3,p,x\n"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from linsep import Perceptron
-from linsep.textbook import Step, binary_perceptron, native_perceptron, predict_native
+from linsep.teaching.textbook import Step, binary_perceptron, native_perceptron, predict_native
 
 
 class Run(NamedTuple):

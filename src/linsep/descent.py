@@ -14,7 +14,7 @@ from linsep.objectives import (
     perceptron_criterion,
     squared_error,
 )
-from linsep.textbook.rates import rate_of
+from linsep.teaching.textbook.rates import rate_of
 
 __all__ = [
     "Descent",

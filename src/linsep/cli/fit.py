@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import typer
 
-from linsep import model_file
 from linsep.cli import learners, options, regressions, report
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
@@ -18,6 +17,7 @@ from linsep.cli.score import open_like, score_source
 from linsep.cli.standard_input import reads_data
 from linsep.errors import LinsepError
 from linsep.interrupts import held, window
+from linsep.model_files import format as model_file
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source

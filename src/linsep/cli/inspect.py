@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from linsep import model_file
 from linsep.cli import options, regressions, report
 from linsep.cli.learners import options_of_model
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.cli.screen import label_text, print_pairs, print_table
-from linsep.engine.state import pairs as pairs_of
+from linsep.model_files import format as model_file
+from linsep.online.learner import pairs as pairs_of
 
 # More machines than that are no screen; --json has them all.
 MOST_MACHINES = 20

@@ -9,7 +9,7 @@ import typer
 
 from linsep.cli.failures import flag_of, in_options
 from linsep.cli.options import reader
-from linsep.estimators.facts import Parameter
+from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.sources.base import Source
 

@@ -9,12 +9,12 @@ import typer
 
 from linsep.cli.failures import TYPED
 from linsep.errors import DataError
-from linsep.estimators.facts import Parameter
+from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.estimators.linear_regression import INTERVALS
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
-from linsep.sources.roles import MISSING, SCALES, is_delimiter
+from linsep.sources.tables.roles import MISSING, SCALES, is_delimiter
 
 
 def reader(*parameters: Parameter) -> Callable[[Any], Any]:

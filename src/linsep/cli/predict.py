@@ -9,7 +9,6 @@ from typing import Any, TextIO
 import numpy as np
 import typer
 
-from linsep import model_file
 from linsep.cli import options, report
 from linsep.cli.failures import note
 from linsep.cli.output import never_overwrite, open_output
@@ -19,7 +18,8 @@ from linsep.cli.screen import label_text, on_terminal, plain_labels
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators.predict_logistic import log_probabilities
+from linsep.estimators._common.predicting_sources import log_probabilities
+from linsep.model_files import format as model_file
 
 
 @reads_data

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from linsep import model_file
 from linsep.cli import options, report
 from linsep.cli.failures import fail, in_options
 from linsep.cli.output import never_overwrite, open_output
@@ -17,7 +16,8 @@ from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators.facts import Parameter
+from linsep.estimators._common.checking import Parameter
+from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
@@ -106,9 +106,9 @@ def separate(
     from linsep.certificate.proof_file import to_json
     from linsep.certificate.verdicts import Separations, Undecided
     from linsep.cli.trace import feature_names  # other commands need none of these
-    from linsep.theory.data import data_of
-    from linsep.theory.deciding import decide
-    from linsep.theory.work import Task
+    from linsep.separability.deciding import decide
+    from linsep.separability.problem.data import data_of
+    from linsep.separability.time_limit import Task
 
     if proof is not None:
         model_file.check_free(proof, force)
@@ -254,7 +254,7 @@ def verify(
 
 
 def _is_cycle(claim: Any) -> bool:
-    from linsep.theory.cycles import Cycle, Cycles
+    from linsep.certificate.cycles import Cycle, Cycles
 
     return isinstance(claim, Cycle | Cycles)
 
@@ -269,7 +269,7 @@ def _lines_about(source: Source) -> list[tuple[str, str]]:
 
 def read_proof(path: Path) -> Any:
     """The claim in a file, and how the files of its data were read."""
-    from linsep.theory.proofs import read
+    from linsep.separability.proofs import read
 
     if path.exists() and not path.is_file():
         raise DataError(f"{path} is no file: name a proof.")

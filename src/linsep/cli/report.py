@@ -15,7 +15,7 @@ from linsep.cli.screen import (
     print_pairs,
     print_table,
 )
-from linsep.engine.stop import StopReason
+from linsep.online.passes import StopReason
 from linsep.sources.base import Source
 
 # More rows than that are no screen; --json has them all.

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from linsep import model_file
 from linsep.cli import options, report
 from linsep.cli.progress import watching
 from linsep.cli.report import left_aside
 from linsep.cli.screen import count, plain_labels, print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from linsep.escaping import escaped
-from linsep.estimators.labels import label_text
+from linsep.estimators._common.checking import label_text
 
 
 def percent(share: float) -> str:

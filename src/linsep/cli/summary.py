@@ -1,8 +1,8 @@
 """The command ``summary``: what a regression infers."""
 
-from linsep import model_file
 from linsep.cli import options
 from linsep.cli.regressions import show
+from linsep.model_files import format as model_file
 
 
 def summary(

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep import model_file
 from linsep.cli import learners, options
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.screen import label_text, on_terminal
@@ -16,10 +15,11 @@ from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators.learners import LEARNERS
+from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
-from linsep.tracing.table import Trace
-from linsep.tracing.tracer import MOST_NUMBERS
+from linsep.teaching.trace.table import Trace
+from linsep.teaching.trace.tracer import MOST_NUMBERS
 
 
 @reads_data

@@ -5,8 +5,8 @@ A class code q, where there are q rows of weights, is the reference, whose score
 
 import numpy as np
 
-from linsep.compiled.jit import compiled, generic, inlined
-from linsep.compiled.rows import Csr, Dense, U
+from linsep.compiled.core.jit import compiled, generic, inlined
+from linsep.compiled.core.rows import Csr, Dense, U
 
 #: probabilities below it are as good as nothing
 TINY = 1e-300

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from linsep.compiled.jit import compiled
+from linsep.compiled.core.jit import compiled
 
 U = np.uint64
 #: most strings of one side that are walked over together; fewer than 32 gain less by SIMD

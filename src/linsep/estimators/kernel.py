@@ -6,24 +6,20 @@ from typing import Any
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from linsep.engine.grams import Grams
-from linsep.engine.keeping import KeepLast
-from linsep.engine.keepings import keeping_of
-from linsep.engine.kernel_feed import KernelFeed
-from linsep.engine.learners import DualLearner, Learner
-from linsep.engine.loop import Run
-from linsep.engine.state import State
 from linsep.errors import ParameterError, way
-from linsep.estimators.examples import checked
-from linsep.estimators.facts import COMMON, KEEP, Parameter, check_parameters
-from linsep.estimators.kernel_source import fit_source
-from linsep.estimators.online import OnlineClassifier
-from linsep.estimators.predicting import LABELS_TWICE
-from linsep.estimators.supports import Supported
+from linsep.estimators._common.checking import COMMON, KEEP, Parameter, check_parameters
+from linsep.estimators._common.fitting import OnlineClassifier
+from linsep.estimators._common.predicting import LABELS_TWICE
+from linsep.estimators._common.support_vectors import Supported, checked, fit_source
+from linsep.estimators.perceptron import PerceptronLearner, Schedule
 from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES, as_kernel, described
+from linsep.online.keeping import KeepLast, keeping_of
+from linsep.online.learner import Learner, State
+from linsep.online.passes import Run
+from linsep.online.rows.kernel import Grams, KernelFeed
 from linsep.sources.base import Source
 
 
@@ -334,7 +330,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         ValueError
             As :func:`linsep.separation`.
         """
-        from linsep.theory.deciding import separation
+        from linsep.separability.deciding import separation
 
         kernel = self._chosen_kernel()
         return separation(K=X if kernel.takes == "gram" else kernel(X), y=y, **how)
@@ -361,3 +357,10 @@ class KernelPerceptron(Supported, OnlineClassifier):
     def _shaping(self) -> dict[str, Any]:
         names = ("kernel", "degree", "gamma", "coef0")
         return super()._shaping() | {name: getattr(self, name) for name in names}
+
+
+class DualLearner(PerceptronLearner):
+    """The perceptron in the space of a kernel, where its rate changes nothing but the scale."""
+
+    def __init__(self) -> None:
+        super().__init__(Schedule(1.0, "constant"))

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from linsep.estimators._common.fitting import OnlineClassifier
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.estimators.linear_regression import LinearRegression
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.margin import MarginPerceptron
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
-from linsep.estimators.online import OnlineClassifier
 from linsep.estimators.passive_aggressive import PassiveAggressive
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import BalancedWinnow, Winnow

@@ -9,24 +9,29 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
 
-from linsep.engine.stop import StopReason
 from linsep.errors import DataError, ParameterError
-from linsep.estimators.facts import INTERCEPT, check_parameters
-from linsep.estimators.interrupted import Reading
-from linsep.estimators.labels import check_sample_weight, feature_names, features_named
-from linsep.estimators.predict_linear import LinearPrediction, Residuals, numbers
-from linsep.estimators.predicting import LABELS_TWICE
+from linsep.estimators._common.checking import (
+    INTERCEPT,
+    check_parameters,
+    check_sample_weight,
+    feature_names,
+    features_named,
+)
+from linsep.estimators._common.from_source import Reading
+from linsep.estimators._common.predicting import LABELS_TWICE
+from linsep.estimators._common.predicting_sources import LinearPrediction, Residuals, numbers
 from linsep.interrupts import held
+from linsep.online.passes import StopReason
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import Assumptions, check_assumptions
 from linsep.regression.inference import Bands, Inference, dependence
-from linsep.regression.least_squares import (
+from linsep.regression.least_squares.result import LeastSquares
+from linsep.regression.least_squares.solving import (
     EXACT_VALUES,
     EXACT_WIDTH,
     DependentFeaturesWarning,
     least_squares,
 )
-from linsep.regression.linear_fit import LeastSquares
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr

@@ -8,16 +8,19 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError
-from linsep.estimators import labels
-from linsep.estimators.facts import INTERCEPT, Parameter, check_parameters
-from linsep.estimators.fitted_classes import FittedClasses
-from linsep.estimators.logistic_fitting import LogisticFitting
-from linsep.estimators.logistic_profiles import refuse_together
-from linsep.estimators.logistic_results import LogisticResults
-from linsep.estimators.logistic_rows import FLOATS, Rows, checked, encoded
-from linsep.estimators.logistic_source import fit_source
-from linsep.estimators.predict_logistic import LogisticPrediction, codes_of, log_probabilities
-from linsep.estimators.predicting import LABELS_TWICE, share_right
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.checking import INTERCEPT, Parameter, check_parameters
+from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.predicting import LABELS_TWICE, share_right
+from linsep.estimators._common.predicting_sources import (
+    LogisticPrediction,
+    codes_of,
+    log_probabilities,
+)
+from linsep.estimators._logistic.fitting import LogisticFitting
+from linsep.estimators._logistic.profiles import refuse_together
+from linsep.estimators._logistic.results import LogisticResults
+from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit_source
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from linsep.engine.learners import Learner, MarginLearner
-from linsep.estimators.base import LinearClassifier
-from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, Parameter
+from linsep.compiled.core.rows import Csr, Dense, Unit, values_of
+from linsep.compiled.rules.margin import MarginRule
+from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, Parameter
+from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.learner import ROUNDING, TOO_LARGE, Learner, State
 
 
 class MarginPerceptron(LinearClassifier):
@@ -138,7 +140,7 @@ class MarginPerceptron(LinearClassifier):
         """The margin that a clean pass proves: its tests were of floats, against a length that was
         kept up to date.
         """
-        from linsep.theory.outward import length, share_of
+        from linsep.mistake_bounds.rounding import length, share_of
 
         state = self._state
         W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
@@ -148,3 +150,67 @@ class MarginPerceptron(LinearClassifier):
         kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
         rounding = share_of(state.n_features)
         return float((1.0 - self.epsilon) * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)
+
+
+class MarginLearner(Learner):
+    """The margin perceptron for a margin that is given, or found by halving."""
+
+    needs_lengths = True
+
+    def __init__(self, gamma: float | None, epsilon: float):
+        super().__init__()
+        self.gamma, self.epsilon = gamma, epsilon
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Halving starts from zero again and again."""
+        if self.gamma is None and (warm or coef is not None or intercept is not None):
+            raise ValueError(
+                "coef_init, intercept_init and warm_start need a gamma that is given, not 'auto'."
+            )
+
+    def start(self, state: State) -> None:
+        """Note how long the weights are."""
+        state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        lengths = (W**2).sum(axis=0)
+        joint = state.n_machines < state.n_columns
+        state.per_machine("squares", np.float64)[:] = lengths.sum() if joint else lengths
+
+    def rule(self, state: State) -> Any:
+        """With the margin that is tried now."""
+        gamma = state.per_machine("gamma", np.float64)
+        if self.gamma is not None:  # it may have been set anew between calls of partial_fit
+            gamma[:] = self.gamma
+        numbers = (state.per_machine(name, np.float64) for name in ("squares", "total", "heaviest"))
+        return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
+
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+        """A row of zeros has no margin."""
+        if not values_of(rows, row).any():
+            return "it is all zeros and has no margin; leave such rows out or fit an intercept"
+        return TOO_LARGE
+
+    def went_on(self, state: State) -> bool:
+        """Halve a margin that has cost more updates than it could, and start from zero again."""
+        gamma = float(state.per_machine("gamma", np.float64)[0])
+        total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
+        most = most_updates(gamma, self.epsilon) * ROUNDING
+        if self.gamma is not None or (total <= most * heaviest).all():
+            return False
+        state.start_again()
+        state.per_machine("failed", np.float64)[:] = gamma
+        state.per_machine("gamma", np.float64)[:] = gamma / 2
+        return True
+
+
+def most_updates(gamma: float, epsilon: float) -> float:
+    """Updates of the margin perceptron on rows of unit length separable with margin gamma.
+
+    8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each update
+    adds gamma to <w, w*>, but to ||w||, once that is above 1 / (epsilon gamma), at most
+    (1 - epsilon / 2) gamma. Where rows have weights, the same holds of the sum of the weights over
+    all updates, divided by the largest of them.
+    """
+    return 2.0 / (epsilon * gamma) ** 2

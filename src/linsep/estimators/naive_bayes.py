@@ -9,20 +9,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.engine.stream import SourceFeed, StartAgain
 from linsep.errors import FeatureOverflow, SeparationWarning
-from linsep.estimators import labels
-from linsep.estimators.facts import Parameter
-from linsep.estimators.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators.from_source import refuse_one_class
-from linsep.estimators.interrupted import Reading
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.checking import Parameter
+from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
+from linsep.estimators._common.from_source import Reading, measure, refuse_one_class
+from linsep.estimators._common.predicting import LABELS_TWICE
+from linsep.estimators._common.predicting_sources import LogisticPrediction
+from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
-from linsep.estimators.logistic_rows import FLOATS, checked, encoded
-from linsep.estimators.logistic_source import matrix_of
-from linsep.estimators.measured import measure
-from linsep.estimators.predict_logistic import LogisticPrediction
-from linsep.estimators.predicting import LABELS_TWICE
 from linsep.interrupts import held, window
+from linsep.online.rows.stream import SourceFeed, StartAgain
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr

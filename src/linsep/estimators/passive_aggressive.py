@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from linsep.engine.learners import Learner, PassiveAggressiveLearner
-from linsep.estimators.base import LinearClassifier
-from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+import numpy as np
+
+from linsep.compiled.rules.passive_aggressive import PassiveAggressiveRule
+from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.learner import Learner
 
 
 class PassiveAggressive(LinearClassifier):
@@ -121,3 +124,14 @@ class PassiveAggressive(LinearClassifier):
                 "scikit-learn's do; with fit_intercept=False and a column of ones they hold"
             )
         return super()._obstacle()
+
+
+class PassiveAggressiveLearner(Learner):
+    """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
+
+    needs_lengths = True
+
+    def __init__(self, C: float, loss: str):
+        soft = loss == "squared_hinge"
+        most = np.inf if soft else float(C)
+        super().__init__(PassiveAggressiveRule(most, 1.0 / (2.0 * C) if soft else 0.0))

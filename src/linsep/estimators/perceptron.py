@@ -1,11 +1,31 @@
 """The perceptron as a scikit-learn estimator."""
 
+from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
-from linsep.engine.learners import BatchLearner, Learner, PerceptronLearner, Schedule
-from linsep.errors import ParameterError
-from linsep.estimators.base import LinearClassifier
-from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, SCHEDULES, Parameter
+import numpy as np
+
+from linsep.compiled.rules.perceptron import (
+    BatchRule,
+    Constant,
+    Inverse,
+    InverseRoot,
+    PerceptronRule,
+    Table,
+    settle,
+)
+from linsep.errors import LinsepError, ParameterError
+from linsep.estimators._common.checking import (
+    COMMON,
+    INTERCEPT,
+    KEEP,
+    NORMALIZE,
+    SCHEDULES,
+    Parameter,
+)
+from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.learner import Learner, State
 
 
 class Perceptron(LinearClassifier):
@@ -205,3 +225,134 @@ class Perceptron(LinearClassifier):
         rate = self._rate()
         # The batch rule adds every mistake of a pass at once, with the same rate.
         return None if rate is None else rate * float(self.mistakes_.sum())
+
+
+class BadSchedule(LinsepError, ValueError):
+    """A learning rate that is none."""
+
+
+class Schedule:
+    """Rates by the number of the update.
+
+    Parameters
+    ----------
+    rate : the first rate, or a function from k = 1, 2, ... to the rate of update k
+    kind : "constant", "inverse" or "inverse_sqrt"
+    """
+
+    #: a function is asked for so many updates beforehand
+    ASKED_AHEAD = 1024
+
+    def __init__(self, rate: float | Callable[[int], float], kind: str):
+        self.rate, self.kind = rate, kind
+        self._table = np.zeros(1)
+        #: the first update that has no rate, and why
+        self._without: tuple[int, Exception] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rates are the same."""
+        return self.kind == "constant" and not callable(self.rate)
+
+    @property
+    def rows_at_once(self) -> int | None:
+        """How many rows can be walked before more rates have to be worked out."""
+        return self.ASKED_AHEAD // 2 if callable(self.rate) else None
+
+    def compiled(self, updates: np.ndarray) -> Any:
+        """The schedule of compiled code; ``updates`` counts those of each machine."""
+        if callable(self.rate):
+            most = int(updates.max())
+            if most + self.ASKED_AHEAD // 2 >= self._table.size:
+                self._ask_until(most + self.ASKED_AHEAD)
+            return Table(self._table, updates)
+        kinds = {"inverse": Inverse, "inverse_sqrt": InverseRoot}
+        first = float(self.rate)
+        return kinds[self.kind](first, updates) if self.kind in kinds else Constant(first)
+
+    def next(self, update: int) -> float:
+        """The rate of this update."""
+        if callable(self.rate):
+            self._ask_until(update)
+            self.check(update)
+            return float(self._table[update])
+        power = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}[self.kind]
+        return float(self.rate) / update**power
+
+    def check(self, update: int) -> None:
+        """Raise what is wrong with the rates of the updates up to this one."""
+        if self._without is not None and update >= self._without[0]:
+            raise self._without[1]
+
+    def _ask_until(self, update: int) -> None:
+        """Ask for the rates up to this update, no rate twice; those that are none become 0."""
+        more = np.zeros(max(0, update + 1 - self._table.size))
+        for n, k in enumerate(range(self._table.size, update + 1)):
+            if self._without is None:
+                try:
+                    more[n] = self._asked(k)
+                except Exception as problem:  # it matters only if this update is ever made
+                    self._without = k, problem
+        self._table = np.concatenate([self._table, more])
+
+    def _asked(self, k: int) -> float:
+        value = self.rate(k)  # type: ignore[operator]
+        if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
+            raise BadSchedule(
+                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above 0."
+            )
+        return float(value)
+
+
+class PerceptronLearner(Learner):
+    """Update at each mistake, by a schedule."""
+
+    replayed = "single"
+
+    def __init__(self, schedule: Schedule):
+        super().__init__()
+        self.schedule, self.rows_at_once = schedule, schedule.rows_at_once
+
+    def rule(self, state: State) -> Any:
+        """With the rates that can come."""
+        return PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
+
+    def check_updates(self, state: State) -> None:
+        """Raise for a rate that was used and is none."""
+        self.schedule.check(int(state.per_machine("updates").max()))
+
+
+class BatchLearner(Learner):
+    """One update a pass: the sum of all mistakes."""
+
+    replayed = "batch"
+
+    by_pass = True
+
+    def __init__(self, schedule: Schedule):
+        super().__init__()
+        self.schedule, self._criterion, self._last = schedule, np.zeros(1), 0.0
+
+    def rule(self, state: State) -> Any:
+        """Sums up what the pass asks for."""
+        sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
+        return BatchRule(sums, asked, self._criterion)
+
+    def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
+        """Make the update."""
+        asked, updates = state.per_machine("asked"), state.per_machine("updates")
+        updates += asked > 0
+        amounts = np.array(
+            [self.schedule.next(int(k)) if n else 0.0 for k, n in zip(updates, asked, strict=True)]
+        )
+        sums = state.like_weights("asked_for")
+        if asked.any():
+            settle(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
+        made = int((asked > 0).sum())
+        sums[:], asked[:] = 0.0, 0
+        self._last, self._criterion[0] = float(self._criterion[0]), 0.0
+        return made
+
+    def criterion(self, state: State) -> float | None:
+        """J_p with the weights of the start of the pass."""
+        return self._last

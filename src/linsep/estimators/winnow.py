@@ -2,10 +2,14 @@
 
 from typing import Any
 
-from linsep.engine.learners import BalancedWinnowLearner, Learner, WinnowLearner
+import numpy as np
+
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import ParameterError, way
-from linsep.estimators.base import LinearClassifier
-from linsep.estimators.facts import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.learner import BadRow, Learner, State
 
 PROMOTION = Parameter(
     "promotion", float, "what a weight is multiplied by for a feature of 1", low=1.0, open_low=True
@@ -205,3 +209,67 @@ class BalancedWinnow(LinearClassifier):
         return "balanced-winnow", {
             "promotion": float(self.promotion), "threshold": float(self.threshold),
         }  # fmt: skip
+
+
+class WinnowLearner(Learner):
+    """Multiplied weights, all 1 at first, against a threshold."""
+
+    fill = 1.0
+
+    def __init__(self, promotion: float, threshold: float | None):
+        super().__init__(WinnowRule(promotion))
+        self.threshold, self.needs_width = threshold, threshold is None
+
+    def begin(self, state: State) -> None:
+        """Set the threshold; the native rule, which compares classes, needs none."""
+        threshold = state.n_features / 2 if self.threshold is None else self.threshold
+        native = state.n_machines < state.n_columns
+        state.W[-1] = 0.0 if native else -threshold
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Only what is above zero can be multiplied; the intercept is never learnt."""
+        if coef is not None and not (coef > 0).all():
+            raise ValueError("coef_init of Winnow must be above 0 everywhere.")
+        if intercept is not None:
+            raise ValueError("Winnow's intercept is minus its threshold: give threshold instead.")
+
+    def check(self, rows: Dense | Csr | Unit) -> None:
+        """Features must not be negative."""
+        if isinstance(rows, Unit):
+            return self.check(rows.rows)
+        if not rows.values.size or not rows.values.min() < 0:  # NaN shows in the score
+            return None
+        at = tuple(np.argwhere(rows.values < 0)[0].tolist())
+        if isinstance(rows, Dense):
+            row, column = at
+        else:
+            row = int(np.searchsorted(rows.starts, at[0], side="right")) - 1
+            column = int(rows.columns[at[0]])
+        value = rows.values[at]
+        raise BadRow(
+            row,
+            column,
+            f"Negative values in data: {{feature}} is {value:g}, but Winnow learns from features "
+            "of at least 0; use the balanced Winnow, or shift the feature",
+        )
+
+
+class BalancedWinnowLearner(Learner):
+    """Multiplied weights of either sign, all 0 at first."""
+
+    def __init__(self, promotion: float, threshold: float):
+        super().__init__(BalancedWinnowRule(promotion, threshold))
+        self.threshold = threshold
+
+    def begin(self, state: State) -> None:
+        """Take the threshold off the weight of the constant feature."""
+        if self.threshold and state.n_machines < state.n_columns:
+            raise ParameterError(
+                "The native rule compares the scores of classes and has no threshold",
+                way("leave it at {}", threshold=0),
+                way("choose {}", multiclass="ovr"),
+                way("{}", multiclass="ovo"),
+            )
+        state.W[-1] -= self.threshold

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.gram import multiply_sparse
-from linsep.compiled.rows import csr_rows
+from linsep.compiled.core.rows import csr_rows
+from linsep.compiled.kernel_products import multiply_sparse
 from linsep.kernels.letters import Counts, same_kind
-from linsep.kernels.threads import spread
+from linsep.parallel import spread
 
 #: products of numbers that a dense matrix product makes in the time of one sparse addition
 DENSE_SPEED = 80

@@ -29,7 +29,7 @@ from linsep.kernels.letters import (
     same_kind,
 )
 from linsep.kernels.rows import Parts
-from linsep.kernels.threads import spread
+from linsep.parallel import spread
 
 #: ways to change letters that Mismatch tries one after another
 MOST_CHANGES = 1 << 22

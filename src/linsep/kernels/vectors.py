@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.gram import all_subsets, distances, multiply_sparse, powers
-from linsep.compiled.rows import Whole, csr_rows, read_only
+from linsep.compiled.core.rows import Whole, csr_rows, read_only
+from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
 from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
-from linsep.kernels.threads import spread
+from linsep.parallel import spread
 
 
 def products(A: Any, B: Any) -> np.ndarray:

@@ -15,8 +15,8 @@ import numpy as np
 
 from linsep.regression.blocks import Block
 from linsep.regression.inference import Inference
-from linsep.regression.least_squares import least_squares
-from linsep.regression.linear_fit import LeastSquares
+from linsep.regression.least_squares.result import LeastSquares
+from linsep.regression.least_squares.solving import least_squares
 
 #: shares of 1 that are left of eight digits or more
 CANCELLED = 1e-8

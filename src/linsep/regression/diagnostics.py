@@ -17,11 +17,10 @@ from scipy.special import gammaincc
 
 from linsep.regression.blocks import Block
 from linsep.regression.deletion import Deletion, deletion
-from linsep.regression.inference import Inference
-from linsep.regression.least_squares import least_squares
-from linsep.regression.linear_fit import LeastSquares
+from linsep.regression.inference import Inference, f_tail, t_tail
+from linsep.regression.least_squares.result import LeastSquares
+from linsep.regression.least_squares.solving import least_squares
 from linsep.regression.summary import number_text, p_text
-from linsep.regression.tails import f_tail, t_tail
 
 #: White's test has a column for every product of two features: it is asked up to so many values
 WHITE_VALUES = 1 << 23

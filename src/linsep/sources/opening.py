@@ -8,7 +8,7 @@ from linsep.errors import DataError, way
 from linsep.sources.base import Source
 from linsep.sources.formats import ENDINGS, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
-from linsep.sources.svmlight import SvmlightSource
+from linsep.sources.svmlight.source import SvmlightSource
 
 
 def open_source(
@@ -79,7 +79,9 @@ def open_source(
                 f"{paths[0]} is a table, whose columns have names",
                 way("leave out {}", index_base=None),
             )
-        from linsep.sources.tables import TableSource  # loads pyarrow's readers, so only if needed
+        from linsep.sources.tables.table import (
+            TableSource,  # loads pyarrow's readers, so only if needed
+        )
 
         source = TableSource(
             paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,

@@ -1,0 +1,207 @@
+"""Compiled loops on disk: checked before they are run, and made by one process only.
+
+numba's own cache believes what it finds: a file that was cut short stops every later run, and a
+full disk stops the run that compiles. And it keys files by the file a function stands in, so an
+edit of an *imported* file goes unseen. Here a file is one loop for one signature::
+
+    magic, SHA-256 of the rest, pickle of (signature, processor, what numba needs)
+
+in a folder that is named by a hash over every file of ``compiled/``, and that only this user can
+write. What does not check is compiled again. Processes that need the same loop at the same time
+wait for the one that compiles it.
+"""
+
+import hashlib
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from linsep.paths import Kind, cache_folder, trim
+from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
+from linsep.scratch import scratch_file
+
+MAGIC = b"linsep\0C"
+DIGEST = hashlib.sha256().digest_size
+# About a hundred versions of the source.
+MOST_BYTES = 500e6
+#: a loop compiles in seconds; who waits longer than this compiles for himself
+LOCK_SECONDS = 120.0
+CODE = Kind(re.compile(r"[\w.]+-[0-9a-f]{16}\.code"), MAGIC)
+LOCKS = Kind(re.compile(r"[\w.]+-[0-9a-f]{16}\.lock"), b"")
+VERSION = re.compile(r"[0-9a-f]{16}")
+HERE = Path(__file__).resolve().parents[1]
+SLOW = "so every run compiles its loops again, which takes seconds"
+ELSEWHERE = "set LINSEP_CACHE_DIR to a folder that only you can write"
+
+
+def source_hash(folder: Path = HERE) -> str:
+    """Hash over the names and contents of every Python file below ``folder``, and over who
+    compiles them.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__}".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def code_folder() -> Path | None:
+    """The folder for compiled code of exactly this source; None, and a warning, without one."""
+    parent = cache_folder() / "compiled"
+    try:
+        folder = private_folder(parent) / source_hash()
+        fresh = not folder.exists()
+        folder = private_folder(folder)
+        if fresh:
+            _trim(folder)
+    except UnsafeFolder as why:
+        warn_without(f"Compiled code is not kept in {parent}, because {why}, {SLOW}", ELSEWHERE)
+        return None
+    except OSError as error:
+        _warn_unwritable(parent, error)
+        return None
+    return folder
+
+
+def _warn_unwritable(folder: Path, error: OSError) -> None:
+    said = f"Compiled code cannot be kept in {folder} ({error.strerror}), {SLOW}"
+    warn_without(said, "make room there", "set LINSEP_CACHE_DIR to another folder")
+
+
+def _trim(fresh: Path) -> None:
+    """Remove the code of the versions that were compiled longest ago, and no other file."""
+    versions = [path for path in fresh.parent.iterdir() if VERSION.fullmatch(path.name)]
+    entries = [CODE.files(version) for version in versions]
+    trim([files for files in entries if files], MOST_BYTES, CODE.files(fresh))
+    for version in versions:
+        if version != fresh and not CODE.files(version):
+            _remove_empty(version)
+
+
+def _remove_empty(folder: Path) -> None:
+    for lock in LOCKS.files(folder):
+        lock.unlink(missing_ok=True)
+    try:
+        folder.rmdir()
+    except OSError:  # something of somebody else's lies in it, or it is gone already
+        return
+
+
+class CodeCache(_Cache):
+    """What numba asks for compiled code of one function, by signature."""
+
+    def __init__(self, function: Callable):
+        code = function.__code__
+        self._name = f"{Path(code.co_filename).stem}.{function.__name__}"
+        self._key = (function.__qualname__, code.co_firstlineno)
+        self._found: dict[Any, Any] = {}
+
+    @property
+    def cache_path(self) -> str:
+        """The folder, for those who ask numba for it."""
+        return str(code_folder())
+
+    @contextmanager
+    def alone(self, signature: Any, context: Any) -> Iterator[None]:
+        """Let the body compile or load ``signature`` while no other process compiles it."""
+        context.refresh()
+        path = self._path(signature, context.codegen())
+        if path is None:
+            yield
+            return
+        with ExitStack() as stack:
+            self._look_up(path, signature, context)
+            if signature not in self._found:
+                _lock(path.with_suffix(".lock"), stack)
+                self._look_up(path, signature, context)
+            yield
+
+    def _look_up(self, path: Path, signature: Any, context: Any) -> None:
+        found = read_code(path, self._about(signature, context.codegen()))
+        if found is not None:
+            self._found[signature] = found
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What :meth:`alone` has found, as numba uses it; None where nothing was there."""
+        if sig not in self._found:
+            return None
+        return CompileResult._rebuild(target_context, *self._found.pop(sig))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function, or warn once where it cannot be kept."""
+        path = self._path(sig, data.codegen)
+        if path is None or data.library.has_dynamic_globals or any(data.lifted):
+            return
+        try:
+            write_code(path, self._about(sig, data.codegen), data._reduce())
+        except OSError as error:
+            _warn_unwritable(path.parent, error)
+
+    def _about(self, signature: Any, codegen: Any) -> tuple:
+        return (*self._key, signature, codegen.magic_tuple())
+
+    def _path(self, signature: Any, codegen: Any) -> Path | None:
+        folder = code_folder()
+        said = repr((self._key, str(signature), codegen.magic_tuple())).encode()
+        name = f"{self._name}-{hashlib.sha256(said).hexdigest()[:16]}.code"
+        return None if folder is None else folder / name
+
+    def enable(self) -> None:
+        """Nothing to do: it is always enabled."""
+
+    def disable(self) -> None:
+        """Nothing to do: it is always enabled."""
+
+    def flush(self) -> None:
+        """Nothing to do: files are replaced as they are written."""
+
+
+def read_code(path: Path, about: tuple) -> Any:
+    """What :func:`write_code` wrote of ``about``; None where it is missing, damaged or foreign."""
+    try:
+        with os.fdopen(open_own(path), "rb") as file:
+            head, content = file.read(len(MAGIC) + DIGEST), file.read()
+    except OSError:
+        return None
+    if head != MAGIC + hashlib.sha256(content).digest():
+        return None
+    written, compiled = pickle.loads(content)
+    return compiled if written == about else None
+
+
+def write_code(path: Path, about: tuple, compiled: Any) -> None:
+    """Put a compiled function in its place in one step; raises OSError where that fails."""
+    content = dumps((about, compiled))
+    descriptor, temporary = scratch_file(path.parent, path.stem)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(MAGIC + hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _lock(path: Path, stack: ExitStack) -> None:
+    """Lock a file until the stack ends; go on without where the lock is not to be had."""
+    from filelock import FileLock, Timeout  # only who compiles needs it
+
+    try:
+        stack.enter_context(FileLock(path, LOCK_SECONDS, mode=0o600))
+    except (Timeout, OSError, NotImplementedError):
+        # The other process may be stopped, or the disk be full. Compiling twice costs time only.
+        return

@@ -1,0 +1,195 @@
+"""Decorators for every hot loop: how it is compiled, and that it is kept on disk."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from llvmlite import ir
+from numba import config, njit, types
+from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic
+
+from linsep.compiled.core.code_cache import CodeCache
+from linsep.interrupts import held
+
+# NaN and infinity must keep their meaning, because the walks notice bad rows by them: where sums
+# may be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product,
+# which gains SIMD by it, is reordered; sums over scattered weights would lose, gathers being slow.
+STRICT = {"contract", "nsz"}
+REORDERED = STRICT | {"reassoc", "arcp"}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": STRICT,
+    "no_cfunc_wrapper": True,
+}
+INLINED = OPTIONS | {"forceinline": True, "no_cpython_wrapper": True}
+# Reading a number must give the very bits Python gives: nothing fused, -0.0 kept.
+EXACT = OPTIONS | {"fastmath": False}
+
+
+# False under NUMBA_DISABLE_JIT=1, where every loop runs as the plain Python it is written in.
+COMPILING = not getattr(config, "DISABLE_JIT", 0)
+
+
+def _kept(loop: Any) -> Any:
+    """The same loop, kept on disk; Ctrl-C waits while it is compiled or loaded.
+
+    LLVM calls back into Python, where KeyboardInterrupt is swallowed; elsewhere in the compiler it
+    leaves half a function behind, and the process may crash as it ends.
+    """
+    if not COMPILING:
+        return loop
+    compile_one, kept = loop.compile, CodeCache(loop.py_func)
+    loop._cache = kept
+
+    def compile_once(signature: Any) -> Any:
+        # The lock of numba first: with another thread holding it and waiting for ours, both hang.
+        with held(), global_compiler_lock:
+            if signature in loop.overloads:
+                return compile_one(signature)
+            with kept.alone(signature, loop.targetctx):
+                return compile_one(signature)
+
+    loop.compile = compile_once
+    return loop
+
+
+def compiled(function: Callable) -> Any:
+    """Compile a loop: no GIL, kept on disk; multiplications and additions may be fused."""
+    return _kept(njit(**OPTIONS)(function))
+
+
+def exact(function: Callable, **options: Any) -> Any:
+    """Compile a loop as :func:`compiled` does, but with every float operation as it is written."""
+    return _kept(njit(**EXACT, **options)(function))
+
+
+def inlined(function: Callable) -> Any:
+    """Compile a piece of a loop into its callers."""
+    return njit(**INLINED)(function)
+
+
+def generic(argument: int) -> Callable[[Callable], Any]:
+    """Make a function whose body is chosen by the NamedTuple class of one positional argument.
+
+    Compiled, the choice is made while compiling and the body is inlined; with the compiler
+    switched off it is an ordinary look-up. Bodies are added with ``@name.when(Class)``.
+    """
+
+    def make(declared: Callable) -> Any:
+        bodies: dict[type, Any] = {}
+
+        def call(*args: Any) -> Any:
+            return bodies[type(args[argument])](*args)
+
+        def when(kind: type, reorder: bool = False) -> Callable[[Callable], Callable]:
+            flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
+
+            def add(body: Callable) -> Callable:
+                bodies[kind] = njit(**flags)(body)
+                return body
+
+            return add
+
+        call.__name__, call.__doc__ = declared.__name__, declared.__doc__
+        call.when = when  # type: ignore[attr-defined]
+        if COMPILING:
+            _choose_by_type(call, argument, bodies)
+        return call
+
+    return make
+
+
+def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> None:
+    """Tell numba that a call of ``call`` is a call of the body for the type of one argument.
+
+    ``numba.extending.overload`` does the same and costs twice as much: it compiles a function that
+    calls the body, and a body once more for every kind of caller.
+    """
+
+    class Choice(AbstractTemplate):
+        key = call
+        made: ClassVar[dict[Any, Any]] = {}
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
+            if body is None:
+                return None
+            kind = types.Dispatcher(body)
+            signature = kind.get_call_type(self.context, args, kws)
+            self.made[signature.args] = kind.get_overload(signature)
+            return signature
+
+        def get_impl_key(self, sig: Any) -> Any:
+            return self.made[sig.args]
+
+    infer_global(call, types.Function(Choice))
+
+
+def prefetch(array, index):
+    """Start loading the cache line of ``array.flat[index]``; does nothing uncompiled."""
+
+
+def _prefetch(typing_context, array, index):
+    """llvm.prefetch of one element: for reading (0), to every cache (3), as data (1)."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = cgutils.pointer_add(
+            builder,
+            data,
+            builder.mul(
+                arguments[1], ir.Constant(arguments[1].type, signature.args[0].dtype.bitwidth // 8)
+            ),
+        )
+        pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        call = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag]),
+            "llvm.prefetch.p0",
+        )
+        builder.call(
+            call, [builder.bitcast(address, pointer), *(ir.Constant(flag, v) for v in (0, 3, 1))]
+        )
+        return context.get_dummy_value()
+
+    return types.none(array, index), generate
+
+
+def borrow(held):
+    """The same array, or NamedTuple of arrays, without reference counts; the caller's lives on.
+
+    numba counts references to an array at each use of a tuple that holds it: two atomic
+    operations a row, slower than the row's arithmetic. A borrowed array has nothing to count.
+    """
+    return held
+
+
+def _borrow(typing_context, held):
+    """Array structs with no owner, and tuples of such."""
+
+    def generate(context, builder, signature, arguments):
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return held(held), generate
+
+
+def _without_owner(context, builder, kind, value):
+    if isinstance(kind, types.Array):
+        seen = context.make_array(kind)(context, builder, value)
+        seen.meminfo = cgutils.get_null_value(seen.meminfo.type)
+        seen.parent = cgutils.get_null_value(seen.parent.type)
+        return seen._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        fields = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return context.make_tuple(
+            builder, kind, [_without_owner(context, builder, *field) for field in fields]
+        )
+    return value
+
+
+if COMPILING:
+    # Intrinsics have no Python to compile, and every loop has these.
+    prefetch, borrow = intrinsic(_prefetch), intrinsic(_borrow)

@@ -1,0 +1,77 @@
+"""Rows of which only kernel values are known: a block and its own Gram matrix.
+
+In the space of a kernel the weights are sum_j a_j phi(x_j), so an example is a feature of its own,
+whose weight a_j a step adds to. All that a step needs of a row is its score, and what each change
+does to the scores of the rows that come after it: a row of the Gram matrix.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.jit import compiled
+from linsep.compiled.core.rows import U, add_features, ahead, dot, dots, dots_at, square
+from linsep.compiled.core.weights import nudge, shift
+
+
+class Block(NamedTuple):
+    """Rows that are learnt one after the other.
+
+    ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is kept up to date
+    while they change; ``gram`` has shape (rows, rows); row i is the feature ``features[i]``.
+    """
+
+    scores: np.ndarray
+    gram: np.ndarray
+    features: np.ndarray
+
+
+@dot.when(Block)
+def _block_dot(rows, i, w):
+    return rows.scores[i]
+
+
+@dots.when(Block)
+def _block_dots(rows, i, W, scores):
+    for k in range(scores.size):
+        scores[k] = rows.scores[i, k]
+
+
+@dots_at.when(Block)
+def _block_dots_at(rows, i, W, chosen, scores):
+    for q in range(chosen.size):
+        scores[q] = rows.scores[i, chosen[q]]
+
+
+@square.when(Block)
+def _block_square(rows, i):
+    return np.float64(rows.gram[i, i])
+
+
+@add_features.when(Block)
+def _block_add(rows, i, weights, amount):
+    nudge(weights, U(rows.features[i]), amount)
+    for j in range(U(rows.gram.shape[1])):
+        shift(weights, rows.scores, j, amount * rows.gram[i, j])
+
+
+@ahead.when(Block)
+def _block_ahead(rows, i):
+    """Nothing: a block is small enough to be at hand."""
+
+
+@compiled
+def catch_up(gram, first, places, columns, amounts, scores):
+    """Add to the scores of some rows what has changed since each was seen last.
+
+    Parameters
+    ----------
+    gram : shape (rows, supports), kernel values
+    first : int64, one a row: the first change that its scores lack
+    places, columns, amounts : of each change, in order: of which support, in which column, by how
+        much
+    scores : float64 of shape (rows, columns), added to
+    """
+    for i in range(U(scores.shape[0])):
+        for e in range(U(first[i]), U(places.size)):
+            scores[i, columns[e]] += amounts[e] * gram[i, places[e]]

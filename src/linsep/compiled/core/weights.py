@@ -1,0 +1,342 @@
+"""Weight vectors as a step sees them: one vector, one column of several, or a pair of columns.
+
+A step is written once for all of them. Binary learning changes one vector; one-vs-rest and
+one-vs-one change a column per machine; the native multiclass rule adds to the true class what it
+takes from its rival, which is the binary rule on the difference of the two columns (Kesler).
+
+``keep`` says what is remembered of weights that will not last (:mod:`linsep.compiled.core.weights`), and
+``now`` is the number of examples the machine saw before.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.jit import generic, inlined
+
+
+class Vector(NamedTuple):
+    """One weight vector of length features + 1."""
+
+    w: np.ndarray
+    bias: float
+    keep: Any
+    now: int
+
+
+class Column(NamedTuple):
+    """Column k of a matrix of shape (features + 1, columns)."""
+
+    w: np.ndarray
+    k: int
+    bias: float
+    keep: Any
+    now: int
+
+
+class Pair(NamedTuple):
+    """The difference of two columns: what is added to ``plus`` is taken from ``minus``."""
+
+    w: np.ndarray
+    plus: np.uint64
+    minus: np.uint64
+    bias: float
+    keep: Any
+    now: int
+
+
+@generic(0)
+def shift(weights, array, j, amount):
+    """Add ``amount`` at feature j of ``array``, where ``weights`` has its own weight of j."""
+
+
+@shift.when(Vector)
+def _shift_vector(weights, array, j, amount):
+    array[j] += amount
+
+
+@shift.when(Column)
+def _shift_column(weights, array, j, amount):
+    array[j, weights.k] += amount
+
+
+@shift.when(Pair)
+def _shift_pair(weights, array, j, amount):
+    array[j, weights.plus] += amount
+    array[j, weights.minus] -= amount
+
+
+@generic(0)
+def machine(weights):
+    """Number of the machine these weights belong to; all classes of the native rule are one."""
+
+
+@machine.when(Vector)
+def _machine_of_vector(weights):
+    return 0
+
+
+@machine.when(Column)
+def _machine_of_column(weights):
+    return weights.k
+
+
+@machine.when(Pair)
+def _machine_of_pair(weights):
+    return 0
+
+
+@generic(0)
+def copied(weights, array):
+    """Copy all weights of the machine to where they belong in ``array``."""
+
+
+@copied.when(Vector)
+def _copied_vector(weights, array):
+    for j in range(array.shape[0]):
+        array[j] = weights.w[j]
+
+
+@copied.when(Column)
+def _copied_column(weights, array):
+    for j in range(array.shape[0]):
+        array[j, weights.k] = weights.w[j, weights.k]
+
+
+@copied.when(Pair)
+def _copied_pair(weights, array):
+    # Plain loops: numba takes half a minute to compile a copy of a whole matrix in here.
+    for j in range(array.shape[0]):
+        for k in range(array.shape[1]):
+            array[j, k] = weights.w[j, k]
+
+
+@generic(0)
+def vectors(weights):
+    """How many weight vectors an example is added to: a joint example is as many times longer."""
+
+
+@vectors.when(Vector)
+def _one_vector(weights):
+    return 1.0
+
+
+@vectors.when(Column)
+def _one_column(weights):
+    return 1.0
+
+
+@vectors.when(Pair)
+def _two_columns(weights):
+    return 2.0
+
+
+class Last(NamedTuple):
+    """Nothing: the last weights are those to predict with."""
+
+
+class Average(NamedTuple):
+    """``sums`` of the shape of the weights: each change times the round it was made in.
+
+    A change made in round t counts in all T - t rounds from then on, so that the mean of the
+    weights over T rounds is weights - sums / T.
+    """
+
+    sums: np.ndarray
+
+
+class Vote(NamedTuple):
+    """Every change of every version of the weights, one after the other.
+
+    Change n adds ``amounts[n]`` to the weight of ``features[n]`` in column ``columns[n]``. Version
+    v was made in round ``rounds[v]`` of machine ``machines[v]`` by the changes from ``starts[v]``
+    on. ``used`` is how many changes and versions there are; the arrays have room for more.
+    """
+
+    features: np.ndarray
+    columns: np.ndarray
+    amounts: np.ndarray
+    starts: np.ndarray
+    rounds: np.ndarray
+    machines: np.ndarray
+    used: np.ndarray
+
+
+class Best(NamedTuple):
+    """The ``weights`` that survived most rounds (``record``, one a machine) of those replaced.
+
+    ``born`` is the round in which each machine's present weights were made.
+    """
+
+    weights: np.ndarray
+    record: np.ndarray
+    born: np.ndarray
+
+
+class Aside(NamedTuple):
+    """``weights`` whose changes go to ``sums`` instead, to be made later all at once."""
+
+    weights: Vector
+    sums: np.ndarray
+
+
+@generic(0)
+def replaced(keep, weights):
+    """Note that the weights of a machine are about to change."""
+
+
+@replaced.when(Last)
+def _last_replaced(keep, weights):
+    """Nothing to note."""
+
+
+@replaced.when(Average)
+def _average_replaced(keep, weights):
+    """Nothing to note."""
+
+
+@replaced.when(Vote)
+def _vote_replaced(keep, weights):
+    version = keep.used[1]
+    keep.starts[version], keep.rounds[version] = keep.used[0], weights.now
+    keep.machines[version] = machine(weights)
+    keep.used[1] += 1
+
+
+@replaced.when(Best)
+def _best_replaced(keep, weights):
+    m = machine(weights)
+    if weights.now - keep.born[m] > keep.record[m]:
+        keep.record[m] = weights.now - keep.born[m]
+        copied(weights, keep.weights)
+    keep.born[m] = weights.now
+
+
+@generic(0)
+def noted(keep, weights, j, amount):
+    """Note that ``amount`` was added to the weight of feature j."""
+
+
+@noted.when(Last)
+def _last_noted(keep, weights, j, amount):
+    """Nothing to note."""
+
+
+@noted.when(Average)
+def _average_noted(keep, weights, j, amount):
+    shift(weights, keep.sums, j, weights.now * amount)
+
+
+@noted.when(Vote)
+def _vote_noted(keep, weights, j, amount):
+    written(weights, keep, j, amount)
+
+
+@noted.when(Best)
+def _best_noted(keep, weights, j, amount):
+    """Nothing to note."""
+
+
+@inlined
+def _write(keep, j, k, amount):
+    if amount != 0.0:
+        n = keep.used[0]
+        keep.features[n], keep.columns[n], keep.amounts[n] = j, k, amount
+        keep.used[0] += 1
+
+
+@generic(0)
+def written(weights, keep, j, amount):
+    """Write down a change of feature j."""
+
+
+@written.when(Vector)
+def _vector_written(weights, keep, j, amount):
+    _write(keep, j, 0, amount)
+
+
+@written.when(Column)
+def _column_written(weights, keep, j, amount):
+    _write(keep, j, weights.k, amount)
+
+
+@written.when(Pair)
+def _pair_written(weights, keep, j, amount):
+    _write(keep, j, weights.plus, amount)
+    _write(keep, j, weights.minus, -amount)
+
+
+@generic(0)
+def begin(weights):
+    """Say that the next changes of these weights make a new version."""
+
+
+@generic(0)
+def nudge(weights, j, amount):
+    """Add ``amount`` to the weight of feature j."""
+
+
+def _begin(weights):
+    replaced(weights.keep, weights)
+
+
+def _nudge(weights, j, amount):
+    shift(weights, weights.w, j, amount)
+    noted(weights.keep, weights, j, amount)
+
+
+for _kind in (Vector, Column, Pair):
+    begin.when(_kind)(_begin)
+    nudge.when(_kind)(_nudge)
+
+
+@begin.when(Aside)
+def _aside_begin(weights):
+    """The weights stay as they are for now."""
+
+
+@nudge.when(Aside)
+def _aside_nudge(weights, j, amount):
+    shift(weights.weights, weights.sums, j, amount)
+
+
+@generic(0)
+def scattered(weights):
+    """Whether neighbouring features have their weights far apart, so that zeros are worth leaving
+    out; side by side they are added faster than looked at.
+    """
+
+
+@scattered.when(Vector)
+def _side_by_side(weights):
+    return False
+
+
+@scattered.when(Column)
+@scattered.when(Pair)
+def _far_apart(weights):
+    return True
+
+
+@scattered.when(Aside)
+def _aside_scattered(weights):
+    return scattered(weights.weights)
+
+
+@generic(0)
+def add_constant(weights, amount):
+    """Add ``amount`` times the constant feature to its weight, the last."""
+
+
+def _add_constant(weights, amount):
+    nudge(weights, np.uint64(weights.w.shape[0] - 1), amount * weights.bias)
+
+
+for _kind in (Vector, Column, Pair):
+    add_constant.when(_kind)(_add_constant)
+
+
+@add_constant.when(Aside)
+def _aside_add_constant(weights, amount):
+    w = weights.weights.w
+    nudge(weights, np.uint64(w.shape[0] - 1), amount * weights.weights.bias)

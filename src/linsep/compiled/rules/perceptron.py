@@ -1,0 +1,154 @@
+"""How much of an example is added at the k-th update of a machine, k = 1, 2, ..."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.jit import compiled, generic
+from linsep.compiled.core.loop import Binary, Native, OneVsOne, OneVsRest, step
+from linsep.compiled.core.rows import U, add
+from linsep.compiled.core.weights import Aside, Column, Pair, Vector, begin, machine, nudge
+
+
+class Constant(NamedTuple):
+    """The same at every update."""
+
+    first: float
+
+
+class Inverse(NamedTuple):
+    """first / k; ``updates`` counts them, one a machine."""
+
+    first: float
+    updates: np.ndarray
+
+
+class InverseRoot(NamedTuple):
+    """first / sqrt(k)."""
+
+    first: float
+    updates: np.ndarray
+
+
+class Table(NamedTuple):
+    """``rates[k]``, worked out beforehand for as many updates as can come."""
+
+    rates: np.ndarray
+    updates: np.ndarray
+
+
+@generic(0)
+def rate(schedule, m):
+    """The rate of the next update of machine m, which is counted."""
+
+
+@rate.when(Constant)
+def _constant(schedule, m):
+    return schedule.first
+
+
+@rate.when(Inverse)
+def _inverse(schedule, m):
+    schedule.updates[m] += 1
+    return schedule.first / schedule.updates[m]
+
+
+@rate.when(InverseRoot)
+def _inverse_root(schedule, m):
+    schedule.updates[m] += 1
+    return schedule.first / np.sqrt(schedule.updates[m])
+
+
+@rate.when(Table)
+def _table(schedule, m):
+    schedule.updates[m] += 1
+    return schedule.rates[schedule.updates[m]]
+
+
+@compiled
+def settle(scheme, keep, W, bias, sums, amounts, now):
+    """Add ``amounts[m]`` times ``sums`` to the weights of each machine m whose amount is not 0.
+
+    Parameters
+    ----------
+    scheme, keep : as for :func:`linsep.compiled.core.loop.walk`
+    W, sums : arrays of the shape of the weights
+    amounts : float64, one a machine
+    now : how many updates could have been made before
+    """
+    settled(scheme, keep, W, bias, sums, amounts, now)
+
+
+@generic(0)
+def settled(scheme, keep, W, bias, sums, amounts, now):
+    """What :func:`settle` does for the machines of this scheme."""
+
+
+@settled.when(Binary)
+def _binary_settled(scheme, keep, W, bias, sums, amounts, now):
+    weights = Vector(W, bias, keep, now)
+    begin(weights)
+    for j in range(U(W.shape[0])):
+        nudge(weights, j, amounts[0] * sums[j])
+
+
+def _columns_settled(scheme, keep, W, bias, sums, amounts, now):
+    for k in range(amounts.size):
+        if amounts[k] != 0.0:
+            weights = Column(W, k, bias, keep, now)
+            begin(weights)
+            for j in range(U(W.shape[0])):
+                nudge(weights, j, amounts[k] * sums[j, k])
+
+
+settled.when(OneVsRest)(_columns_settled)
+settled.when(OneVsOne)(_columns_settled)
+
+
+@settled.when(Native)
+def _native_settled(scheme, keep, W, bias, sums, amounts, now):
+    begin(Pair(W, U(0), U(0), bias, keep, now))
+    for k in range(scheme.classes):
+        weights = Column(W, k, bias, keep, now)
+        for j in range(U(W.shape[0])):
+            nudge(weights, j, amounts[0] * sums[j, k])
+
+
+class PerceptronRule(NamedTuple):
+    """Rosenblatt's perceptron: on a mistake add the example, times its label, to the weights.
+
+    F. Rosenblatt, The perceptron, Psychological Review 65 (1958).
+    """
+
+    schedule: Any
+
+
+@step.when(PerceptronRule)
+def _perceptron(rule, weights, rows, i, y, score, wrong, importance):
+    if not wrong:
+        return 0, 0
+    add(rows, i, weights, rate(rule.schedule, machine(weights)) * importance * y)
+    return 1, 1
+
+
+class BatchRule(NamedTuple):
+    """The batch perceptron: all mistakes of a pass are summed, and added at its end.
+
+    ``sums`` has the shape of the weights, ``asked`` counts the mistakes of each machine,
+    ``criterion[0]`` is J_p, how far the misclassified rows are on the wrong side, summed.
+    R. Duda, P. Hart and D. Stork, Pattern Classification (2001), section 5.5.
+    """
+
+    sums: np.ndarray
+    asked: np.ndarray
+    criterion: np.ndarray
+
+
+@step.when(BatchRule)
+def _batch(rule, weights, rows, i, y, score, wrong, importance):
+    if not wrong:
+        return 0, 0
+    rule.criterion[0] -= importance * y * score
+    rule.asked[machine(weights)] += 1
+    add(rows, i, Aside(weights, rule.sums), importance * y)
+    return 1, 0

@@ -1,0 +1,122 @@
+"""Winnow: weights are multiplied, so that features that do not matter cost only a logarithm.
+
+N. Littlestone, Learning quickly when irrelevant attributes abound, Machine Learning 2 (1988).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.jit import generic
+from linsep.compiled.core.loop import step
+from linsep.compiled.core.rows import Csr, Dense, U, Unit
+from linsep.compiled.core.weights import Column, Pair, Vector, begin, noted
+
+# Beyond this a weight decides alone and below its inverse it never does: nothing overflows.
+MOST = 1e150
+MOST_LOG = np.log(MOST)
+
+
+class WinnowRule(NamedTuple):
+    """On a mistake weight j is multiplied by promotion to the power of y x_j."""
+
+    promotion: float
+
+
+class BalancedWinnowRule(NamedTuple):
+    """Winnow with weights of either sign, w = u - v, where u and v = 1 / u are learnt by Winnow.
+
+    So w = 2 sinh(L), and L moves by the log of the promotion times y x_j. The intercept is the
+    weight of the constant feature less the ``threshold``.
+    """
+
+    promotion: float
+    threshold: float
+
+
+@generic(0)
+def multiplied(rule, weight, power):
+    """A weight after an update by the promotion to this power."""
+
+
+@multiplied.when(WinnowRule)
+def _winnow_multiplied(rule, weight, power):
+    return min(max(weight * rule.promotion**power, 1.0 / MOST), MOST)
+
+
+@multiplied.when(BalancedWinnowRule)
+def _balanced_multiplied(rule, weight, power):
+    if power == 0.0:
+        return weight
+    log = np.arcsinh(0.5 * weight) + power * np.log(rule.promotion)
+    return 2.0 * np.sinh(min(max(log, -MOST_LOG), MOST_LOG))
+
+
+@generic(0)
+def multiply(weights, j, rule, power, offset):
+    """Let weight j, ``offset`` added for the while, be multiplied by ``rule``."""
+
+
+@multiply.when(Vector)
+def _multiply_vector(weights, j, rule, power, offset):
+    before = weights.w[j]
+    weights.w[j] = multiplied(rule, before + offset, power) - offset
+    noted(weights.keep, weights, j, weights.w[j] - before)
+
+
+@multiply.when(Column)
+def _multiply_column(weights, j, rule, power, offset):
+    before = weights.w[j, weights.k]
+    weights.w[j, weights.k] = multiplied(rule, before + offset, power) - offset
+    noted(weights.keep, weights, j, weights.w[j, weights.k] - before)
+
+
+@multiply.when(Pair)
+def _multiply_pair(weights, j, rule, power, offset):
+    w, bias, keep, now = weights.w, weights.bias, weights.keep, weights.now
+    multiply(Column(w, weights.plus, bias, keep, now), j, rule, power, offset)
+    multiply(Column(w, weights.minus, bias, keep, now), j, rule, -power, offset)
+
+
+@generic(0)
+def promote(rows, i, weights, rule, power):
+    """Multiply the weights of all features of row i, the constant one left out."""
+
+
+@promote.when(Dense)
+def _dense_promote(rows, i, weights, rule, power):
+    for j in range(U(rows.values.shape[1])):
+        if rows.values[i, j] != 0.0:
+            multiply(weights, j, rule, power * rows.values[i, j], 0.0)
+
+
+@promote.when(Csr)
+def _sparse_promote(rows, i, weights, rule, power):
+    for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
+        multiply(weights, U(rows.columns[at]), rule, power * rows.values[at], 0.0)
+
+
+@promote.when(Unit)
+def _scaled_promote(rows, i, weights, rule, power):
+    promote(rows.rows, i, weights, rule, power * rows.scales[i])
+
+
+@step.when(WinnowRule)
+def _winnow(rule, weights, rows, i, y, score, wrong, importance):
+    if not wrong:
+        return 0, 0
+    begin(weights)
+    promote(rows, i, weights, rule, importance * y)
+    return 1, 1
+
+
+@step.when(BalancedWinnowRule)
+def _balanced_winnow(rule, weights, rows, i, y, score, wrong, importance):
+    if not wrong:
+        return 0, 0
+    power = importance * y
+    begin(weights)
+    promote(rows, i, weights, rule, power)
+    last = U(weights.w.shape[0] - 1)
+    multiply(weights, last, rule, power * weights.bias, rule.threshold)
+    return 1, 1

@@ -1,0 +1,260 @@
+"""Reading numbers out of text: separators of 64 bytes at once, digits of 8, the last bit right.
+
+Every function takes ``text``, a uint8 array, and positions as uint64: numba turns a signed index
+into a test for negative ones, and uint64 mixed with int64 into a float. The caller pads the text
+with ``PADDING`` bytes, the first of them a newline: nothing here looks further.
+
+Eight digits in one word and the product with one truncated power of five are from D. Lemire,
+"Number parsing at a gigabyte per second", Software: Practice and Experience 51 (2021).
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic, overload
+
+from linsep.compiled.core.jit import EXACT, exact
+
+#: bytes the text must have beyond its end: one block of 64 and one word may start there
+PADDING = 64 + 8
+
+U = np.uint64
+ZERO, ONE, EIGHT, WORD_BITS = U(0), U(1), U(8), U(64)
+PLUS, MINUS, DOT, SMALL_E = (U(ord(c)) for c in "+-.e")
+TO_SMALL = U(32)
+
+ZEROS = U(0x3030303030303030)
+OVER_NINE = U(0x7676767676767676)
+HIGH_BITS = U(0x8080808080808080)
+BYTES, PAIRS, FOURS = U(8), U(16), U(32)
+OF_PAIRS, OF_FOURS = U(0x00FF00FF00FF00FF), U(0x0000FFFF0000FFFF)
+JOIN_BYTES, JOIN_PAIRS, JOIN_FOURS = U(10 << 8 | 1), U(100 << 16 | 1), U(10_000 << 32 | 1)
+HALF, LOW_HALF = U(32), U(0xFFFFFFFF)
+
+#: powers of ten that are exact as floats
+TEN_TO = np.array([10.0**k for k in range(23)])
+EXACT_POWER, EXACT_MANTISSA = 22, U(2**53)
+HUNDRED_MILLION, ROOM_FOR_EIGHT, ROOM_FOR_ONE = U(10**8), U(10**11), U(10**18)
+#: no text is this long, so that no exponent this large can be made up for by zeros
+ENORMOUS = 10**16
+
+# Times 1 to 2**64, a power of ten in this range is neither subnormal nor infinite.
+LEAST_POWER, MOST_POWER = -307, 288
+
+
+def _power_of_five(k: int) -> int:
+    """The 64 leading bits of 5**k, rounded down."""
+    if k >= 0:
+        return (5**k << 64) >> (5**k).bit_length()
+    return (1 << (63 + (5**-k).bit_length())) // 5**-k
+
+
+FIVE_TO = np.array([_power_of_five(k) for k in range(LEAST_POWER, MOST_POWER + 1)], dtype=U)
+
+
+def separators(text, at):
+    """A bit for each of the 64 bytes from ``at``: is it a blank, a control byte, ``:`` or ``#``?"""
+    block = text[at : at + WORD_BITS]
+    bits = (block <= ord(" ")) | (block == ord(":")) | (block == ord("#"))
+    return np.packbits(bits, bitorder="little").view(U)[0]
+
+
+def trailing_zeros(word):
+    """How many low bits are zero: 0 to 64."""
+    return U(64) if word == 0 else U((int(word) & -int(word)).bit_length() - 1)
+
+
+def leading_zeros(word):
+    """How many high bits are zero: 0 to 64."""
+    return U(64 - int(word).bit_length())
+
+
+@intrinsic
+def _separators(typing_context, text, at):
+    """64 comparisons at once: LLVM has vectors of any size on every machine, numba has none."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        block = ir.VectorType(ir.IntType(8), 64)
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), block.as_pointer())
+        read = builder.load(address, align=1)
+
+        def compare(how, byte):
+            return builder.icmp_unsigned(how, read, ir.Constant(block, [ord(byte)] * 64))
+
+        bits = builder.or_(compare("<=", " "), compare("==", ":"))
+        return builder.bitcast(builder.or_(bits, compare("==", "#")), ir.IntType(64))
+
+    return types.uint64(text, types.uint64), generate
+
+
+@intrinsic
+def _trailing_zeros(typing_context, word):
+    """One instruction, defined for 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _leading_zeros(typing_context, word):
+    """One instruction, defined for 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+if not config.DISABLE_JIT:
+    # numba takes Python functions only, no intrinsics: hence the lambdas.
+
+    @overload(separators, jit_options=EXACT)
+    def _choose_separators(text, at):
+        return lambda text, at: _separators(text, at)  # noqa: PLW0108
+
+    @overload(trailing_zeros, jit_options=EXACT)
+    def _choose_trailing_zeros(word):
+        return lambda word: _trailing_zeros(word)  # noqa: PLW0108
+
+    @overload(leading_zeros, jit_options=EXACT)
+    def _choose_leading_zeros(word):
+        return lambda word: _leading_zeros(word)  # noqa: PLW0108
+
+
+@exact
+def load(text, at):
+    """The 8 bytes from ``at`` as one word, the first lowest. LLVM makes one load of the eight."""
+    word = U(text[at])
+    for k in range(1, 8):
+        word |= U(text[at + U(k)]) << U(8 * k)
+    return word
+
+
+@exact
+def not_digits(word):
+    """High bits set in bytes above 9, of a word of bytes 0 to 9. Above a set one, any may be."""
+    return (word + OVER_NINE | word) & HIGH_BITS
+
+
+@exact
+def joined(word):
+    """The number whose 8 digits are the bytes of ``word``, the first lowest."""
+    word = (word * JOIN_BYTES) >> BYTES
+    word = ((word & OF_PAIRS) * JOIN_PAIRS) >> PAIRS
+    return ((word & OF_FOURS) * JOIN_FOURS) >> FOURS
+
+
+@exact
+def digits(text, at, mantissa):
+    """Append the digits from ``at`` to ``mantissa``, which keeps at most the 19 first significant.
+
+    Returns where they end, the mantissa, and how many digits it had no room for.
+    """
+    dropped = ZERO
+    while mantissa < ROOM_FOR_EIGHT:
+        word = load(text, at) ^ ZEROS
+        if not_digits(word):
+            break
+        mantissa = mantissa * HUNDRED_MILLION + joined(word)
+        at += EIGHT
+    digit = U(text[at]) - U(48)
+    while digit <= U(9):
+        if mantissa < ROOM_FOR_ONE:
+            mantissa = mantissa * U(10) + digit
+        else:
+            dropped += ONE
+        at += ONE
+        digit = U(text[at]) - U(48)
+    return at, mantissa, dropped
+
+
+@exact
+def exponent(text, at):
+    """Where the integer at ``at``, its sign optional, ends (at ``at``: none), and its value."""
+    start = at
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += ONE
+    first, value = at, np.int64(0)
+    while U(text[at]) - U(48) <= U(9):
+        if value < ENORMOUS:
+            value = value * 10 + np.int64(text[at]) - 48
+        at += ONE
+    if at == first:
+        return start, np.int64(0)
+    return at, -value if negative else value
+
+
+@exact
+def number(text, at, end):
+    """Read the decimal number that fills ``text[at:end]``; a separator must stand at ``end``.
+
+    Returns its value and whether it is one. The value has the bits of Python's ``float()``, or
+    is NaN where only Python can tell: about one value in a thousand of those with more than 15
+    digits, and values next to the ends of the range.
+    """
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += ONE
+    first = at
+    at, mantissa, dropped = digits(text, at, ZERO)
+    count = at - first
+    power = np.int64(dropped)
+    if text[at] == DOT:
+        first = at + ONE
+        at, mantissa, more = digits(text, first, mantissa)
+        count += at - first
+        power -= np.int64(at - first - more)
+        dropped += more
+    if count and U(text[at]) | TO_SMALL == SMALL_E:
+        first = at + ONE
+        at, raised = exponent(text, first)
+        power += raised
+        count *= U(at != first)
+    value = scaled(mantissa, power, dropped != ZERO)
+    return -value if negative else value, count != ZERO and at == end
+
+
+@exact
+def scaled(mantissa, power, truncated):
+    """Return ``mantissa * 10**power`` correctly rounded, or NaN where this way cannot tell.
+
+    ``truncated`` says that the true mantissa is up to 1 larger. Short numbers take one exact
+    division. Otherwise the product with the 64 leading bits of the power of five is known to
+    ``slack`` units of its upper word, which has 10 or 11 bits more than a float: nearly always
+    that decides the rounding.
+    """
+    if mantissa == ZERO:
+        return 0.0
+    if mantissa <= EXACT_MANTISSA and abs(power) <= EXACT_POWER and not truncated:
+        if power < 0:
+            return np.float64(mantissa) / TEN_TO[-power]
+        return np.float64(mantissa) * TEN_TO[power]
+    if power < LEAST_POWER or power > MOST_POWER:
+        return np.nan
+    zeros = leading_zeros(mantissa)
+    product = high_product(mantissa << zeros, FIVE_TO[power - LEAST_POWER])
+    slack = U(2) + (U(truncated) << zeros)
+    extra = U(11) - leading_zeros(product)
+    half = ONE << (extra - ONE)
+    rest = product & ((ONE << extra) - ONE)
+    if rest <= half < rest + slack:
+        return np.nan
+    rounded = (product >> extra) + U(rest > half)
+    # 217706 / 2**16 is log2(10): exact to the floor over the whole table.
+    doublings = (217706 * power >> 16) + 1 + np.int64(extra) - np.int64(zeros)
+    return math.ldexp(np.float64(rounded), int(doublings))
+
+
+@exact
+def high_product(a, b):
+    """The upper word of ``a * b``."""
+    a_high, a_low, b_high, b_low = a >> HALF, a & LOW_HALF, b >> HALF, b & LOW_HALF
+    middle = a_high * b_low + (a_low * b_low >> HALF)
+    other = a_low * b_high + (middle & LOW_HALF)
+    return a_high * b_high + (middle >> HALF) + (other >> HALF)

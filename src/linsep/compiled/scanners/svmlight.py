@@ -1,0 +1,237 @@
+"""The scanner of svmlight text: one pass over the bytes, straight into the arrays of a CSR matrix.
+
+Grammar of a line: an optional label and pairs, then an optional comment::
+
+    label [qid:N] index:value index:value ... # comment
+
+with blanks (spaces, tabs) between the parts, ended by a newline, with or without a carriage
+return. Lines without a label are skipped. Labels and values are finite decimal numbers, indices
+are whole numbers that grow along the line.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from linsep.compiled.core.jit import exact
+from linsep.compiled.scanners.numbers import (
+    EIGHT,
+    HIGH_BITS,
+    MINUS,
+    ONE,
+    WORD_BITS,
+    ZERO,
+    ZEROS,
+    U,
+    digits,
+    joined,
+    load,
+    not_digits,
+    number,
+    separators,
+    trailing_zeros,
+)
+
+# LLVM would call the two functions that see every pair, which costs a quarter of the speed.
+inlined = partial(exact, forceinline=True)
+
+#: how a scan ended
+DONE, REFUSED, INDEX_ZERO = 0, 1, 2
+
+NEWLINE, RETURN, TAB, SPACE, COLON, HASH = (U(ord(c)) for c in "\n\r\t :#")
+QID = U(int.from_bytes(b"qid", "little"))
+THREE_BYTES = U(0xFFFFFF)
+POINTS = U((ord(".") ^ ord("0")) * 0x0101010101010101)
+LOW_BITS = U(0x7F7F7F7F7F7F7F7F)
+
+# The power of ten to divide by, given the byte in which the point stands of a number that ends in
+# byte 7 (8: no point); the second half for negative numbers. 0 / -1.0 is -0.0, as it must be.
+DIVISORS = np.ones(32)
+DIVISORS[:8] = 10.0 ** np.arange(7, -1, -1)
+DIVISORS[16:] = -DIVISORS[:16]
+
+
+@exact
+def count(text, size):
+    """How many ``:`` and newlines stand in ``text[:size]``: at least the pairs and lines there."""
+    colons, newlines = np.int64(0), np.int64(0)
+    for start in range(0, size, 128):
+        # Sums of one byte let LLVM add 64 comparisons at once; 128 of them cannot overflow.
+        c, n = np.uint8(0), np.uint8(0)
+        for at in range(start, min(start + 128, size)):
+            c = np.uint8(c + np.uint8(text[U(at)] == COLON))
+            n = np.uint8(n + np.uint8(text[U(at)] == NEWLINE))
+        colons += np.int64(c)
+        newlines += np.int64(n)
+    return colons, newlines
+
+
+@exact
+def next_separator(text, block, bits):
+    """Position of the next separator; ``bits`` are those of ``block`` not yet returned."""
+    while bits == ZERO:
+        block += WORD_BITS
+        bits = separators(text, block)
+    return block + trailing_zeros(bits), block, bits & (bits - ONE)
+
+
+@inlined
+def short_pair(text, at, colon, end):
+    """Read ``index:value`` where both have 1 to 8 characters: whether they do, and both.
+
+    There is no branch on the sign, the point or the number of digits, which no processor could
+    foresee: both words are shifted so that they end in the highest byte, and the digits before
+    the point move up by one byte over it.
+    """
+    first = colon + ONE
+    negative = U(text[first] == MINUS)
+    first += negative
+    length, value_length = colon - at, end - first
+    if length - ONE >= EIGHT or value_length - ONE >= EIGHT:
+        return False, ZERO, 0.0
+    x = (load(text, at) ^ ZEROS) << (WORD_BITS - EIGHT * length)
+    if value_length == ONE and text[first] == U(49) and not negative:
+        return not not_digits(x), joined(x), 1.0
+    y = (load(text, first) ^ ZEROS) << (WORD_BITS - EIGHT * value_length)
+    point = y ^ POINTS
+    point = ~((point & LOW_BITS) + LOW_BITS | point) & HIGH_BITS
+    has_point = U(point != ZERO)
+    up_to_point = (point << ONE) - has_point
+    y = (y & ~up_to_point) | (y << EIGHT & up_to_point)
+    good = not (not_digits(x) | not_digits(y)) and value_length != has_point
+    divisor = DIVISORS[trailing_zeros(point) >> U(3) | negative << U(4)]
+    return good, joined(x), np.float64(np.int64(joined(y))) / divisor
+
+
+@exact
+def long_pair(text, at, colon, end, least, limit):
+    """Read any ``index:value``: how it went, and both; NaN: Python must read the value."""
+    stop, index, dropped = digits(text, at, ZERO)
+    if stop != colon or at == colon or dropped or index > limit:
+        return REFUSED, ZERO, 0.0
+    if index < least:
+        return (INDEX_ZERO if index == ZERO else REFUSED), ZERO, 0.0
+    value, good = number(text, colon + ONE, end)
+    return (DONE if good else REFUSED), index, value
+
+
+@exact
+def is_query(text, at, colon, end):
+    """Is ``text[at:end]`` a query number such as ``qid:7``?"""
+    if colon != at + U(3) or load(text, at) & THREE_BYTES != QID:
+        return False
+    stop, _, _ = digits(text, colon + ONE, ZERO)
+    return stop == end and end > colon + ONE
+
+
+@inlined
+def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, doubt, doubts):
+    """Read the pairs after the label that ends at ``end``, up to what is neither blank nor pair.
+
+    Returns how it went, where it ended, the block and its bits, the counts of pairs and doubts,
+    and the width of the row.
+    """
+    outcome, start, least = DONE, pair, base
+    mark = text[end]
+    while mark in (SPACE, TAB):
+        at = end + ONE
+        end, block, bits = next_separator(text, block, bits)
+        mark, colon = text[end], end
+        if mark != COLON:
+            if end != at:
+                outcome = REFUSED
+                break
+            continue
+        end, block, bits = next_separator(text, block, bits)
+        mark = text[end]
+        good, index, value = short_pair(text, at, colon, end)
+        if not good or index < least:
+            if start == pair and is_query(text, at, colon, end):
+                continue
+            outcome, index, value = long_pair(text, at, colon, end, least, limit)
+            # In float32 a value may be too large that is none in float64.
+            if outcome != DONE or np.isinf(values.dtype.type(value)):
+                outcome = max(outcome, REFUSED)
+                break
+            if np.isnan(value):
+                doubts[doubt, 0], doubts[doubt, 1] = pair, colon + ONE
+                doubt += ONE
+        least = index + ONE
+        values[pair] = value
+        columns[pair] = index - base
+        pair += ONE
+    return outcome, end, block, bits, pair, doubt, least - base
+
+
+@exact
+def end_line(text, end, block, bits):
+    """Go from the separator at ``end`` to the end of its line, over a comment: whether it may."""
+    mark = text[end]
+    if mark == HASH:
+        while mark != NEWLINE:
+            end, block, bits = next_separator(text, block, bits)
+            mark = text[end]
+    elif mark == RETURN and text[end + ONE] == NEWLINE:
+        end, block, bits = next_separator(text, block, bits)
+        mark = NEWLINE
+    return mark == NEWLINE, end, block, bits
+
+
+@exact
+def scan(text, size, base, limit, labels, indptr, values, columns, doubts):
+    """Read whole lines into the arrays of a CSR matrix.
+
+    Parameters
+    ----------
+    text : uint8 array
+        The lines and ``PADDING`` newlines more.
+    size, base, limit : uint64
+        Length of the lines; the index that becomes column 0; the largest index allowed, at least
+        99,999,999 as shorter ones are not compared with it.
+    labels, indptr, values, columns : arrays
+        Filled; with room for a row a line (one entry more in ``indptr``) and a pair a colon.
+    doubts : int64 array of shape (lines + colons, 2)
+        Filled with the place of each number that Python must read (its pair, or -1 - its row)
+        and the position of its text.
+
+    Returns
+    -------
+    outcome : int
+        ``DONE``, or why the scan stopped: ``REFUSED``, or ``INDEX_ZERO`` for an index 0 where
+        ``base`` is 1.
+    at : int
+        Where it stopped: the size, or a position in the line it refused.
+    rows, pairs, doubts : int
+        How many were filled.
+    width : int
+        The highest column seen, plus 1.
+    """
+    outcome, at = DONE, ZERO
+    block, bits = ZERO, separators(text, ZERO)
+    row, pair, doubt, width = ZERO, ZERO, ZERO, ZERO
+    indptr[0] = 0
+    while at < size:
+        end, block, bits = next_separator(text, block, bits)
+        if end == at and text[at] in (SPACE, TAB):
+            at += ONE
+            continue
+        if end > at:
+            labels[row], good = number(text, at, end)
+            if not good:
+                return REFUSED, at, row, pair, doubt, width
+            if np.isnan(labels[row]):
+                doubts[doubt, 0], doubts[doubt, 1] = -1 - np.int64(row), at
+                doubt += ONE
+            outcome, end, block, bits, pair, doubt, row_width = scan_pairs(
+                text, end, block, bits, base, limit, pair, values, columns, doubt, doubts
+            )
+            if outcome != DONE:
+                return outcome, end, row, pair, doubt, width
+            width = max(width, row_width)
+            row += ONE
+            indptr[row] = pair
+        good, end, block, bits = end_line(text, end, block, bits)
+        if not good:
+            return REFUSED, end, row, pair, doubt, width
+        at = end + ONE
+    return DONE, size, row, pair, doubt, width

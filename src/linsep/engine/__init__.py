@@ -1,1 +1,0 @@
-"""Passes until there is a reason to stop; it knows no rule, no storage and no file format."""

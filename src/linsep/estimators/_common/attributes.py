@@ -1,0 +1,115 @@
+"""What a fitted classifier tells: weights, counts, and how each pass went."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.online.keeping import KeepLast
+from linsep.online.learner import State
+from linsep.online.passes import PassReport, StopReason
+
+
+class Counted:
+    """Attributes that stand for what was counted, in the state and the reports of the passes."""
+
+    _state: State
+    _keeping: KeepLast
+    _passes: list[PassReport]
+    _open_mistakes: int | None
+    _cycle: Any
+    stop_reason_: StopReason | None
+
+    @property
+    def n_updates_(self) -> int:
+        """How often the weights were changed, over all passes."""
+        return self._fitted("n_updates_").n_updates
+
+    def _fitted(self, name: str) -> State:
+        if "_state" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet, it has no {name}.")
+        return self._state
+
+    @property
+    def mistakes_(self) -> np.ndarray:
+        """Mistakes in each pass; rows given to partial_fit count as one more pass."""
+        self._fitted("mistakes_")
+        open_pass = [] if self._open_mistakes is None else [self._open_mistakes]
+        return np.array([p.mistakes for p in self._passes] + open_pass, dtype=np.int64)
+
+    @property
+    def n_iter_(self) -> int:
+        """How many passes were made."""
+        return len(self.mistakes_)
+
+    @property
+    def cycle_(self) -> Any:
+        """The :class:`linsep.certificate.cycles.Cycle` that ended the run, which proves that no number
+        of passes will separate the rows, or with ovr and ovo the
+        :class:`linsep.certificate.cycles.Cycles` of the machines; None if none was found.
+        """
+        self._fitted("cycle_")
+        return self._cycle
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        self._fitted("stop_sentence_")
+        if self.stop_reason_ is None:
+            raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
+        return self.stop_reason_.sentence if self._cycle is None else self._cycle.sentence
+
+    @property
+    def progressive_accuracy_(self) -> float:
+        """Share of the first pass's rows predicted rightly before they were learnt."""
+        self._fitted("progressive_accuracy_")
+        if not self._passes:
+            raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
+        return 1.0 - self._passes[0].errors / max(1, self._passes[0].rows)
+
+    @property
+    def validation_scores_(self) -> np.ndarray:
+        """Accuracy on the held-out rows after each pass; only with early_stopping."""
+        self._fitted("validation_scores_")
+        scores = [p.validation_score for p in self._passes if p.validation_score is not None]
+        if not scores:
+            raise AttributeError("validation_scores_ is only known with early_stopping=True.")
+        return np.array(scores)
+
+    @property
+    def validation_curve_(self) -> np.ndarray:
+        """Errors of the weights kept after each pass, shape (passes, 2): the share of the rows
+        learnt and of the held-out rows predicted wrongly; only with early_stopping.
+        """
+        self.validation_scores_  # noqa: B018  says what is missing
+        measured = [p for p in self._passes if p.validation_score is not None]
+        return 1.0 - np.array(
+            [[np.nan if p.training_score is None else p.training_score, p.validation_score]
+             for p in measured], dtype=np.float64,
+        )  # fmt: skip
+
+    @property
+    def criterion_(self) -> np.ndarray:
+        """J_p at the start of each pass; only with update="batch"."""
+        self._fitted("criterion_")
+        values = [p.criterion for p in self._passes if p.criterion is not None]
+        if not values:
+            raise AttributeError('criterion_ is only known with update="batch".')
+        return np.array(values)
+
+
+class Fitted(Counted):
+    """The weights of a linear classifier beside its counts."""
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights to predict with (of ``keep="vote"``, the last), shape (1, features) for two
+        classes, else one row a class (or a pair).
+        """
+        state = self._fitted("coef_")
+        return state.split(self._keeping.weights(state))[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one a row of ``coef_``."""
+        state = self._fitted("intercept_")
+        return state.split(self._keeping.weights(state))[1]

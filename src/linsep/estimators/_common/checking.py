@@ -1,0 +1,329 @@
+"""Facts about parameters, in one place: checks, command-line options and help derive from them."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+
+from linsep.errors import DataError, FeatureOverflow, ParameterError
+from linsep.online.keeping import NAMES
+from linsep.online.rows.array import NO_IMPORTANCE
+from linsep.separability.problem.data import warn_of_many_classes
+
+
+class Parameter(NamedTuple):
+    """One parameter: what values it takes and what it means.
+
+    ``kind`` is int, float, bool or str (one of ``choices``). ``low`` and ``high`` bound numbers;
+    ``open_low`` and ``open_high`` exclude the bound itself. Instead of a number it may be None, a
+    function (of what, ``called_with`` says), one word, infinity or a boolean where ``or_...`` says
+    so.
+    """
+
+    name: str
+    kind: type
+    help: str
+    low: float = -np.inf
+    high: float = np.inf
+    open_low: bool = False
+    open_high: bool = False
+    choices: tuple[str, ...] = ()
+    or_none: bool = False
+    or_callable: bool = False
+    called_with: str = "k"
+    or_word: str = ""
+    or_infinite: bool = False
+    or_bool: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Whether ``value`` is one this parameter takes."""
+        if (self.or_none and value is None) or (self.or_callable and callable(value)):
+            return True
+        if self.or_word and isinstance(value, str):
+            return value == self.or_word
+        if self.kind is bool:
+            return isinstance(value, bool | np.bool_ | int) and value in (0, 1)
+        if self.kind is str:
+            return isinstance(value, str) and value in self.choices
+        if isinstance(value, bool | np.bool_):
+            return self.or_bool
+        if not isinstance(value, Integral if self.kind is int else Real):
+            return False
+        value = float(value)
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        finite = np.isfinite(value) or (self.or_infinite and value == np.inf)
+        return bool(finite and above and below)
+
+    @property
+    def wanted(self) -> str:
+        """What the parameter takes, in words."""
+        others = ["None"] * self.or_none + [f"a function of {self.called_with}"] * self.or_callable
+        return " or ".join([self.typed, *others])
+
+    @property
+    def typed(self) -> str:
+        """What the parameter takes that can be typed, in words."""
+        if self.choices:
+            return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
+        words = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
+        if np.isfinite(self.low):
+            words += f" {'above' if self.open_low else 'of at least'} {self.low:g}"
+        if np.isfinite(self.high):
+            words += f"{' and' if np.isfinite(self.low) else ''} "
+            words += f"{'below' if self.open_high else 'at most'} {self.high:.10g}"
+        return words + f" or {self.or_word!r}" * bool(self.or_word)
+
+
+COMMON = (
+    Parameter(
+        "multiclass",
+        str,
+        "how more than two classes are learnt: one joint rule, one against the rest, or pairs",
+        choices=("native", "ovr", "ovo"),
+    ),
+    Parameter("max_iter", int, "at most this many passes over the data", low=1),
+    Parameter("shuffle", bool, "visit rows in random order after the first pass"),
+    Parameter("early_stopping", bool, "stop when the accuracy on held-out rows no longer improves"),
+    Parameter(
+        "validation_fraction",
+        float,
+        "share of the rows to hold out for early stopping",
+        low=0.0,
+        high=1.0,
+        open_low=True,
+        open_high=True,
+    ),
+    Parameter("n_iter_no_change", int, "passes without improvement before stopping early", low=1),
+    Parameter("warm_start", bool, "fit goes on from the weights of the last fit"),
+    Parameter("verbose", int, "1 prints a line a pass", low=0, or_bool=True),
+    Parameter(
+        "tie",
+        str,
+        "class of a row whose score is exactly zero: the smaller, the larger, or a seeded draw",
+        choices=("negative", "positive", "random"),
+    ),
+)
+
+INTERCEPT = Parameter("fit_intercept", bool, "learn an intercept")
+NORMALIZE = Parameter("normalize", bool, "scale every row to length 1")
+KEEP = (
+    Parameter(
+        "keep",
+        str,
+        "weights to predict with: the last, the mean, a vote of all, or the best so far",
+        choices=NAMES,
+    ),
+    Parameter(
+        "vote_megabytes",
+        float,
+        "memory for the updates that a vote remembers, 16 bytes for each value of each row",
+        low=0.0,
+        open_low=True,
+    ),
+)
+SCHEDULES = (
+    Parameter(
+        "learning_rate",
+        float,
+        "how much of an example is added at a mistake, at the first update",
+        low=0.0,
+        open_low=True,
+        or_callable=True,
+    ),
+    Parameter(
+        "schedule",
+        str,
+        "learning rate of update k: constant, divided by k, or by its root",
+        choices=("constant", "inverse", "inverse_sqrt"),
+    ),
+)
+
+
+def check_parameters(estimator: Any, parameters: tuple[Parameter, ...]) -> None:
+    """Raise ValueError for the first parameter of ``estimator`` that has an unusable value."""
+    for parameter in parameters:
+        value = getattr(estimator, parameter.name)
+        if not parameter.accepts(value):
+            raise ParameterError(
+                f"{parameter.name} of {type(estimator).__name__} must be {parameter.wanted}, "
+                f"got {value!r}."
+            )
+
+
+PEEK = 1024
+
+
+def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted classes and the int32 class code of each label.
+
+    Numbers are first tried against the classes of the first rows, which spares sorting them all.
+    """
+    if y.dtype.kind in "biuf":
+        classes = np.unique(y[:PEEK])
+        codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
+        if codes is not None:
+            check_classification_targets(y[:PEEK])  # of classes alone it would warn: so many
+            warn_of_many_classes(classes, len(y), stacklevel=6)
+            return classes, codes
+    with warnings.catch_warnings():  # ours says what to do
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        check_classification_targets(y)
+    classes, inverse = np.unique(y, return_inverse=True)
+    warn_of_many_classes(classes, len(y), stacklevel=6)
+    return classes, inverse.astype(np.int32)
+
+
+def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """The int32 codes of ``y`` among sorted ``classes``; None if it holds another label."""
+    if classes.size == 2:  # by far the commonest case, and then a search costs like a pass
+        larger = y == classes[1]
+        return larger.astype(np.int32) if (larger | (y == classes[0])).all() else None
+    codes = np.searchsorted(classes, y).astype(np.int32)
+    codes[codes == classes.size] = 0
+    return codes if np.array_equal(classes[codes], y) else None
+
+
+def strangers(y: np.ndarray, classes: np.ndarray) -> str:
+    """The labels of ``y`` that are no class, for a message."""
+    return listed(np.setdiff1d(y, classes)[:3].tolist())
+
+
+def label_text(label: Any) -> str:
+    """A label as people write it: 1 rather than 1.0."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+
+
+def listed(labels: list[Any]) -> str:
+    """Labels for a message, as people write them, text in quotes; eight of them at most."""
+    shown = [repr(label) if isinstance(label, str) else label_text(label) for label in labels[:8]]
+    return ", ".join(shown) + (", ..." if len(labels) > 8 else "")
+
+
+def feature_names(model: Any) -> list[str]:
+    """Names of the features of a fitted model: its own, or x with their number, from 0, or from
+    where the file counts that it was learnt from.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    first = getattr(model, "recipe_", {}).get("index_base") or 0
+    return [f"x{j + first}" for j in range(model.n_features_in_)]
+
+
+@contextmanager
+def features_named(model: Any) -> Iterator[None]:
+    """Let an error about the values of a feature call it by its name, where it has one."""
+    try:
+        yield
+    except FeatureOverflow as problem:
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            raise
+        feature = f"Feature {str(names[problem.column])!r}"
+        raise FeatureOverflow(problem.column, feature) from None
+
+
+def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
+    """Raise ValueError unless there are at least two classes."""
+    if classes.size < 2:
+        raise DataError(
+            f"Only one class ({listed(classes.tolist()) or 'none'}) is in {where}; a classifier "
+            "needs rows of at least two classes."
+        )
+
+
+def check_sample_weight(
+    sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
+) -> np.ndarray:
+    """Row weights as float64 of shape (n_rows,), empty for None; ValueError if unusable."""
+    if sample_weight is None:
+        return NO_IMPORTANCE
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: give one a row."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(
+            f"sample_weight of row {row} is {weights[row]}; weights must be finite and at least 0."
+        )
+    if not weights.any() and not all_may_be_zero:
+        raise DataError("All of sample_weight is zero, so there is nothing to learn from.")
+    return weights
+
+
+def importance(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """What each row counts: class weight times sample weight, empty where all count 1."""
+    if class_weight is None:
+        return weights
+    totals = np.bincount(codes, weights if weights.size else None, minlength=classes.size)
+    per_row = weigh_classes(class_weight, classes, totals)[codes]
+    return per_row * weights if weights.size else per_row
+
+
+def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | None) -> np.ndarray:
+    """Return the weight of each class as float64; raise ValueError if unusable.
+
+    ``totals`` are the summed row weights of each class, which only "balanced" needs: the weights it
+    gives let all classes weigh the same, but those of total 0, and the whole as much as before (G.
+    King and L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
+    """
+    known = classes.tolist()
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        assert totals is not None
+        share = totals.sum() / np.count_nonzero(totals)
+        weights = np.divide(share, totals, out=np.zeros(len(known)), where=totals > 0)
+    elif isinstance(class_weight, dict):  # scikit-learn would take the text "1" for the number
+        missing = [label for label in known if label not in class_weight]
+        if missing and len(known) - len(missing) < len(class_weight):
+            raise DataError(
+                f"The classes, {missing}, are not in class_weight, which has others: name classes "
+                "of y."
+            )
+        weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    else:
+        raise DataError(
+            "class_weight must be a dict of weights by label, 'balanced' or None, got "
+            f"{class_weight!r}."
+        )
+    for label, weight in zip(known, weights.tolist(), strict=True):
+        if not (np.isfinite(weight) and weight >= 0):
+            raise DataError(
+                f"The class weight of {label!r} is {weight}; weights must be finite and at least 0."
+            )
+    return weights
+
+
+def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
+    """Warn of classes whose rows all have weight 0, unless no row of any class has weight."""
+    without = classes[totals == 0].tolist()
+    if not without or len(without) == len(classes):
+        return
+    which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
+    warnings.warn(
+        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt of {it}.",
+        stacklevel=4,
+    )
+
+
+def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
+    """Initial weights as float64 of ``shape``; those of one machine may lack the first axis."""
+    if given is None:
+        return None
+    given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
+    array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    if shape not in (array.shape, (1, *array.shape)):
+        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
+    return array.reshape(shape)

@@ -1,0 +1,423 @@
+"""What every classifier shares that learns row by row: labels, runs, callbacks, what is kept."""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
+
+from linsep.compiled.core.loop import UPDATES
+from linsep.compiled.core.rows import Unit, as_rows, scales
+from linsep.errors import DataError, LinsepError
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.attributes import Counted
+from linsep.estimators._common.checking import Parameter, check_parameters
+from linsep.estimators._common.from_source import fit_source
+from linsep.estimators._common.predicting import LABELS_TWICE, Predicts
+from linsep.estimators._common.proofs import Proofs
+from linsep.interrupts import held, window
+from linsep.online.keeping import KeepBest, keeping_of
+from linsep.online.learner import BadRow, Learner, State, Unlearnable
+from linsep.online.passes import (
+    PassReport,
+    Plan,
+    Progress,
+    Run,
+    StopReason,
+    close_pass,
+    passes,
+    walk_visit,
+)  # fmt: skip
+from linsep.online.rows.array import ArrayFeed, Feed, HoldOut, summed
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+
+
+class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that learn row by row, pass after pass."""
+
+    _parameters: tuple[Parameter, ...] = ()
+    classes_: np.ndarray
+    stop_reason_: StopReason | None
+
+    def _learner(self) -> Learner:
+        """The learner that these parameters describe; ValueError where they do not go together."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def _labels_checked(self, y: Any, n_rows: int) -> np.ndarray:
+        """y as one label a row."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        if n_rows != y.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
+                f"rows, y has {y.shape[0]}."
+            )
+        return y
+
+    def _labelled(
+        self, y: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The classes, the code of each row, and what each row counts (empty where all count 1)."""
+        classes, codes = labels.encode(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        counted = labels.importance(self.class_weight, classes, codes, weights)
+        if counted.size:
+            labels.warn_of_weightless(classes, np.bincount(codes, counted, classes.size))
+        return classes, codes, counted
+
+    def _check_partial(self, classes: Any) -> Learner:
+        """The learner, if there can be a partial_fit with these classes."""
+        check_parameters(self, self._parameters)
+        learner = self._learner()
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping must be False with partial_fit, which never has all rows to hold "
+                "some out; set it to False, or call fit."
+            )
+        if classes is None and not hasattr(self, "_state"):
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once, which partial_fit never has; "
+                "give a dict of weights."
+            )
+        return learner
+
+    def _labelled_so_far(
+        self, y: np.ndarray, classes: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As :meth:`_labelled`, with the classes of the first call of partial_fit."""
+        known = np.unique(classes) if classes is not None else self.classes_
+        if not np.array_equal(known, self.classes_ if hasattr(self, "_state") else known):
+            raise ValueError("classes differ from those of the first call to partial_fit.")
+        labels.check_two_classes(known)
+        codes = labels.encode_with(y, known)
+        if codes is None:
+            raise ValueError(
+                f"y has labels that are not in classes: {labels.strangers(y, known)}; "
+                "list every label in the first call to partial_fit."
+            )
+        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
+        return known, codes, labels.importance(self.class_weight, known, codes, weights)
+
+    def _hold_out(self, classes: np.ndarray, seed: int) -> HoldOut | None:
+        """Who holds rows out, with early stopping."""
+        if not self.early_stopping:
+            return None
+        return HoldOut(self.validation_fraction, classes.size, seed)
+
+    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+        """What to raise for this row, its feature by its name if it has one."""
+        said, names = str(problem), getattr(self, "feature_names_in_", None)
+        if isinstance(problem, BadRow) and names is not None:
+            said = problem.said_of(f"feature {names[problem.column]!r}")
+        return DataError(f"{said}." if row is None else f"Row {row}: {said}.")
+
+    def _seed(self) -> int:
+        """The seed of a fit: drawn anew, or given to make the fit of another estimator again."""
+        drawn = self.__dict__.get("_given_seed")
+        if drawn is None:
+            drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self._run_seed: int = drawn
+        return drawn
+
+    def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
+        """Take over a state that nothing has been learnt with yet."""
+        self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
+        self._passes: list[PassReport] = []
+        self._open_mistakes: int | None = None
+        self._cycle: Any = None
+        self._weighted, self._fresh = self.class_weight is not None, fresh
+        weights = self.class_weight.values() if isinstance(self.class_weight, dict) else ()
+        self._left_out = bool(self.early_stopping) or 0 in weights
+        self.stop_reason_ = None
+
+    def _shaping(self) -> dict[str, Any]:
+        """The parameters that a state is made for."""
+        names = ("multiclass", "fit_intercept", "threshold", "keep")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
+        """Raise ValueError if the parameters, ``but`` for these, are not what was learnt with."""
+        free = but if self._state.n_classes > 2 else (*but, "multiclass")
+        now = self._shaping()
+        changed = [k for k, v in self._learnt_with.items() if k not in free and v != now[k]]
+        if changed:
+            raise ValueError(
+                f"{who} needs the {' and '.join(changed)} of the last fit; set "
+                f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
+            )
+
+    def _learn_once(self, run: Run, feed: Feed) -> None:
+        """One pass that is never closed: the next call of partial_fit goes on with it."""
+        progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
+        if isinstance(run.keeping, KeepBest):
+            run.keeping.open_pocket(run.state)
+        with held():
+            try:
+                for visit in feed.visits(0):
+                    walk_visit(run, scheme, visit, progress)
+                progress.tally[UPDATES] += close_pass(run, scheme)
+            except Unlearnable as problem:
+                raise ValueError(
+                    f"Row {problem.row}: {problem} (the rows before it were learnt)."
+                ) from None
+            finally:
+                self._state.n_updates += progress.updates
+                self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
+            self.stop_reason_ = None
+
+    def _fit(self, run: Run, feed: Feed, X: Any, y: Any, sample_weight: Any) -> None:
+        """Learn from rows in memory until there is a reason to stop."""
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self._run(lambda plan: passes(run, feed, plan, self.progress_), X, y, metadata)
+        except Unlearnable as problem:
+            if problem.not_finite:
+                assert_all_finite(X, input_name="X")
+            raise self._refusal(problem.row, problem.bad or problem) from None
+
+    def _run(
+        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
+    ) -> None:
+        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each.
+
+        An interrupt is noticed where rows are waited for, between slices of rows and in callbacks,
+        so that weights, counts and reports always belong together.
+        """
+        self.progress_ = Progress()
+        patience = self.n_iter_no_change if self.early_stopping else None
+        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        try:
+            plan = Plan(self.max_iter, patience, self.tie)
+            with held(), closing(start(plan)) as run:  # type: ignore[type-var]
+                root = self._init_callback_context(max_subtasks=self.max_iter)
+                with window():
+                    root.call_on_fit_task_begin(**known)
+                while self.stop_reason_ is None:
+                    self._one_pass(run, root, known)
+        except KeyboardInterrupt:
+            self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
+            raise
+        except LinsepError:  # about the data: nothing that was learnt from them can be trusted
+            del self._state
+            raise
+        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
+
+    def _one_pass(self, run: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
+        """Make the next pass of a run, with callbacks before and after."""
+        task = root.subcontext(task_name="pass")
+        with window():
+            task.call_on_fit_task_begin(**known)
+        self._note(next(run))
+        if self.stop_reason_ == StopReason.INTERRUPTED:
+            next(run)  # raises the KeyboardInterrupt that ended the pass
+        with window():
+            if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+
+    def _note(self, report: PassReport) -> None:
+        """Keep what a pass reported."""
+        self._passes.append(report)
+        self.stop_reason_, self._cycle = report.stop_reason, self.progress_.cycle
+        if self.verbose:
+            held_out = report.validation_score
+            print(
+                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
+            )
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Attributes of a copy that predicts as if fit had ended here."""
+        return {
+            "_state": copy.deepcopy(self._state),
+            "_keeping": copy.deepcopy(self._keeping),
+            "_learnt_with": self._learnt_with,
+            "_passes": list(self._passes),
+        }
+
+
+FLOATS = (np.float64, np.float32)
+
+
+class LinearClassifier(Proofs, Predicts, OnlineClassifier):
+    """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Learn from all rows, pass after pass, until there is a reason to stop.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Used without a copy when it is float32 or float64 and C-contiguous, or CSR with int32
+            or int64 indices; only dense rows of several classes that are mostly zeros are also
+            kept packed where they are visited more than once. A source
+            (:func:`linsep.open_source`) is learnt as it is read, in flat memory, with the same
+            weights; it brings its own labels, so y is left out.
+        y : array of shape (rows,)
+            Labels of any type; the larger of two is the positive class.
+        coef_init : array of the shape of ``coef_``, default zeros
+        intercept_init : array of the shape of ``intercept_``, default zeros
+        sample_weight : array of shape (rows,), default ones
+            A row's update is multiplied by its weight (Winnow's exponent is, and the C of
+            :class:`linsep.PassiveAggressive`), and so is what a mistake on it counts for
+            ``keep="best"``; the rounds of an average or a vote count rows.
+            A row of weight 0 is never visited, but must be finite as all others.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a parameter, row, label, weight or initial weight that cannot be learnt from; the
+            message says which, where, and what to do.
+        """
+        check_parameters(self, self._parameters)
+        self.__dict__.pop("_schedule", None)
+        if isinstance(X, Source):
+            if y is not None or sample_weight is not None:
+                raise ValueError(LABELS_TWICE)
+            fit_source(self, X, coef_init, intercept_init)
+            return self
+        learner = self._learner()
+        X, y = self._checked(X, y, learner, reset=True, finite=False)
+        classes, codes, counted = self._labelled(y, sample_weight)
+        if not counted.all():  # rows that are never visited are not seen by their scores
+            assert_all_finite(X, input_name="X")
+        seed, unit = self._seed(), bool(self.normalize)
+        hold = self._hold_out(classes, seed)
+        feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
+        if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
+            feed.pack()
+        if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
+            raise ValueError("warm_start needs as many features as the last fit had.")
+        with held():
+            run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
+            self._weighted = bool(counted.size)
+            self._left_out |= not counted.all()
+            self._fit(run, feed, X, y, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from these rows once, in their order, never shuffled.
+
+        Rows in one call or one row a call give the same weights to the bit, but with the batch
+        rule of :class:`linsep.Perceptron`, which makes one update a call. (A margin that ``fit``
+        would find by halving after each pass stays at 1/2: give one.)
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+        y : array of shape (rows,)
+        classes : array of all labels that will ever come; needed in the first call only
+        sample_weight : array of shape (rows,), default ones
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As ``fit`` does, and where ``classes`` or a parameter that shapes the weights
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) are not those of before.
+        """
+        learner, first = self._check_partial(classes), not hasattr(self, "_state")
+        X, y = self._checked(X, y, learner, reset=first, finite=True)
+        known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
+        feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
+        try:
+            learner.check(feed.rows)
+        except BadRow as bad:
+            raise self._refusal(bad.row, bad) from None
+        with held():
+            if first:
+                self._start(learner, known, X.shape[1], None, None)
+            self._check_same("partial_fit")
+            self._weighted = self._weighted or bool(counted.size)
+            self._learn_once(Run(self._state, learner, self._keeping), feed)
+        return self
+
+    def _checked(
+        self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool
+    ) -> tuple[Any, np.ndarray]:
+        """X and y as learning takes them; finiteness of X is otherwise seen by the scores."""
+        X = validate_data(
+            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset,
+            ensure_all_finite=finite,
+        )  # fmt: skip
+        y = self._labels_checked(y, X.shape[0])
+        return summed(X) if self.normalize or learner.needs_lengths else X, y
+
+    def _rows_to_score(self, X: Any) -> Any:
+        return validate_data(
+            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
+            ensure_all_finite=False,
+        )  # fmt: skip
+
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        if not self.normalize:
+            return self._keeping.scores(self._state, as_rows(X), X.shape[0])
+        # Features without a weight make a row longer all the same.
+        rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))
+        return self._keeping.scores(self._state, rows, X.shape[0])
+
+    def _start(
+        self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
+    ) -> Run:
+        """A fresh state, or with warm_start the old one where it fits."""
+        warm = self.warm_start and hasattr(self, "_state")
+        if warm:
+            if not np.array_equal(classes, self.classes_):
+                raise ValueError("warm_start needs the classes of the last fit; y has others.")
+            self._check_same("warm_start", but=("keep",))
+            state = self._state
+            state.grow(n_features)
+        else:
+            state = State(
+                self.multiclass, classes.size, n_features, bool(self.fit_intercept), learner.fill
+            )
+            learner.begin(state)
+        coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
+        intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")
+        if intercept is not None and intercept.any() and not self.fit_intercept:
+            raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
+        learner.check_initial(coef, intercept, warm)
+        state.forget()
+        state.set_weights(coef, intercept)
+        learner.start(state)
+        given = [array for array in (coef, intercept) if array is not None]
+        self._begin(state, classes, not warm and not any(array.any() for array in given))
+        self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
+        return Run(state, learner, self._keeping)

@@ -1,0 +1,239 @@
+"""Learning from a source: the same run, fed batch by batch."""
+
+import copy
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.estimators._common.checking import (
+    check_two_classes,
+    listed,
+    warn_of_weightless,
+    weigh_classes,
+)
+from linsep.interrupts import held, window
+from linsep.online.learner import Unlearnable
+from linsep.online.passes import PassReport, Plan, StopReason, accuracy, passes
+from linsep.online.rows.sample import Sample
+from linsep.online.rows.stream import SourceFeed, StartAgain
+from linsep.separability.problem.data import warn_of_many_classes
+from linsep.sources.arrays import ArraySource
+from linsep.sources.base import Source
+
+
+def measure(model: Any, feed: SourceFeed, accuracy: float | None = None) -> None:
+    """Set what is measured on the rows of the first pass: ``training_accuracy_``,
+    ``training_baseline_`` (the share of the most frequent class) and ``training_rows_``.
+
+    ``accuracy`` is that on all rows where it is known; else it is measured on a sample of them.
+    """
+    feed.source.stage = "measuring"
+    sample, counts = feed.sample, feed.sample.counts
+    warn_of_many_classes(feed.classes, int(counts.sum()))
+    if accuracy is None:
+        accuracy, counts = _on_sample(model, feed, sample)
+    model.training_accuracy_, model.training_rows_ = accuracy, int(counts.sum())
+    model.training_baseline_ = float(counts.max() / max(1, counts.sum()))
+
+
+def _on_sample(model: Any, feed: SourceFeed, sample: Sample) -> tuple[float | None, np.ndarray]:
+    if not sample.counts.any():
+        return None, sample.counts
+    X, codes = sample.rows(model.n_features_in_)
+    source = ArraySource(X, feed.classes[codes])
+    right = sum(int((said == truth).sum()) for said, truth in model._prediction(source).compared())
+    return right / len(codes), np.bincount(codes, minlength=feed.classes.size)
+
+
+def class_importance(
+    class_weight: Any, name: str
+) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+    """What a row of each class of the source ``name`` counts, by classes and their row counts."""
+
+    told = False
+
+    def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+        nonlocal told
+        if isinstance(class_weight, dict):
+            known = classes.tolist()
+            strangers = [label for label in class_weight if label not in known]
+            if strangers and not class_weight.keys() >= set(known):
+                raise DataError(
+                    f"A class weight is given for {listed(strangers)}, which is no class of "
+                    f"{name}: its classes are {listed(known)}."
+                )
+        found = weigh_classes(class_weight, classes, counts)
+        if not told:  # passes may start again
+            warn_of_weightless(classes, found)
+        told = True
+        return found
+
+    return weights
+
+
+def refuse_one_class(feed: SourceFeed) -> None:
+    """Raise DataError where there is nothing to tell apart."""
+    check_two_classes(feed.classes, feed.source.name)
+
+
+def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
+    """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
+    run = SourceRun(estimator, source, coef_init, intercept_init)
+    estimator.training_accuracy_ = None
+    with held(), closing(run.feed):
+        started = perf_counter()
+        run.feed.begin()
+        run.start()
+        reading = perf_counter() - started
+        try:
+            estimator._run(run.passes, None, None, None)
+        except Unlearnable as problem:
+            where = source.name if problem.row is None else source.where(problem.row)
+            bad = problem.bad
+            said = str(problem) if bad is None else bad.said_of(source.feature(bad.column))
+            raise DataError(f"{where}: {said}.") from None
+        finally:
+            estimator.progress_.reading += reading
+            _describe(estimator, run.feed)
+        estimator.progress_.stage = "measuring"
+        measure(estimator, run.feed, _training_accuracy(run))
+
+
+class SourceRun:
+    """The passes of one fit over a source, and how they start again."""
+
+    def __init__(self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any):
+        self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
+        self.learner = estimator._learner()
+        self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
+        weight = estimator.class_weight
+        held_out = estimator.validation_fraction if estimator.early_stopping else None
+        # Classes that somebody spoke of should be known before learning.
+        expected = [] if self.before is None else estimator.classes_.tolist()
+        expected += list(weight) if isinstance(weight, dict) else []
+        self.feed = SourceFeed(
+            source,
+            seed=estimator._seed(),
+            shuffle=bool(estimator.shuffle),
+            keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
+            fraction=held_out,
+            importance=None if weight is None else class_importance(weight, source.name),
+            counts=weight == "balanced" or self.learner.needs_width,
+            expected=expected,
+            unit=bool(estimator.normalize),
+            lengths=bool(estimator.normalize) or self.learner.needs_lengths,
+        )
+
+    def start(self) -> None:
+        """Fix the classes and make the first state."""
+        feed, estimator = self.feed, self.estimator
+        refuse_one_class(feed)
+        feed.start()
+        if self.before is not None:  # untouched, for each new start
+            estimator._state = copy.deepcopy(self.before)
+        elif estimator.warm_start:
+            estimator.__dict__.pop("_state", None)
+        # Initial weights may be narrower than the source: how wide that is shows at its end.
+        width = feed.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
+        self.run = estimator._start(
+            self.learner, feed.classes, width, self.coef_init, self.intercept_init
+        )
+
+    def passes(self, plan: Plan) -> Iterator[PassReport]:
+        """A report a pass, each told once even where the passes have to start again."""
+        estimator, told = self.estimator, 0
+        while True:
+            made = passes(self.run, self.feed, plan, estimator.progress_)
+            try:
+                with closing(made):  # type: ignore[type-var]
+                    for report in made:
+                        # After a new start, what was told already comes out the same.
+                        if report.number < told and report.stop_reason is None:
+                            estimator._passes.append(report)
+                            continue
+                        told += 1
+                        yield report
+                return
+            except StartAgain:
+                self.start()
+
+
+def _training_accuracy(run: SourceRun) -> float | None:
+    """Accuracy of the weights kept on the rows learnt, None if they would be parsed again."""
+    estimator, visits = run.estimator, run.feed.learnt()
+    converged = estimator.stop_reason_ == StopReason.CONVERGED
+    if converged and estimator.keep in ("last", "best") and not estimator.early_stopping:
+        return 1.0
+    try:
+        return None if visits is None else accuracy(run.run, visits, estimator.tie)
+    except StartAgain:  # the cache was damaged since
+        return None
+
+
+def _describe(estimator: Any, feed: SourceFeed) -> None:
+    """Set what is known of the features once they have been read."""
+    if not hasattr(estimator, "_state"):
+        return
+    names = feed.feature_names or []
+    # When interrupted, rows may have been read that were not learnt, and showed more features.
+    estimator._state.grow(max(feed.n_features, len(names)))
+    estimator.n_features_in_ = estimator._state.n_features
+    estimator.recipe_ = feed.recipe()
+    estimator.__dict__.pop("feature_names_in_", None)
+    if names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+class Reading:
+    """Readings of the rows of a source; Ctrl-C in the first ends it, and later ones end there too.
+
+    To be used within :class:`linsep.interrupts.held`, so that it takes effect nowhere else. In a
+    later reading, or before the first row, it is raised: what was read is no use then.
+
+    Attributes
+    ----------
+    interrupted : bool
+    rows : int, how many were read by the last reading
+    """
+
+    def __init__(self) -> None:
+        self.interrupted, self.rows = False, 0
+        self._limit: int | None = None
+        self._whole = False
+
+    def of(self, items: Iterator[Any]) -> Generator[Any, None, None]:
+        """The same items as long as nobody interrupts; :meth:`count` is told their rows."""
+        self.rows = 0
+        with closing(items):  # type: ignore[type-var]
+            while self._limit is None or self.rows < self._limit:
+                try:
+                    with window():
+                        item = next(items, None)
+                except KeyboardInterrupt:
+                    if self._whole or self._limit is not None or not self.rows:
+                        raise
+                    self._limit, self.interrupted = self.rows, True
+                    return
+                if item is None:
+                    self._whole = True
+                    return
+                yield item
+
+    def count(self, rows: int) -> None:
+        """Note that so many rows were taken in."""
+        self.rows += rows
+
+    def tell(self, model: Any, name: str) -> None:
+        """Say of a model that was interrupted what its estimates are, and let Ctrl-C go on."""
+        model.stop_reason_ = StopReason.INTERRUPTED
+        warnings.warn(
+            f"The reading was interrupted: the estimates are those of the first {self.rows:,} rows "
+            f"of {name}.",
+            stacklevel=4,
+        )
+        raise KeyboardInterrupt

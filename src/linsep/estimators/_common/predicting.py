@@ -1,0 +1,125 @@
+"""Scores and classes of rows, from what a classifier has learnt."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
+
+from linsep.errors import DataError
+from linsep.estimators._common.attributes import Counted
+from linsep.estimators._common.predicting_sources import Prediction
+from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
+from linsep.sources.base import Source
+
+LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
+
+
+def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of the rows that a classifier predicts rightly; a source brings its own labels."""
+    if not isinstance(X, Source):
+        return ClassifierMixin.score(model, X, y, sample_weight)
+    check_is_fitted(model)
+    if y is not None or sample_weight is not None:
+        raise ValueError(LABELS_TWICE)
+    right = [codes == truth for codes, truth in model._prediction(X).compared()]
+    return float(np.concatenate(right).mean())
+
+
+class Predicts(Counted):
+    """What a fitted classifier says of rows: scores, classes, the share that is right."""
+
+    classes_: np.ndarray
+    tie: str
+    random_state: Any
+    n_features_in_: int
+
+    def _prediction(self, source: Source) -> Prediction:
+        """The rows of a source as this model sees them."""
+        return Prediction(self, source)
+
+    def _rows_to_score(self, X: Any) -> Any:
+        """X, checked."""
+        raise NotImplementedError
+
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """The scores of every machine for rows whose features are those learnt; ``whole`` has
+        features of the same rows that learning never saw, too.
+        """
+        raise NotImplementedError
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """A number of 64 bits for each row, from what it holds."""
+        return numbered(X, self.n_features_in_)
+
+    def _draws(self) -> Callable[[Any], Draws]:
+        """How rows draw between equal scores, all by one seed."""
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores, exactly as learning computes them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
+
+        Returns
+        -------
+        array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
+        for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
+        win to each) plus the summed scores squeezed so that they decide between equals only. With
+        ``keep="vote"`` a score is the share of the votes.
+
+        Raises
+        ------
+        ValueError
+            For rows of another width, or with a score that is not finite.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([values for _, values in self._prediction(X).decisions()])
+        X = self._rows_to_score(X)
+        scores = self._machine_scores(X, X)
+        if not np.isfinite(scores).all():
+            assert_all_finite(X, input_name="X")
+            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
+        return decision(self._state, scores, self.tie)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row, by the highest score; ``tie`` decides between equals.
+
+        With ``tie="random"`` by a draw that depends on ``random_state`` and the values of the row
+        only: equal rows draw alike, wherever they stand and however they are stored. (With a
+        ``random_state`` of None each call draws anew.)
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+
+        Returns
+        -------
+        array of shape (rows,), of the type of the labels
+        """
+        if isinstance(X, Source):
+            check_is_fitted(self)
+            return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
+        scores = self.decision_function(X)
+        draws = self._draws()(self._rows_to_score(X)) if self.tie == "random" else None
+        return self.classes_[predicted(scores, self.tie, draws)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are predicted rightly.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source brings its own labels, so y and sample_weight are left out.
+        y : array of shape (rows,)
+        sample_weight : array of shape (rows,), default ones
+        """
+        return share_right(self, X, y, sample_weight)

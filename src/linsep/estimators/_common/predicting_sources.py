@@ -1,0 +1,220 @@
+"""Predicting the rows of a source: batch by batch, in flat memory."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+from linsep.online.deciding import decision, predicted
+from linsep.sources.base import Batch, Source
+
+# What a recipe says of the features; two that agree here give the same columns.
+FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale", "reference")
+
+
+class Prediction:
+    """The rows of a source as a fitted model sees them.
+
+    Rows of sparse sources may be narrower or wider than the model: features that learning never
+    saw have no weight.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    source : Source
+        Read as the model's training data were, which ``open_source(..., recipe=model.recipe_)``
+        does; DataError where its columns would mean something else.
+    """
+
+    def __init__(self, model: Any, source: Source):
+        self.model, self.source = model, source
+        self._beyond = 0
+        learnt, given = getattr(model, "recipe_", None), source.recipe()
+        if learnt is None or "arrays" in (learnt["format"], given["format"]):
+            return
+        if any(learnt.get(name) != given.get(name) for name in FEATURES):
+            raise DataError(
+                f"{source.name} is read otherwise than what the model was learnt from: open it "
+                "with open_source(..., recipe=model.recipe_)."
+            )
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """How many values read so far learning never saw, by column; ``features`` counts those of
+        svmlight features beyond the last the model knows.
+        """
+        beyond = {"features": self._beyond} if self._beyond else {}
+        return beyond | {name: count for name, count in self.source.unseen.items() if count}
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Each batch with its decision values, as decision_function gives them."""
+        model, state = self.model, self.model._state
+        for batch in self.source.batches():
+            known = self._fitted_width(batch.X, model.n_features_in_)
+            scores = model._machine_scores(known, batch.X)
+            if not np.isfinite(scores).all():
+                row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+                where = self.source.where(batch.first + row)
+                raise DataError(f"{where}: the score is beyond floating point; scale the features.")
+            yield batch, decision(state, scores, model.tie)
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Each batch with its decision values and class codes, the same however it is cut."""
+        tie = self.model.tie
+        draws = self.model._draws() if tie == "random" else None
+        for batch, values in self.decisions():
+            yield batch, values, predicted(values, tie, draws and draws(batch.X))
+
+    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Class codes predicted for each batch, and those of its labels.
+
+        A label that is no class has the number of classes for its code.
+        """
+        for batch, _, codes in self.codes():
+            yield codes, self._true_codes(batch.y)
+
+    def _true_codes(self, y: np.ndarray | None) -> np.ndarray:
+        classes, name = self.model.classes_, self.source.name
+        if y is None:
+            raise DataError(f"{name} has no labels to compare predictions with.")
+        text = classes.dtype.kind in "UO", y.dtype.kind in "UO"
+        if text[0] != text[1]:
+            raise DataError(
+                f"{name} has {'text' if text[1] else 'numbers'} for labels, but the model "
+                f"learnt {'text' if text[0] else 'numbers'}: is it the right file and column?"
+            )
+        codes = np.searchsorted(classes, y)
+        codes[codes == classes.size] = 0
+        return np.where(classes[codes] == y, codes, classes.size)
+
+    def _fitted_width(self, X: Any, n_features: int) -> Any:
+        """X with columns beyond the model's left out; missing ones are zeros that need no room."""
+        if not sp.issparse(X):
+            if X.shape[1] != n_features:
+                raise DataError(
+                    f"{self.source.name} has {X.shape[1]} features, but the model learnt "
+                    f"{n_features}: give it rows of the same features."
+                )
+            return X
+        if X.shape[1] <= n_features:
+            return X
+        known = X[:, :n_features]
+        self._beyond += X.nnz - known.nnz
+        return known
+
+
+class Residuals(NamedTuple):
+    """How far predictions are from the truth, over all rows of a source.
+
+    Attributes
+    ----------
+    rows : int
+    squared : float, sum of the squared errors
+    absolute : float, sum of the absolute errors
+    largest : float, the largest absolute error
+    mean : float, of the truth
+    spread : float, sum of the squares of the truth around its mean
+    """
+
+    rows: int = 0
+    squared: float = 0.0
+    absolute: float = 0.0
+    largest: float = 0.0
+    mean: float = 0.0
+    spread: float = 0.0
+
+    @property
+    def r_squared(self) -> float:
+        """1 - squared errors over those of the mean; where the truth is the same everywhere 1 if
+        all predictions are right, else 0, as scikit-learn has it.
+        """
+        if self.spread == 0.0:
+            return float(self.squared == 0.0)
+        return 1.0 - self.squared / self.spread
+
+    def and_more(self, predicted: np.ndarray, truth: np.ndarray) -> "Residuals":
+        """With some more rows; means are merged by their difference, which costs no digits."""
+        if not truth.size:
+            return self
+        errors, rows = np.abs(truth - predicted), self.rows + truth.size
+        mean = float(truth.mean())
+        shift, share = mean - self.mean, truth.size / rows
+        spread = float(((truth - mean) ** 2).sum()) + self.rows * share * shift**2
+        return Residuals(
+            rows,
+            self.squared + float(errors @ errors),
+            self.absolute + float(errors.sum()),
+            max(self.largest, float(errors.max())),
+            self.mean + share * shift,
+            self.spread + spread,
+        )
+
+
+class LinearPrediction(Prediction):
+    """The rows of a source as a fitted linear regression sees them."""
+
+    def rows(self) -> Iterator[tuple[Batch, Any]]:
+        """Each batch with its features as they are known."""
+        for batch in self.source.batches():
+            yield batch, self._fitted_width(batch.X, self.model.coef_.size)
+
+    def bands(self, interval: str | None, level: float) -> Iterator[Any]:
+        """What is predicted for each batch, or its :class:`linsep.regression.inference.Bands`."""
+        for _, X in self.rows():
+            yield self.model._predict(X, interval, level)
+
+    def residuals(self) -> Residuals:
+        """How far off the predictions are from the targets of the source."""
+        found = Residuals()
+        for batch, X in self.rows():
+            truth = numbers(batch.y, self.source, batch.first)
+            found = found.and_more(self.model._predict(X, None, 0.5), truth)
+        if not found.rows:
+            raise DataError(f"{self.source.name} has no rows to score.")
+        return found
+
+
+def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
+    """The targets of a batch as finite floats; DataError says where one is not."""
+    if y is None:
+        raise DataError(f"{source.name} has no target: name the column of y.")
+    if y.dtype.kind not in "biuf":
+        raise DataError(
+            f"{source.name} has text for a target, and a regression needs numbers: name another "
+            "column, or learn classes with logistic regression."
+        )
+    y = y.astype(np.float64)
+    if not np.isfinite(y).all():
+        row = int(np.flatnonzero(~np.isfinite(y))[0])
+        raise DataError(
+            f"{source.where(first + row)} has a target that is not finite: leave the row out."
+        )
+    return y
+
+
+class LogisticPrediction(Prediction):
+    """The rows of a source as a fitted regression sees them."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Each batch with its log-odds."""
+        for batch in self.source.batches():
+            yield batch, self.model._scores(self._fitted_width(batch.X, self.model.n_features_in_))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Each batch with its log-odds and class codes."""
+        for batch, scores in self.decisions():
+            yield batch, scores, codes_of(scores)
+
+
+def log_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Logarithms of the probabilities of the classes, shape (rows, classes), from log-odds."""
+    if scores.ndim == 1:
+        return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+    return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+
+
+def codes_of(scores: np.ndarray) -> np.ndarray:
+    """The class of the highest score."""
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -1,0 +1,255 @@
+"""What a fitted linear classifier proves: bounds that its run kept, and whether rows separate."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.attributes import Fitted
+from linsep.online.passes import StopReason
+
+#: norms of weights are off by less than this share, and one of 2^-50 for each update
+ROUNDING = 1e-9
+#: what an update loses of a weight where it underflows is nothing beside this
+LOST = 2.0**-1000
+
+
+class Proofs(Fitted):
+    """Bounds on the run, and verdicts on data with the parameters of the estimator.
+
+    A subclass says which theorems are about it in :meth:`_theorems`.
+    """
+
+    _weighted: bool
+    _fresh: bool
+    classes_: np.ndarray
+    normalize: bool
+    fit_intercept: bool
+    early_stopping: bool
+
+    @property
+    def report_(self) -> Any:
+        """What the run alone proves, as :class:`linsep.mistake_bounds.bounds.Bounds`: no separator's margin
+        is above ||w||/M after M mistakes. :meth:`bounds` adds what needs the rows.
+        """
+        from linsep.mistake_bounds.bounds import Bound, Bounds
+
+        self._fitted("report_")
+        widest, why = self._widest(self._theorems()[0])
+        interval = getattr(self, "margin_interval_", None)
+        return Bounds(
+            () if widest is None else (
+                Bound("||w||/M", widest, "margin", type(self).__name__,
+                      "A. Novikoff, On convergence proofs for perceptrons (1962)"),
+            ),
+            {} if widest is not None else {"||w||/M": why},
+            margin=None if interval is None else (interval[0] or 0.0, interval[1]),
+            mistakes=int(self.mistakes_.sum()),
+            passes=self.n_iter_,
+        )  # fmt: skip
+
+    def bounds(self, X: Any, y: Any, *, literals: int | None = None) -> Any:
+        """The mistake bounds of this learner on the rows it learnt from, and how it kept them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+            The rows of the fit in their order, or of all calls of partial_fit; they are learnt once
+            more, and refused where that makes other mistakes.
+        y : array of shape (rows,)
+        literals : int, default=None
+            Winnow: how many features the disjunction has, which is checked; None looks for one.
+
+        Returns
+        -------
+        linsep.mistake_bounds.bounds.Bounds
+            As of :func:`linsep.bounds`, with what the run counted; what is not known, as after
+            initial weights or with weighted rows, is in ``left_out`` with the reason. Theorems are
+            about real arithmetic: none is stated where floats may have underflowed or weights of
+            Winnow reached 1e150.
+
+        Raises
+        ------
+        DataError, ValueError
+            For other rows, features or labels than those of the fit, NaN, infinity, a source, a
+            number of literals that is none.
+        """
+        from linsep.estimators._common.proofs import refuse_others, why_not_again
+        from linsep.mistake_bounds.bounding import Ran, bounds_of_run, check_literals
+        from linsep.mistake_bounds.bounds import Bounds
+
+        state = self._fitted("bounds")
+        check_literals(literals)
+        given, (X, codes) = X, self._same_data(X, y)
+        why = self._obstacle() or why_not_again(self)
+        learner, numbers = self._theorems()
+        if why is not None:
+            return Bounds((), {"mistake bounds": why}, mistakes=int(self.mistakes_.sum()))
+        refuse_others(self, given, y)
+        updates = state.counts.get("total") if learner == "margin" else None
+        errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
+        run = Ran(
+            learner,
+            numbers | {"literals": literals},
+            state.multiclass,
+            learner != "winnow" and bool(state.bias),
+            bool(self.normalize),
+            self.n_iter_,
+            int(self.mistakes_.sum()),
+            self.n_updates_ if updates is None else int(updates.sum()),
+            errors,
+            self._widest(learner)[0],
+        )
+        return bounds_of_run(run, X, codes, np.arange(len(self.classes_)))
+
+    def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
+        """Whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), data frame, or source
+        y : array of shape (rows,), not for a source
+        **how : ``margin`` and ``senses`` of :func:`linsep.separation`
+
+        Returns
+        -------
+        linsep.certificate.verdicts.Verdict
+            With this estimator's ``fit_intercept``, rows scaled to length 1 with ``normalize``.
+            The estimator need not be fitted, and is not changed.
+
+        Raises
+        ------
+        ValueError
+            As :func:`linsep.separation`.
+        """
+        from linsep.mistake_bounds.problems import seen_rows
+        from linsep.separability.deciding import separation
+
+        if self.normalize:
+            if hasattr(X, "batches"):
+                raise DataError("With normalize=True give arrays: rows have to be scaled first.")
+            X = seen_rows(X, False, True, False)
+        return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        """The name that the theory knows this learner by, and the numbers it needs."""
+        raise NotImplementedError
+
+    def _obstacle(self) -> str | None:
+        """Why theorems on mistakes are not about this run, None where they are."""
+        if not hasattr(self, "_fresh"):
+            return "a model from a file does not say how it began"
+        if not self._fresh:
+            return "it did not start from the learner's own initial weights"
+        return "its rows or classes have weights" if self._weighted else None
+
+    def _total_rate(self, learner: str) -> float | None:
+        """The sum of what examples were multiplied by; None of learners that do not add them."""
+        if learner != "margin":
+            return None
+        return float(self._state.per_machine("total", np.float64).sum())
+
+    def _widest(self, learner: str) -> tuple[float | None, str]:
+        """||w||/M, which no separator's margin exceeds, or why it is not known.
+
+        Every update adds at least the rate times the margin to <w, u> <= ||w||, for any separator
+        u of length 1. Of several machines, the smallest of their margins is below the sum of their
+        lengths over the sum of their mistakes.
+        """
+        from linsep.mistake_bounds.rounding import length
+
+        why = Proofs._obstacle(self)
+        if why is not None:
+            return None, why
+        total = self._total_rate(learner)
+        if total is None:
+            return None, "it is about learners that add examples at a constant rate"
+        stopped = self.stop_reason_
+        if learner != "margin" and self.early_stopping and stopped != StopReason.CONVERGED:
+            return None, "weights of an earlier pass were put back"
+        if not total:
+            return None, "no mistake was made"
+        state = self._state
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        joint = state.n_machines < state.n_columns
+        long = length(W) if joint else sum(map(length, W.T))
+        mistakes = float(self.mistakes_.sum())
+        if long < mistakes * W.size * LOST:
+            return None, "changes of weights so small may have been rounded to zero"
+        return long / total * (1 + ROUNDING + mistakes * 2.0**-50), ""
+
+    def _same_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """The rows and the codes of their labels, if they can be those of the fit."""
+        if hasattr(X, "batches"):
+            raise DataError("Bounds need arrays: read the source into memory first.")
+        from linsep.mistake_bounds.linear import checked_rows
+
+        X, y, width = checked_rows(X), np.asarray(y), self._state.n_features
+        if X.shape[1] != width or y.shape != (X.shape[0],):
+            raise DataError(
+                f"X of shape {X.shape} and y of shape {y.shape} are not what was learnt: "
+                f"{width} features and a label a row."
+            )
+        known = self.classes_
+        codes = labels.encode_with(y, known)
+        if codes is None:
+            raise DataError(f"y has labels that were not learnt: {labels.strangers(y, known)}.")
+        return X, codes
+
+
+#: weights of dense and of sparse rows differ by their rounding
+TOLERANCE = 1e-6
+
+
+def why_not_again(model: Any) -> str | None:
+    """Why a run cannot be made once more, as a phrase; None where it can."""
+    if model.stop_reason_ == StopReason.INTERRUPTED:
+        return "it was interrupted within a pass"
+    if model._open_mistakes is not None and model._passes:
+        return "rows were learnt by fit and more by partial_fit"
+    return None
+
+
+def refuse_others(model: Any, X: Any, y: Any) -> None:
+    """Raise DataError unless learning from X and y gives what the model has learnt.
+
+    Dense and sparse rows are summed in another order, so both forms are tried.
+    """
+    for rows in (X, other_form(X)):
+        again = learnt_again(model, rows, y)
+        if same(again, model):
+            return
+    known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
+    raise DataError(
+        f"X and y are not the rows of the fit: learning from them makes {found} passes and other "
+        f"weights, the fit made {known}. Give its rows in their order; bounds are about no others."
+    )
+
+
+def learnt_again(model: Any, X: Any, y: Any) -> Any:
+    """Another estimator that learns from X and y as the model did."""
+    again = type(model)(**model.get_params(deep=False))
+    again.warm_start, again.verbose = False, 0
+    if model._open_mistakes is not None:
+        return again.partial_fit(X, y, classes=model.classes_)
+    again.max_iter, again._given_seed = model.n_iter_, model._run_seed
+    return again.fit(X, y)
+
+
+def other_form(X: Any) -> Any:
+    """Sparse rows as dense ones, and dense as sparse."""
+    return X.toarray() if sp.issparse(X) else sp.csr_matrix(X)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether both made the same mistakes, and have the same weights but for rounding."""
+    if not np.array_equal(one.mistakes_, other.mistakes_):
+        return False
+    W, V = (model._state.W.reshape(len(model._state.W), -1) for model in (one, other))
+    n = min(len(W), len(V)) - 1
+    scale = max(np.abs(V).max(), np.finfo(float).tiny)
+    used = [np.vstack([A[:n], A[-1:]])[:, : other._state.n_columns] / scale for A in (W, V)]
+    rest = np.abs(W[n:-1]).max(initial=0.0) / scale
+    return bool(np.abs(used[0] - used[1]).max() <= TOLERANCE and rest <= TOLERANCE)

@@ -1,0 +1,246 @@
+"""What a kernel classifier has learnt: support vectors and their weights."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.background import elsewhere
+from linsep.compiled.core.rows import as_rows
+from linsep.errors import DataError
+from linsep.estimators._common.checking import check_two_classes
+from linsep.estimators._common.predicting import Predicts
+from linsep.interrupts import held, window
+from linsep.kernels.base import Kernel
+from linsep.kernels.naming import described
+from linsep.kernels.rows import listed, refuse_text
+from linsep.online.deciding import numbered, numbered_texts
+from linsep.online.keeping import KeepLast
+from linsep.online.passes import StopReason
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+
+FLOATS = (np.float64, np.float32)
+
+
+def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
+    """X as an array or a CSR matrix where its rows are of numbers, else as an array of objects.
+
+    Raises
+    ------
+    DataError, ValueError
+        For NaN, infinity, another number of features than before, no rows, strings where numbers
+        are taken or a table where strings are.
+    """
+    if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
+        refuse_text(X, kernel)
+    if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
+        raise DataError(
+            f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: give one "
+            "column of it."
+        )
+    if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
+        if kernel.takes == "gram" and sp.issparse(X):
+            raise DataError(
+                "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
+            )
+        return validate_data(
+            estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
+        )
+    rows = listed(X)
+    if not len(rows):
+        raise DataError("X has no rows to learn from or to score.")
+    return rows
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X has rows of numbers; an array of strings or objects is a list of rows."""
+    if getattr(X, "ndim", 0) == 1 and not sp.issparse(X):
+        return getattr(getattr(X, "dtype", None), "kind", "") not in "OSU"
+    return hasattr(X, "shape") or hasattr(X, "__dataframe__")
+
+
+def joined(first: Any, second: Any) -> Any:
+    """The rows of both, one after the other."""
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([first, second], format="csr")
+    return np.concatenate([first, second])
+
+
+#: kernel values that are held at once to score rows
+GRAM_VALUES = 1 << 24
+
+
+class Supported(Predicts):
+    """Support vectors, as attributes and to score rows with.
+
+    ``_examples`` are all rows that have a weight: while fit runs those that are learnt from too.
+    """
+
+    kernel_: Kernel
+    _prepared: Any
+    support_: np.ndarray
+    _examples: Any
+    _rows_seen: int
+    n_features_in_: int
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Weights of the support vectors, shape (1, support vectors) for two classes, else one row
+        a class (or a pair); those to predict with (of ``keep="vote"``, the last).
+        """
+        state = self._fitted("dual_coef_")
+        return state.split(self._keeping.weights(state))[0]
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows that have a weight; of a Gram matrix none is kept."""
+        self._fitted("support_vectors_")
+        return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the examples in the form the kernel works on."""
+        stored: Any = super().__getstate__()
+        return {name: value for name, value in stored.items() if name != "_prepared"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        super().__setstate__(stored)  # type: ignore[misc]
+        if "_examples" in stored and self.kernel_.takes != "gram":
+            self._prepare_examples()
+
+    def _prepare_examples(self) -> None:
+        """Bring the examples into the form the kernel works on, which has none of no rows."""
+        some = self._examples.shape[0] > 0
+        self._prepared = self.kernel_.prepare(self._examples) if some else None
+
+    def _add(self, rows: Any, numbers: np.ndarray) -> None:
+        """Make room for weights of these rows."""
+        alone = not self._examples.shape[0]
+        self._examples = rows if alone else joined(self._examples, rows)
+        self._prepare_examples()
+        if self.kernel_.takes == "gram":  # learnt from as prepared, and never needed again
+            self._examples = np.empty((numbers.size, 0))
+        self.support_ = np.concatenate([self.support_, numbers])
+        self._rows_seen = int(numbers[-1]) + 1 if numbers.size else self._rows_seen
+        self._state.grow(self._state.n_features + numbers.size)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """Forget the rows that have no weight in the end."""
+        try:
+            yield
+        finally:
+            if hasattr(self, "_state"):
+                self._select(self._keeping.features_in_use(self._state), self._keeping)
+
+    def _select(self, used: np.ndarray, keeping: KeepLast) -> None:
+        keeping.select(self._state, used)
+        self._examples, self.support_ = self._examples[used], self.support_[used]
+        if self.kernel_.takes == "gram":
+            del self._prepared  # which is the whole matrix
+        elif self._prepared is not None:
+            self._prepared = self._prepared[used]
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Attributes of a copy that predicts as if fit had ended here."""
+        told = super()._snapshot()  # type: ignore[misc]
+        used = told["_keeping"].features_in_use(told["_state"])
+        told["_keeping"].select(told["_state"], used)
+        names = ["_examples", "support_"] + ["_prepared"] * (self.kernel_.takes != "gram")
+        mine = {name: getattr(self, name)[used] for name in names}
+        return told | mine | {"kernel_": self.kernel_}
+
+    def _rows_to_score(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return checked(self, self.kernel_, X, reset=False)
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """As of any rows; of texts their letters, of other things their kernel values."""
+        if X.ndim > 1:
+            return numbered(X, X.shape[1])
+        if all(isinstance(row, str | bytes) for row in X):
+            return numbered_texts(X)
+        return numbered(self._kernel_values(X), self.support_.size)
+
+    def _kernel_values(self, X: Any) -> np.ndarray:
+        """K of every row with every support vector, shape (rows, support vectors)."""
+        if not self.support_.size:
+            return np.empty((X.shape[0], 0))
+        if self.kernel_.takes == "gram":
+            return X[:, self.support_].astype(np.float64, copy=False)
+        return self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
+
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        if sp.issparse(X) and X.shape[1] < self.n_features_in_:
+            X = X.copy()
+            X.resize(X.shape[0], self.n_features_in_)
+        if sp.issparse(X) and not self.kernel_.sparse:  # of a source, which arrays are checked for
+            X = X.toarray()
+        at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
+        parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
+        return np.concatenate(parts)
+
+    def _block_scores(self, X: Any) -> np.ndarray:
+        gram = self._kernel_values(X)
+        rows = as_rows(np.ascontiguousarray(gram))
+        return self._keeping.scores(self._state, rows, len(gram))
+
+
+def whole(source: Source) -> tuple[Any, np.ndarray]:
+    """All rows of a source, as one array or CSR matrix, and their labels."""
+    parts: list[Any] = []
+    labels: list[Any] = []
+    for batch in elsewhere(source.batches()):
+        parts.append(batch.X)
+        labels.append(batch.y)
+    width = parts[-1].shape[1]
+    if not any(sp.issparse(part) for part in parts):
+        wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+        return np.concatenate(wide), np.concatenate(labels)
+    for part in parts:
+        part.resize(part.shape[0], width)
+    return sp.vstack(parts, format="csr"), np.concatenate(labels)
+
+
+def fit_source(estimator: Any, source: Source) -> None:
+    """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
+    started = perf_counter()
+    estimator.training_accuracy_ = None
+    with held():
+        X, y = whole(source)
+        if sp.issparse(X) and not described(estimator.kernel).sparse:
+            X = X.toarray()
+        reading = perf_counter() - started
+        check_two_classes(np.unique(y), source.name)
+        try:
+            with window():
+                estimator._fit_rows(X, y, None)
+            clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
+            estimator.progress_.stage = "measuring"
+            with window():
+                # Before the features have names, for those of X, which is an array, have none.
+                estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
+            estimator.training_rows_ = len(y)
+            estimator.training_baseline_ = float(np.unique(y, return_counts=True)[1].max() / len(y))
+        finally:
+            if hasattr(estimator, "progress_"):
+                estimator.progress_.reading += reading
+            if hasattr(estimator, "_state"):
+                _describe(estimator, source)
+
+
+def _describe(estimator: Any, source: Source) -> None:
+    """Set how the rows of the source became features, and how these are called."""
+    estimator.recipe_ = source.recipe()
+    estimator.__dict__.pop("feature_names_in_", None)
+    if source.feature_names:
+        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)

@@ -1,0 +1,83 @@
+"""Firth's estimates, and profile intervals, of a logistic regression."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import ParameterError, way
+from linsep.estimators._logistic.course import settled_by_firth
+from linsep.estimators._logistic.rows import Rows, StreamRows
+from linsep.estimators._logistic.separation import Settled
+from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
+from linsep.regression.logistic.profiles import firth_fitted, profiled
+from linsep.regression.logistic.steps import Steps
+
+#: where a climb ended at a maximum, or at the limit of a likelihood that has none
+SETTLED = ("converged", "separable", "quasi-separable")
+
+
+def refuse_together(model: Any) -> None:
+    """Raise ParameterError for choices that exclude each other, or that are another's."""
+    if model.on_separation == "firth":
+        raise ParameterError(
+            "Firth's estimates of separated data alone are biased by that choice; they are finite "
+            "always", way("take {}", penalty="firth"),
+        )  # fmt: skip
+    if model.penalty and model.l2:
+        raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
+    if model.penalty and model.solver != "newton":
+        raise ParameterError(
+            "Firth's penalised likelihood is climbed by Newton's method only",
+            way("take {}", solver="newton"),
+        )
+    if model.intervals and model.l2:
+        raise ParameterError(
+            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
+            way("leave {} out", intervals=None),
+        )  # fmt: skip
+
+
+def by_profile(model: Any) -> bool:
+    """Whether intervals and tests are those of profiles."""
+    return model.intervals == "profile" or bool(model.penalty and model.intervals is None)
+
+
+def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
+    """The task of these rows in memory; ParameterError where there is too much of them."""
+    kept = rows.in_memory(task) if task.factored else None
+    if kept is None:
+        what = "Firth's penalised likelihood is" if model.penalty else "Profile intervals are"
+        instead = (
+            way("take {} instead", l2=None) if model.penalty else way("take {}", intervals="wald")
+        )
+        raise ParameterError(
+            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights, and these "
+            f"are {task.n_rows:,} rows and {task.q * task.width:,} weights",
+            instead,
+        )
+    return task if kept is rows else kept.task(model)
+
+
+def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> Settled:
+    """The largest penalised likelihood, which there always is."""
+    profiles = by_profile(model)
+    fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
+    found = settled_by_firth(fit)
+    return found if fit.ends is None else replace(found, intervals={model.level: fit.ends})
+
+
+def with_profiles(
+    model: Any, task: Task, rows: Rows | StreamRows, found: Settled, steps: Steps
+) -> Settled:
+    """The same with intervals and tests by the profile of the likelihood, NaN where the climb ended
+    somewhere else than at a maximum.
+    """
+    steps.ended = found
+    known = _in_memory(model, task, rows)
+    ends = tuple(np.full(found.weights.shape, np.nan) for _ in range(3))
+    if found.reason in SETTLED and found.at_limit:
+        ends = profiled(
+            known, found.weights, found.limits, found.log_likelihood, model.level, steps
+        )
+    return replace(found, intervals={model.level: ends})

@@ -1,0 +1,256 @@
+"""What a fitted logistic regression lets one infer: errors, tests, intervals, the table of them."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtr, ndtri
+
+from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.fitted_classes import NO_WEIGHT
+from linsep.estimators._logistic.separation import UNINFERRED
+from linsep.regression.summary import Coefficient, Summary
+
+#: what is said of weights that are estimates
+ESTIMATED = ("finite", "not checked")
+
+
+class LogisticResults:
+    """Inference from a fitted logistic regression; arrays are shaped as its weights.
+
+    That is (classes but the reference, features + intercept), the intercept last; with two classes
+    there is one row.
+    """
+
+    classes_: np.ndarray
+    reference_: Any
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    limits_: np.ndarray
+    covariance_: np.ndarray | None
+    log_likelihood_: float
+    null_log_likelihood_: float
+    n_rows_: int
+    n_iter_: int
+    fit_intercept: bool
+    l2: float
+    level: float
+    method_: str
+    stop_reason_: str
+    stop_sentence_: str
+    _intervals: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]
+    _gained: float
+
+    @property
+    def deviance_(self) -> float:
+        """-2 log-likelihood, the penalty left out."""
+        return 0.0 - 2.0 * self.log_likelihood_
+
+    @property
+    def null_deviance_(self) -> float:
+        """The deviance without features."""
+        return -2.0 * self.null_log_likelihood_
+
+    @property
+    def mcfadden_r2_(self) -> float:
+        """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
+        if not self.null_log_likelihood_:  # only one class has weight
+            return np.nan
+        return 1.0 - self.log_likelihood_ / self.null_log_likelihood_
+
+    @property
+    def n_parameters_(self) -> int:
+        """Weights that were estimated: not those of dependent features and classes of no weight."""
+        return int(self._estimated.sum())
+
+    @property
+    def _estimated(self) -> np.ndarray:
+        """Which weights were estimated, of their shape."""
+        return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
+
+    @property
+    def aic_(self) -> float:
+        """-2 log-likelihood + 2 parameters, the penalty of Firth left out; NaN with l2, and where
+        the fit was interrupted.
+        """
+        return self.deviance_ + 2.0 * self.n_parameters_ if self._inferable else np.nan
+
+    @property
+    def bic_(self) -> float:
+        """-2 log-likelihood + ln(rows) parameters, as ``aic_``."""
+        return self.aic_ + (np.log(self.n_rows_) - 2.0) * self.n_parameters_
+
+    @property
+    def _inferable(self) -> bool:
+        """Whether the weights are those of the largest plain or Firth's likelihood, or near."""
+        return not self.l2 and self.stop_reason_ not in UNINFERRED
+
+    @property
+    def likelihood_ratio_(self) -> tuple[float, int, float]:
+        """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
+
+        NaN with l2, and where the fit was interrupted. Where data are separable l is the supremum,
+        and p but a rough guide; after Firth it is that of the penalised likelihoods (Heinze and
+        Schemper 2002).
+        """
+        df = int(self._estimated[:, : self.coef_.shape[1]].sum())
+        if not self._inferable:
+            return np.nan, df, np.nan
+        statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
+        if self.method_ == "Firth":
+            statistic = self._gained
+        return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """Coefficients and, with an intercept, the intercepts as the last column."""
+        if not self.fit_intercept:
+            return self.coef_
+        return np.column_stack([self.coef_, self.intercept_])
+
+    @property
+    def estimates_(self) -> np.ndarray:
+        """The weights, infinite where the likelihood grows for ever as they run away.
+
+        NaN where they may run away to either side, and for classes without weight.
+        """
+        said, found = self.limits_, self.weights_.copy()
+        none = ("infinite", np.nan), (NO_WEIGHT, np.nan)
+        for word, value in (("+inf", np.inf), ("-inf", -np.inf), *none):
+            found[said == word] = value
+        return found
+
+    @property
+    def standard_errors_(self) -> np.ndarray:
+        """Roots of the diagonal of the inverse information; NaN where there is none."""
+        shape = self.limits_.shape
+        if self.covariance_ is None:
+            return np.full(shape, np.nan)
+        with np.errstate(invalid="ignore"):
+            errors = np.sqrt(np.diag(self.covariance_)).reshape(shape)
+        return np.where(self.limits_ == "finite", errors, np.nan)
+
+    @property
+    def z_(self) -> np.ndarray:
+        """Estimates divided by their standard errors (Wald)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.weights_ / self.standard_errors_
+
+    @property
+    def p_values_(self) -> np.ndarray:
+        """Of the hypothesis that a weight is zero: Wald's, two-sided, or those of the profile."""
+        return self._inferred(self._level)[2]
+
+    @property
+    def _level(self) -> float:
+        """The level of the intervals."""
+        return next(iter(self._intervals), self.level)
+
+    def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the interval of each weight.
+
+        Wald's (estimate -+ quantile times standard error), NaN where there is no standard error; or
+        of the profile of the (penalised) likelihood, infinite where it does not fall enough, NaN
+        where no maximum was reached.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: that of the model
+
+        Raises
+        ------
+        ValueError
+            For a level that is none, or one that profile intervals were not worked out for.
+        """
+        level = self._level if level is None else level
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}: it must be above 0 and below 1.")
+        if self._intervals and level not in self._intervals:
+            raise ValueError(
+                f"Profile intervals are worked out while fitting, here at level={self._level:g}: "
+                f"fit with level={level:g}, or with intervals='wald'."
+            )
+        return self._inferred(level)[:2]
+
+    def _inferred(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ends of the intervals, and p-values."""
+        if level in self._intervals:
+            return self._intervals[level]
+        reach = ndtri(0.5 + level / 2) * self.standard_errors_
+        return self.weights_ - reach, self.weights_ + reach, 2.0 * ndtr(-np.abs(self.z_))
+
+    def odds_ratios(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """exp of the coefficients, and of the ends of their intervals, shape (.., features).
+
+        By that factor the odds against the reference change with one unit more of a feature.
+        Infinite or 0 where a coefficient runs away.
+        """
+        d = self.coef_.shape[1]
+        low, high = self.confidence_intervals(level)
+        with np.errstate(over="ignore"):
+            return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
+
+    def weight_names(self) -> list[str]:
+        """A name for every weight, in order; of several classes ``class: feature``."""
+        names = feature_names(self) + ["intercept"] * bool(self.fit_intercept)
+        if len(self.classes_) == 2:
+            return names
+        return [f"{label}: {name}" for label in self._others() for name in names]
+
+    def _others(self) -> list[str]:
+        """The classes but the reference, as people write them."""
+        return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
+
+    @property
+    def summary_(self) -> Summary:
+        """The table of the fit: print it, or take ``to_dict()``."""
+        names = self.weight_names()
+        low, high, p = (part.ravel() for part in self._inferred(self._level))
+        numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
+        said = self.limits_.ravel()
+        rows = [
+            Coefficient(*row)
+            if word in ESTIMATED
+            else Coefficient.without(row[0], str(word))._replace(
+                p_value=row[4], low=row[5], high=row[6]
+            )
+            for word, *row in zip(
+                said, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
+            )
+        ]
+        others, reference = ", ".join(self._others()), label_text(self.reference_)
+        title = f"Logistic regression of {others} against {reference}"
+        return Summary(title, self._facts(), rows, "z", self._level, self._notes())
+
+    def _facts(self) -> list[tuple[str, str | int | float]]:
+        statistic, df, p = self.likelihood_ratio_
+        return [
+            ("rows", self.n_rows_),
+            ("parameters", self.n_parameters_),
+            ("estimated by", self.method_),
+            ("iterations", int(self.n_iter_)),
+            ("AIC", float(self.aic_)),
+            ("BIC", float(self.bic_)),
+            ("log-likelihood", float(self.log_likelihood_)),
+            ("deviance", float(self.deviance_)),
+            ("null deviance", float(self.null_deviance_)),
+            ("McFadden R2", float(self.mcfadden_r2_)),
+            (f"likelihood ratio ({df} df)", float(statistic)),
+            ("p of likelihood ratio", float(p)),
+        ]
+
+    def _notes(self) -> list[str]:
+        notes = [self.stop_sentence_] if self.stop_sentence_ else []
+        if self.l2:
+            notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
+        elif self.covariance_ is None and self._inferable and not np.isnan(self.log_likelihood_):
+            notes.append("Too many weights for standard errors.")
+        if self._intervals:
+            what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
+            notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
+        if (self.limits_ == "not checked").any():
+            notes.append("Whether a finite maximum exists was not checked.")
+        if (self.limits_ == "dependent").any():
+            notes.append("Dependent: other columns add up to this one; it was left out.")
+        if (self.limits_ == NO_WEIGHT).any():
+            notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
+        return notes

@@ -1,0 +1,200 @@
+"""Rows that a logistic regression is learnt from: checked, with their classes."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
+
+from linsep.compiled.core.rows import as_rows
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.from_source import class_importance, measure, refuse_one_class
+from linsep.interrupts import held
+from linsep.online.rows.array import Visit
+from linsep.online.rows.stream import SourceFeed, StartAgain
+from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
+from linsep.regression.logistic.likelihood import Batch
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+
+FLOATS = (np.float64, np.float32)
+#: below this share of values that are not zero, they are copied into a CSR matrix
+SPARSE = 0.3
+
+
+class Rows:
+    """Rows in memory with what is known of them.
+
+    Parameters
+    ----------
+    given : X as it was given, with its names
+    X : array or CSR matrix
+    known : FittedClasses
+    codes : array of shape (rows,), the code of the class of each row
+    weights : array of shape (rows,), empty where all are 1
+    """
+
+    def __init__(
+        self, given: Any, X: Any, known: FittedClasses, codes: np.ndarray, weights: np.ndarray
+    ):
+        self.given, self.X, self.known, self.weights = given, X, known, weights
+        self.places = known.places[codes]
+
+    def task(self, model: Any) -> Task:
+        """What is to be fitted."""
+        q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
+        many = q * width > MOST_WEIGHTS
+        seen: Any = as_rows(sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X)
+        batch = Batch(seen, self.places, self.weights)
+        n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
+        return Task(
+            lambda: [batch], self.X.shape[1], q, self.known.totals, n_rows,
+            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
+            int(model.max_iter), len(self.known.order) > 2,
+        )  # fmt: skip
+
+    def in_memory(self, task: Task) -> "Rows | None":
+        """These rows."""
+        return self
+
+    def counted(self) -> np.ndarray:
+        """The numbers of the rows whose weight is not 0."""
+        return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.places))
+
+    def augmented(self, rows: np.ndarray, kept: np.ndarray, intercept: bool) -> np.ndarray:
+        """Some columns of some rows as float64, with a 1 at the end where there is an intercept."""
+        X = self.X[rows][:, kept]
+        X = X.toarray() if sp.issparse(X) else X
+        X = X.astype(np.float64)
+        return np.column_stack([X, np.ones(len(X))]) if intercept else X
+
+
+def _mostly_zeros(X: Any) -> bool:
+    """Whether dense rows, such as images, are walked faster without their zeros."""
+    return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
+
+
+def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Classes and codes; a continuous response is refused, with advice."""
+    try:
+        return labels.encode(y)
+    except ValueError as problem:
+        if "continuous" not in str(problem):
+            raise
+        raise ValueError(
+            "Unknown label type: continuous. y holds numbers with fractions, but classes are "
+            "wanted: take linsep.LinearRegression, or cut y into classes."
+        ) from None
+
+
+def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """X and y as fitting takes them; ValueError where it cannot."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+    X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+            f"rows, y has {y.shape[0]}."
+        )
+    return X, y
+
+
+class StreamRows:
+    """The rows of a feed, as :class:`Rows` are those in memory.
+
+    Parameters
+    ----------
+    model : LogisticRegression
+    feed : SourceFeed that has begun
+    """
+
+    def __init__(self, model: Any, feed: SourceFeed):
+        self.feed = feed
+        while True:
+            try:
+                feed.start()
+                self._count()
+                break
+            except StartAgain:  # a class turned up late, or a cache was damaged
+                continue
+        refuse_one_class(feed)
+        self.known = FittedClasses(feed.classes, model._order(feed.classes), self._totals)
+
+    def _count(self) -> None:
+        """Read all rows once: what the rows of each class count, and how many do."""
+        self._totals: Any = np.zeros(0)
+        self._n_rows = 0
+        for visit in self.feed.visits(0):
+            weights = visit.importance if visit.importance.size else np.ones(len(visit.codes))
+            fresh = np.bincount(visit.codes, weights, minlength=self.feed.classes.size)
+            self._totals = fresh + np.pad(self._totals, (0, len(fresh) - len(self._totals)))
+            self._n_rows += int((weights > 0).sum())
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows in their order."""
+        for visit in self.feed.visits(1):
+            yield Batch(visit.rows, self.known.places[visit.codes], visit.importance)
+
+    def task(self, model: Any) -> Task:
+        """What is to be fitted."""
+        names = self.feed.feature_names or []
+        width = max(self.feed.n_features, len(names))
+        return Task(
+            self.batches, width, len(self.known.codes) - 1, self.known.totals, self._n_rows,
+            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
+            int(model.max_iter), len(self.known.order) > 2,
+        )  # fmt: skip
+
+    def in_memory(self, task: Task) -> Rows | None:
+        """The same rows in memory; None where they take more than the source may keep there."""
+        if 8 * task.n_rows * task.width > self.feed.source.memory_bytes:
+            return None
+        parts, codes, weights = [], [], []
+        for visit in self.feed.visits(1):
+            parts.append(matrix_of(visit, task.n_features))
+            codes.append(visit.codes)
+            weights.append(visit.importance)
+        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+        return Rows(stacked, stacked, self.known, np.concatenate(codes), np.concatenate(weights))
+
+
+def matrix_of(visit: Visit, n_features: int) -> Any:
+    """The rows of a visit as an array, or as a CSR matrix of this width."""
+    rows = visit.rows
+    if not hasattr(rows, "starts"):
+        return rows.values
+    shape = (len(visit.codes), n_features)
+    return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
+
+
+def fit_source(model: Any, source: Source) -> None:
+    """Fit a logistic regression to the rows of a source; sets ``recipe_``, too."""
+    weight = model.class_weight
+    feed = SourceFeed(
+        source, seed=0, shuffle=False, keep=True,
+        importance=None if weight is None else class_importance(weight, source.name),
+        counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
+        lengths=True,
+    )  # fmt: skip
+    with held(), closing(feed):
+        feed.begin()
+        rows = StreamRows(model, feed)
+        names = feed.feature_names or []
+        model.n_features_in_ = max(feed.n_features, len(names))
+        model.__dict__.pop("feature_names_in_", None)
+        if names:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        model.recipe_ = feed.recipe()
+        source.stage = "fitting"
+        model._fit(rows, {"X": None, "y": None, "metadata": None})
+        measure(model, feed)

@@ -1,0 +1,336 @@
+"""Mistake bounds for data, before anything is learnt, or for a run that has been."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from linsep.mistake_bounds import exclusions, theorems
+from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
+from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
+
+NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
+COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
+HINGE = (
+    "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
+    "learning and online convex optimization (2012), section 3.3"
+)
+SCHAPIRE = "Y. Freund and R. Schapire, Machine Learning 37 (1999), theorem 2"
+BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
+CRAMMER = "K. Crammer et al., Online passive-aggressive algorithms, JMLR 7 (2006), theorems 2, 4, 5"
+LITTLESTONE = (
+    "the argument of N. Littlestone, Machine Learning 2 (1988), for weights that are divided "
+    "instead of dropped"
+)
+GROVE = (
+    "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning 43 (2001), for "
+    "this update"
+)
+
+
+class Ran(NamedTuple):
+    """What learnt, or would learn: everything that bounds need to know of a run.
+
+    Attributes
+    ----------
+    learner : "perceptron", "margin", "pa", "winnow" or "balanced-winnow"
+    numbers : dict
+        Its parameters, by name.
+    multiclass, fit_intercept, unit : as of the estimator
+    passes : int
+    mistakes, updates, errors : int or None
+        Over all passes, where they were counted.
+    widest : float or None
+        ||w||/M, where the run knows it.
+    """
+
+    learner: str
+    numbers: dict[str, Any]
+    multiclass: str = "native"
+    fit_intercept: bool = True
+    unit: bool = False
+    passes: int = 1
+    mistakes: int | None = None
+    updates: int | None = None
+    errors: int | None = None
+    widest: float | None = None
+
+
+def bounds(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    multiclass: str = "native",
+    weights: Any = None,
+    mistakes: int | None = None,
+    passes: int = 1,
+    literals: int | None = None,
+) -> Bounds:
+    """How many mistakes online learners make on these rows at most, in any order.
+
+    The theory speaks of z = [x; 1] where an intercept is learnt: R and the margin are those of z.
+    For the run of a fitted estimator there is its own ``estimator.bounds(X, y)``.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, features)
+    y : array of shape (rows,)
+        Labels, two or more classes.
+    fit_intercept : bool, default=True
+    multiclass : {"native", "ovr", "ovo"}, default="native"
+        Bounds of several machines are added up; the native rule has 2 R^2 / gamma^2 (Collins).
+    weights : array of shape (features,), or with the intercept (features + 1,); default=None
+        A separator or comparator to use, two classes only; None looks for the best. Any weights
+        give valid bounds.
+    mistakes : int, default=None
+        Counted mistakes of a perceptron, to hold against its bounds.
+    passes : int, default=1
+        Made by the learner: in each, the hinge loss counts again; Novikoff's bound is the same.
+    literals : int, default=None
+        Winnow: how many features the disjunction has, which is checked. None looks for one,
+        greedily.
+
+    Returns
+    -------
+    Bounds
+        In real arithmetic, rounded up. (Floats that underflow, and weights of Winnow that reach
+        1e150, are no such arithmetic: of a run where that may be, ``estimator.bounds`` states
+        nothing.) Of the perceptron (from zero weights, at a constant rate): ``Novikoff``
+        (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the
+        same proof without its last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w
+        that makes ``hinge`` smallest. Of MarginPerceptron ``8/gamma^2`` (updates, rows of length
+        1), of Winnow ``disjunction``, of BalancedWinnow ``L1 margin``. What cannot be stated is in
+        ``left_out``, with the reason.
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinity, one class only, X and y of different lengths, weights that do not fit.
+
+    References
+    ----------
+    Each bound names its ``source``.
+
+    Examples
+    --------
+    >>> print(bounds([[4, 0], [1, 1], [0, 1], [-2, -2]], [1, 0, 0, 1], fit_intercept=False,
+    ...              mistakes=3)["Novikoff"])
+    kept: 3 of at most 26 mistakes (Novikoff)
+    """
+    if multiclass not in ("native", "ovr", "ovo"):
+        raise ValueError(f"multiclass is {multiclass!r}: choose native, ovr or ovo.")
+    if passes < 1:
+        raise ValueError(f"passes is {passes!r}: it must be at least 1.")
+    check_literals(literals)
+    common = (multiclass, fit_intercept, False, passes)
+    kinds: list[Ran] = [
+        Ran("perceptron", {}, *common, mistakes=mistakes),
+        Ran("margin", {"gamma": None, "epsilon": 0.5}, *common),
+        Ran("winnow", {"promotion": 2.0, "threshold": None, "literals": literals}, *common),
+        Ran("balanced-winnow", {"promotion": None, "threshold": 0.0}, *common),
+    ]
+    y = column_or_1d(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
+    found = [bounds_of_run(run, X, y, classes, weights) for run in kinds]
+    return Bounds(
+        tuple(bound for one in found for bound in one.bounds),
+        {name: why for one in found for name, why in one.left_out.items()},
+        found[0].longest,
+        found[0].margin,
+    )
+
+
+def check_literals(literals: Any) -> None:
+    """Raise ValueError for a number of features that is none."""
+    whole = isinstance(literals, Integral) and not isinstance(literals, bool)
+    if literals is not None and not (whole and literals >= 1):
+        raise ValueError(f"literals is {literals!r}: it must be a whole number of at least 1.")
+
+
+def bounds_of_run(run: Ran, X: Any, y: Any, classes: np.ndarray, weights: Any = None) -> Bounds:
+    """The bounds that a run has to keep on the rows it learnt from."""
+    case = Case(run, X, np.searchsorted(classes, column_or_1d(y)), len(classes), weights)
+    check_consistent_length(case.Z, case.codes)
+    known, left_out = [], {}
+    why = case.beyond_floats() if run.mistakes is not None else None
+    for name, theorem, what, source in THEOREMS[run.learner](case):
+        counted = {"mistakes": run.mistakes, "updates": run.updates, "errors": run.errors}
+        try:
+            if why is not None and what != "margin":
+                raise Unknown(why)
+            value = theorem()
+            if not np.isfinite(value):
+                raise Unknown("it is beyond floating point")
+            margin = case.margin[0] if what == "margin" and case.margin else None
+            known.append(
+                Bound(name, value, what, NAMES[run.learner], source, counted.get(what, margin))
+            )
+        except Unknown as unknown:
+            left_out[name] = str(unknown)
+    longest = max(np.ldexp(problem.longest, problem.exponent) for problem in case.problems)
+    return Bounds(
+        tuple(known), left_out, float(longest) / case.stretch, case.margin, run.mistakes,
+        None if run.mistakes is None else run.passes,
+    )  # fmt: skip
+
+
+class Case:
+    """A run and the rows it is about, everything worked out when it is first asked for."""
+
+    def __init__(self, run: Ran, X: Any, codes: np.ndarray, n_classes: int, weights: Any) -> None:
+        self.run, self.X, self.codes, self.n_classes = run, X, codes, n_classes
+        self.Z = seen_rows(X, run.fit_intercept, run.unit, run.learner == "margin")
+        self.joint = n_classes > 2 and run.multiclass == "native"
+        #: the joint rule moves two rows of weights at once, so that its updates are longer
+        self.stretch = np.sqrt(2.0) if self.joint else 1.0
+        if self.joint and run.learner == "margin":  # which scales them to length 1
+            self.Z, self.stretch = self.Z / self.stretch, 1.0
+        self.weights = None if weights is None else self._fitting(weights)
+
+    def _fitting(self, weights: Any) -> np.ndarray:
+        w, width = np.ravel(np.asarray(weights, dtype=np.float64)), self.Z.shape[1]
+        if self.run.fit_intercept and w.size == width - 1:
+            w = np.append(w, 0.0)
+        if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
+            raise ValueError(
+                f"weights must be {width} finite numbers (the intercept last, if one is learnt) "
+                f"and are for two classes: got shape {np.shape(weights)}, {self.n_classes} classes."
+            )
+        return w
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """One a machine."""
+        found = problems_of(self.Z, self.codes, self.n_classes, self.run.multiclass)
+        if self.weights is not None:
+            found[0].suppose(self.weights)
+        return found
+
+    @cached_property
+    def margin(self) -> tuple[float, float] | None:
+        """The interval of the widest margin, where a theorem is about it."""
+        if self.run.learner in ("winnow", "balanced-winnow"):
+            return None
+        try:
+            theorems.widest(self.problems)
+        except Unknown:
+            return None
+        ends = [[np.ldexp(end, p.exponent) for end in p.margin] for p in self.problems if p.margin]
+        low, high = np.min(ends, axis=0).tolist()
+        return low, high
+
+    def beyond_floats(self) -> str | None:
+        """Why the run may have left real arithmetic, as a phrase; None if it cannot have."""
+        learner, numbers = self.run.learner, self.run.numbers
+        if learner == "perceptron":
+            return exclusions.perceptron(self.problems, self.compared, numbers.get("rate", 1.0))
+        if learner == "pa":
+            return exclusions.passive_aggressive(self.problems, numbers["C"])
+        if learner == "balanced-winnow" and self.n_classes == 2:
+            mistakes = self.run.mistakes or 0
+            return exclusions.balanced_winnow(self.problems[0], numbers["promotion"], mistakes)
+        return None  # rows of length 1, or features of 0 and 1
+
+    @cached_property
+    def compared(self) -> list[theorems.Compared]:
+        """The perceptron's comparators."""
+        return theorems.compared(self.problems, self.run.passes, self.weights)
+
+    def only_problem(self) -> Problem:
+        """The one problem of two classes."""
+        if self.n_classes > 2:
+            raise Unknown("it is stated for two classes")
+        return self.problems[0]
+
+
+Theorem = tuple[str, Callable[[], float], str, str]
+
+
+def _of_perceptron(case: Case) -> list[Theorem]:
+    novikoff = COLLINS if case.joint else NOVIKOFF
+    return [
+        ("Novikoff", lambda: theorems.novikoff(case.problems), "mistakes", novikoff),
+        ("hinge", lambda: sum(one.linear() for one in case.compared), "mistakes", HINGE),
+        ("hinge, sharp", lambda: sum(one.sharp() for one in case.compared), "mistakes", HINGE),
+        ("squared hinge", lambda: sum(one.distances() for one in case.compared), "mistakes",
+         SCHAPIRE),
+        *_widest(case),
+    ]  # fmt: skip
+
+
+def _widest(case: Case) -> list[Theorem]:
+    widest = case.run.widest
+    return [] if widest is None else [("||w||/M", lambda: widest, "margin", NOVIKOFF)]
+
+
+def _of_margin(case: Case) -> list[Theorem]:
+    epsilon = case.run.numbers["epsilon"]
+
+    def most() -> float:
+        low, _ = theorems.widest(case.problems)
+        gamma = case.run.numbers["gamma"] or min(low, 1.0)
+        return theorems.margin_learner(case.problems, gamma, epsilon)
+
+    name = "8/gamma^2" if epsilon == 0.5 else "2/(epsilon gamma)^2"
+    return [(name, most, "updates", BLUM), *_widest(case)]
+
+
+def _of_pa(case: Case) -> list[Theorem]:
+    C, soft = case.run.numbers["C"], case.run.numbers["soft"]
+
+    def most() -> float:
+        if len(case.problems) > 1:
+            raise Unknown("errors of single machines are not counted")
+        return theorems.passive_aggressive(case.problems, case.run.passes, C, soft, case.weights)
+
+    return [("passive-aggressive", most, "errors", CRAMMER)]
+
+
+def _of_winnow(case: Case) -> list[Theorem]:
+    numbers = case.run.numbers
+
+    def most() -> float:
+        case.only_problem()
+        d = case.X.shape[1] if hasattr(case.X, "shape") else np.shape(case.X)[1]
+        theta = d / 2 if numbers["threshold"] is None else numbers["threshold"]
+        k = numbers.get("literals")
+        Z = case.Z[:, :d]
+        X = Z.toarray() if hasattr(Z, "toarray") else Z
+        chosen = theorems.disjunction(X, case.codes == 1, k)
+        return theorems.winnow(d, len(chosen) if k is None else k, numbers["promotion"], theta)
+
+    return [("disjunction", most, "mistakes", LITTLESTONE)]
+
+
+def _of_balanced(case: Case) -> list[Theorem]:
+    def most() -> float:
+        problem = case.only_problem()
+        if case.run.numbers["threshold"]:
+            raise Unknown("it is stated for threshold 0")
+        return theorems.balanced_winnow(problem, case.run.numbers["promotion"])[0]
+
+    return [("L1 margin", most, "mistakes", GROVE)]
+
+
+THEOREMS: dict[str, Callable[[Case], list[Theorem]]] = {
+    "perceptron": _of_perceptron,
+    "margin": _of_margin,
+    "pa": _of_pa,
+    "winnow": _of_winnow,
+    "balanced-winnow": _of_balanced,
+}
+NAMES = {
+    "perceptron": "Perceptron",
+    "margin": "MarginPerceptron",
+    "pa": "PassiveAggressive",
+    "winnow": "Winnow",
+    "balanced-winnow": "BalancedWinnow",
+}

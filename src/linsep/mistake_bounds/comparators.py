@@ -1,0 +1,120 @@
+"""The weights that a mistake bound compares a learner with: those that make the bound smallest.
+
+Any weights give a valid bound. The search below is only there to find good ones, by a convex
+program; what it finds is measured on its own, rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from linsep.mistake_bounds.problems import Problem
+from linsep.mistake_bounds.rounding import ROUNDING
+
+#: squares below are rounded by more than their last digits
+SMALLEST = 1e-290
+#: how much the corner of the hinge is rounded off, less and less
+SMOOTHING = (1.0, 0.1, 0.01, 0.001)
+
+
+class Comparator(NamedTuple):
+    """Weights and what a bound needs to know of them, none of it smaller than it is.
+
+    Attributes
+    ----------
+    w : array
+    square : float
+        ||w||^2.
+    hinge, squared_hinge : float
+        The sum over the rows of max(0, 1 - <w, a>), and of its squares.
+    """
+
+    w: np.ndarray
+    square: float
+    hinge: float
+    squared_hinge: float
+
+
+def comparator(problem: Problem, w: np.ndarray) -> Comparator:
+    """What bounds need to know of given weights."""
+    w = np.asarray(w, dtype=np.float64)
+    losses = np.maximum(0.0, 1.0 - problem.values(w))
+    safe = 1 + ROUNDING * len(losses)
+    square = float(w @ w) * (1 + problem.rounding)
+    return Comparator(w, square, float(losses.sum()) * safe, float(losses @ losses) * safe)
+
+
+def best_comparator(problem: Problem, price: float, given: np.ndarray | None = None) -> Comparator:
+    """The weights with the smallest ``||w||^2 + price * hinge(w)``, as far as they are found.
+
+    Parameters
+    ----------
+    problem : the rows
+    price : above 0
+    given : weights whose multiples are tried; without them a convex program is solved (L-BFGS on
+        a smoothed hinge), and the separator of widest margin is tried, too
+    """
+    candidates = [np.zeros(problem.A.shape[1])]
+    if given is not None:
+        candidates += _multiples(problem, price, given)
+    else:
+        if problem.margin is not None:
+            candidates += _multiples(problem, price, problem.separator)
+        for w in _solved(problem, price):
+            candidates += _multiples(problem, price, w)
+    found = [comparator(problem, w) for w in candidates]
+    return min(found, key=lambda one: one.square + price * one.hinge)
+
+
+def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray]:
+    """w as it is, stretched to a hinge loss of zero, and stretched to the smallest sum."""
+    values, square = problem.values(w), float(w @ w)
+    if not SMALLEST < square < np.inf:
+        return []
+    factors = [1.0]
+    if values.min() > 0:
+        factors.append((1 + 1e-9) / float(values.min()))
+    # The sum is convex in the factor: its slope is 2 s ||w||^2 - price * (values short of 1 / s).
+    order = np.sort(values[values > 0])[::-1]
+    with np.errstate(over="ignore"):
+        ends = np.append(1.0 / order, np.inf)  # where one row more is right by 1
+    left = np.append(np.cumsum(order[::-1])[::-1], 0.0) + values[values < 0].sum()
+    stationary = price * left / (2 * square)
+    starts = np.append(0.0, ends[:-1])
+    factors += np.clip(stationary, starts, ends)[stationary <= ends][:1].tolist()
+    return [factor * w for factor in factors if 0 < factor < np.inf]
+
+
+def _solved(problem: Problem, price: float) -> list[np.ndarray]:
+    """Solutions of ever less smoothed programs, columns scaled alike."""
+    A, rivals = problem.A, problem.rivals
+    squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
+    scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
+    found, v = [], np.zeros(A.shape[1])
+    for width in SMOOTHING:
+
+        def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
+            w = v * scale
+            short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
+            loss, share = _soft(short)
+            gradient = 2 * w - price * np.asarray(A.T @ share.ravel())
+            return float(w @ w) + price * width * float(loss.sum()), gradient * scale
+
+        v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+        found.append(v * scale)
+    return found
+
+
+def _soft(short: np.ndarray) -> tuple[Any, np.ndarray]:
+    """log(1 + sum exp(short)) of every row, and its derivatives."""
+    if short.shape[1] == 1:
+        return np.logaddexp(0.0, short), expit(short)
+    top = np.maximum(short.max(axis=1, keepdims=True), 0.0)
+    powers = np.exp(short - top)
+    total = powers.sum(axis=1, keepdims=True) + np.exp(-top)
+    return top + np.log(total), powers / total

@@ -1,0 +1,226 @@
+"""How far rows are from the boundary of a linear classifier, and on which side."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.mistake_bounds.linear import Linear, lengths, linear_of, nonzero
+from linsep.mistake_bounds.rounding import length
+
+
+class Margins(NamedTuple):
+    """The margin of every row.
+
+    Attributes
+    ----------
+    rows : array of shape (rows,)
+        In the order of the rows.
+    quantiles : dict
+        {share: margin}: that share of the rows has at most this margin.
+    """
+
+    rows: np.ndarray
+    quantiles: dict[float, float]
+
+
+def functional_margin(estimator: Any, X: Any, y: Any) -> float:
+    """The smallest ``y (<w, x> + b)``: a score, with no unit of length.
+
+    Parameters
+    ----------
+    estimator : fitted linear classifier of any library, or array of weights of shape (features,)
+        Of an estimator only ``coef_``, ``intercept_`` and ``classes_`` are used (and of linsep's
+        what they say of rows scaled to length 1 and of pairs of classes).
+    X : array or sparse matrix of shape (rows, features)
+    y : array of shape (rows,)
+        Labels; of two the larger is the positive side. For several classes the margin of a row is
+        its own score less the highest other one; with a machine a pair, the smallest score on its
+        side among the machines of its own class.
+
+    Returns
+    -------
+    float
+        Negative when a row is misclassified, zero when one lies on the boundary.
+
+    Raises
+    ------
+    DataError
+        For an estimator that is not linear or not fitted, or a label that is none of its classes.
+    ValueError
+        For NaN, infinity, X and y of different lengths.
+    """
+    return float(_margins(linear_of(estimator, y), X, y, _gaps).min())
+
+
+def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
+    """The smallest ``y (<w, x> + b) / ||w||``, negative when a row is misclassified.
+
+    The distance from the boundary, in the units of the features, of the row nearest to it or
+    farthest on the wrong side. For several classes: own score less a rival's over the length of
+    the difference of their weights, the smallest over all rivals. Where two classes score the same
+    everywhere it is 0; weights of zero with an intercept have no boundary: infinity.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As for :func:`linsep.functional_margin`; voting perceptrons are taken by their ``coef_``.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    DataError, ValueError
+        As :func:`linsep.functional_margin`.
+
+    Examples
+    --------
+    >>> geometric_margin([1, 0], [[1, -1], [-1, -1], [0.05, 0], [-1, 0]], [1, 1, 1, -1])
+    -1.0
+    """
+    return float(_margins(linear_of(estimator, y), X, y, _distances).min())
+
+
+def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
+    """The smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1: rows as if of length 1.
+
+    The margin of Blum's bounds, which :class:`linsep.MarginPerceptron` aims at. With an intercept
+    it is that of z = [x; 1] and of w with the intercept as its last weight.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As for :func:`linsep.functional_margin`. A row of zeros without an intercept has margin 0.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    DataError, ValueError
+        As :func:`linsep.functional_margin`.
+
+    References
+    ----------
+    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
+    """
+    model = linear_of(estimator, y)
+    return float(_margins(model, X, y, _cosines).min())
+
+
+def margin_distribution(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    quantiles: tuple[float, ...] = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0),
+) -> Margins:
+    """The geometric margin of every row, and quantiles of them.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As for :func:`linsep.functional_margin`.
+    quantiles : shares between 0 and 1
+
+    Returns
+    -------
+    Margins
+        ``rows`` in the order of X, ``quantiles`` as {share: margin}; sorted, ``rows`` is the
+        margin curve.
+
+    Raises
+    ------
+    DataError, ValueError
+        As :func:`linsep.functional_margin`; ValueError for a share outside 0 to 1.
+    """
+    if not all(0 <= share <= 1 for share in quantiles):
+        raise ValueError(f"quantiles are {quantiles!r}: they must be between 0 and 1.")
+    found = _margins(linear_of(estimator, y), X, y, _distances)
+    values = np.quantile(found, quantiles, method="inverted_cdf").tolist()
+    return Margins(found, dict(zip(quantiles, values, strict=True)))
+
+
+def unsigned_margin(estimator: Any, X: Any) -> float:
+    """The smallest ``|<w, x> + b| / ||w||``, whatever the labels say; for two classes.
+
+    Parameters
+    ----------
+    estimator, X
+        As for :func:`linsep.functional_margin`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    DataError, ValueError
+        As :func:`linsep.functional_margin`; DataError for more than two classes.
+
+    Examples
+    --------
+    >>> unsigned_margin([1, 0], [[1, -1], [-1, -1], [0.05, 0], [-1, 0]])
+    0.05
+    """
+    model = linear_of(estimator)
+    if len(model.coef) != 1:
+        raise DataError("Without labels a margin needs two classes: there is one boundary only.")
+    scores = model.scores(model.rows(X))[:, 0]
+    return float(np.abs(_quotient(scores, length(model.coef))).min())
+
+
+def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
+    """The smallest measure of every row over the rivals of its class."""
+    X = model.rows(X)
+    codes = model.codes(y, X.shape[0])
+    scores = model.scores(X)
+    found = np.full(len(codes), np.inf)
+    for code in np.unique(codes).tolist():
+        own = codes == code
+        for coef, intercept, gap in _rivals(model, code, scores[own]):
+            weights = np.append(coef, intercept)
+            found[own] = np.minimum(found[own], measure(model, X, own, weights, gap))
+    return found
+
+
+def _rivals(model: Linear, code: int, scores: np.ndarray) -> Any:
+    """For every boundary of a class: the weights and the scores, positive on the side of it."""
+    coef, intercept, k = model.coef, model.intercept, len(model.classes)
+    if len(coef) == 1:
+        sign = 1.0 if code else -1.0
+        yield sign * coef[0], sign * intercept[0], sign * scores[:, 0]
+    elif model.pairs:
+        matches = [(a, b) for a in range(k) for b in range(a + 1, k)]
+        for machine, match in enumerate(matches):
+            if code in match:
+                sign = 1.0 if match[1] == code else -1.0
+                yield sign * coef[machine], sign * intercept[machine], sign * scores[:, machine]
+    else:
+        for rival in range(k):
+            if rival != code:
+                weights, offset = coef[code] - coef[rival], intercept[code] - intercept[rival]
+                yield weights, offset, scores[:, code] - scores[:, rival]
+
+
+def _gaps(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
+    return gap
+
+
+def _distances(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
+    return _quotient(gap, length(weights[:-1]))
+
+
+def _cosines(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
+    long = length(weights)  # no intercept: its last entry is zero
+    return _quotient(gap, long) / nonzero(lengths(X[own], model.fit_intercept))
+
+
+def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
+    """0 / 0 is 0, where two classes are the same; otherwise a length of 0 is no boundary."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gap == 0, 0.0, gap / long)

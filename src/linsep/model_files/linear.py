@@ -1,0 +1,71 @@
+"""A linear regression in a file: its weights, and all that inference needs."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.model_files.labels import finite
+from linsep.online.passes import StopReason
+from linsep.regression.least_squares.result import LeastSquares
+
+NORMS = ("residual_norm", "y_norm", "explained_norm")
+NUMBERS = ("intercept", "mean_y", *NORMS, "total_weight", "log_weights")
+FLAGS = ("perfect", "fit_intercept")
+
+
+def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a fitted regression, and what else there is to say of it as plain JSON."""
+    fit = model._fitted
+    out, d = sorted(fit.combinations), fit.coef.size
+    arrays = {
+        "coef": fit.coef,
+        "kept": fit.kept,
+        "root": fit.root,
+        "means": fit.means,
+        "means_rest": fit.means_rest,
+        "spread": fit.spread,
+        "out": np.array(out, dtype=np.int64),
+        "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
+    }
+    said = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "way")}
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+        "fit": said,
+        "two_values": model._two_values,
+        "interrupted": hasattr(model, "stop_reason_"),
+    }
+
+
+def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> int:
+    """Give ``model`` what was learnt, and return its number of features."""
+    said, kept, two = about["fit"], arrays["kept"], about["two_values"]
+    d = arrays["coef"].size
+    rank = int(kept.sum()) + bool(said["fit_intercept"])
+    if kept.shape != (d,) or kept.dtype != bool:
+        raise ValueError(f"kept of {kept.dtype} {kept.shape}")
+    if not all(isinstance(said[name], float | int) for name in NUMBERS):
+        raise ValueError("a number that is none")
+    if not isinstance(said["n_rows"], int) or said["n_rows"] < 1:
+        raise ValueError("a count that is none")
+    out = np.flatnonzero(~kept)
+    if arrays["out"].tolist() != out.tolist():
+        raise ValueError("combinations of other features")
+    parts = finite(arrays, "combinations", (out.size, 1 + d))
+    model._fitted = LeastSquares(
+        coef=finite(arrays, "coef", (d,)),
+        kept=kept,
+        root=finite(arrays, "root", (rank, 1 + d)),
+        means=finite(arrays, "means", (d,)),
+        means_rest=finite(arrays, "means_rest", (1 + d,)),
+        spread=finite(arrays, "spread", (d,)),
+        combinations=dict(zip(out.tolist(), parts, strict=True)),
+        **{name: float(said[name]) for name in NUMBERS},
+        perfect=said["perfect"] is True,
+        fit_intercept=said["fit_intercept"] is True,
+        n_rows=said["n_rows"],
+        way=str(said["way"]),
+    )
+    model._two_values = None if two is None else (float(two[0]), float(two[1]))
+    if about["interrupted"] is True:
+        model.stop_reason_ = StopReason.INTERRUPTED
+    model.coef_, model.intercept_ = model._fitted.coef, model._fitted.intercept
+    return d

@@ -1,0 +1,109 @@
+"""A logistic regression in a file: its weights, what they let one infer, and any proof."""
+
+from typing import Any
+
+import numpy as np
+
+import linsep
+from linsep.model_files.labels import classes_of, described, finite, plain
+
+LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked")
+#: numbers of a fit, NaN where there are none
+NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
+ENDS = ("low", "high", "p")
+
+
+def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a fitted regression, and what else there is to say of it as plain JSON."""
+    arrays = {"coef": model.coef_, "intercept": model.intercept_}
+    arrays["limits"] = _codes(model.limits_)
+    if model.covariance_ is not None:
+        arrays["covariance"] = model.covariance_
+    for level, ends in model._intervals.items():
+        arrays |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+        "classes": described(model.classes_),
+        "reference": plain(model.reference_),
+        "fit": {name: _number(getattr(model, name)) for name in NUMBERS},
+        "n_rows": int(model.n_rows_),
+        "n_iter": int(model.n_iter_),
+        "method": model.method_,
+        "stop_reason": model.stop_reason_,
+        "stop_sentence": model.stop_sentence_,
+        "levels": list(model._intervals),
+        "separation": None if model.separation_ is None else model.separation_.to_json(),
+    }
+
+
+def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> int:
+    """Give ``model`` what was learnt, and return its number of features."""
+    model.classes_ = classes_of(**about["classes"])
+    codes = [k for k, label in enumerate(model.classes_.tolist()) if label == about["reference"]]
+    (last,) = codes
+    model.reference_ = model.classes_.tolist()[last]
+    model._order_of_classes = [k for k in range(model.classes_.size) if k != last] + [last]
+    q, d = model.classes_.size - 1, arrays["coef"].shape[1]
+    width = d + bool(model.fit_intercept)
+    model.coef_ = finite(arrays, "coef", (q, d))
+    model.limits_ = _words(arrays["limits"], (q, width))
+    model.intercept_ = _intercepts(arrays["intercept"], model.limits_)
+    model.covariance_ = None
+    if "covariance" in arrays:
+        model.covariance_ = arrays["covariance"]
+        if model.covariance_.shape != (q * width,) * 2 or model.covariance_.dtype != np.float64:
+            raise ValueError(f"covariance of shape {model.covariance_.shape}")
+    for name in NUMBERS:
+        value = about["fit"][name]
+        setattr(model, name, float("nan") if value is None else float(value))
+    model.n_rows_, model.n_iter_ = int(about["n_rows"]), int(about["n_iter"])
+    model.method_, model.stop_reason_ = str(about["method"]), str(about["stop_reason"])
+    model.stop_sentence_ = str(about["stop_sentence"])
+    model._intervals = {
+        float(level): tuple(_ends(arrays[f"{name} {level}"], (q, width)) for name in ENDS)
+        for level in about["levels"]
+    }
+    proof = about["separation"]
+    model.separation_ = None if proof is None else linsep.from_json(proof)
+    return d
+
+
+def parameters(stored: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they are spelled now: on_separation="firth" meant Firth's estimates of
+    separated data only.
+    """
+    if stored.get("on_separation") != "firth":
+        return stored
+    penalty = "firth" if about["method"] == "Firth" else None
+    return stored | {"on_separation": "warn", "penalty": penalty}
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _codes(limits: np.ndarray) -> np.ndarray:
+    """Words as numbers, which is what a file of arrays can hold."""
+    return np.array([LIMITS.index(word) for word in limits.ravel()], np.uint8).reshape(limits.shape)
+
+
+def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    if codes.shape != shape or codes.dtype != np.uint8:
+        raise ValueError(f"limits of {codes.dtype} {codes.shape}")
+    return np.array(LIMITS, dtype="U11")[codes]
+
+
+def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Intercepts, infinite for classes without weight alone."""
+    without = (limits == "no weight").any(axis=1)
+    if array.shape != without.shape or array.dtype != np.float64:
+        raise ValueError(f"intercept of {array.dtype} {array.shape}")
+    if np.isnan(array).any() or (np.isinf(array) != without).any():
+        raise ValueError("intercepts that are none")
+    return array
+
+
+def _ends(array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Ends of intervals, which may be infinite."""
+    if array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"intervals of {array.dtype} {array.shape}")
+    return array

@@ -1,0 +1,224 @@
+"""An online learner in a file: arrays to predict with and to go on from, and how it was trained."""
+
+import json
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import linsep
+from linsep.certificate.cycles import Cycle, Cycles
+from linsep.errors import ModelFileError
+from linsep.estimators.kernel import KernelPerceptron
+from linsep.kernels.naming import kernel_from_dict
+from linsep.kernels.rows import listed
+from linsep.model_files.labels import classes_of, described
+from linsep.online.keeping import KeepVote, keeping_of
+from linsep.online.learner import State, columns_of
+from linsep.online.passes import PassReport, StopReason
+
+VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
+
+
+def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a fitted learner, and what else there is to say of it as plain JSON."""
+    model._check_same("save")
+    kernel = getattr(model, "kernel_", None)
+    return arrays_of(model), {
+        "classes": described(model.classes_),
+        "kernel": None if kernel is None else kernel.to_dict(),
+        "training": {
+            "n_updates": model.n_updates_,
+            "rounds": model._state.rounds,
+            "stop_reason": model.stop_reason_,
+            "passes": [list(report) for report in model._passes],
+            "open_mistakes": model._open_mistakes,
+            "accuracy": getattr(model, "training_accuracy_", None),
+            "began": _began(model),
+            "cycle": None if model._cycle is None else model._cycle.to_json(),
+            "rows_seen": getattr(model, "_rows_seen", None),
+        },
+    }
+
+
+def _began(model: Any) -> dict[str, Any] | None:
+    """What theorems need to know of the start; None of a model that does not say."""
+    if not hasattr(model, "_fresh"):
+        return None
+    return {
+        "fresh": model._fresh, "weighted": model._weighted, "left_out": model._left_out,
+        "seed": getattr(model, "_run_seed", None),
+    }  # fmt: skip
+
+
+def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> int | None:
+    """Give ``model`` what was learnt, and return its number of features, None if it has none."""
+    model.classes_ = classes_of(**about["classes"])
+    restore(model, tensors, about["training"].pop("rounds"))
+    width = model._state.n_features if about.get("kernel") is None else _width(about["features"])
+    if isinstance(model, KernelPerceptron):
+        restore_supports(model, tensors, about["kernel"], width)
+    _remember_training(model, **about["training"])
+    return width
+
+
+def _width(declared: Any) -> int | None:
+    """How many features rows have that a kernel takes, None for rows of another kind."""
+    if declared is not None and (type(declared) is not int or declared < 1):
+        raise ValueError(f"{declared!r} features")
+    return declared
+
+
+def arrays_of(model: Any) -> dict[str, np.ndarray]:
+    """Arrays by name: ``coef`` and ``intercept`` to predict with, then whatever else there is.
+
+    ``last.*`` are the weights that learn where others predict, ``weights.NAME.*`` other arrays of
+    their shape, ``counts.NAME`` one number a machine, ``vote.*`` the changes of a vote.
+    """
+    state = model._state
+    coef, intercept = state.split(model._keeping.weights(state))
+    found = {"coef": coef, "intercept": intercept}
+    if isinstance(model, KernelPerceptron):
+        found |= _supports_of(model)
+    if model.keep != "last":
+        found["last.coef"], found["last.intercept"] = state.split(state.W)
+    for name, array in state.shaped.items():
+        if name == "pocket" or (name != "W" and array.any()):
+            found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
+    found |= {f"counts.{name}": array for name, array in state.counts.items()}
+    if isinstance(model._keeping, KeepVote) and model._keeping.first is not None:
+        first = model._keeping.first_weights(state)
+        found["vote.first.coef"], found["vote.first.intercept"] = state.split(first)
+        found |= {f"vote.{name}": array for name, array in model._keeping.changes().items()}
+    return {name: np.ascontiguousarray(array) for name, array in found.items()}
+
+
+def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
+    """Give ``model`` the state that these arrays were; ValueError where they do not fit."""
+    coef = arrays["coef"]
+    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
+        raise ValueError(f"weights of shape {coef.shape}")
+    if type(rounds) is not int or rounds < 0:
+        raise ValueError(f"{rounds!r} rounds")
+    fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
+    state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
+    model._state, model._learnt_with, state.rounds = state, model._shaping(), rounds
+    model._keeping = keeping_of(model.keep, getattr(model, "vote_megabytes", np.inf), model.tie)
+    last = "last." if "last.coef" in arrays else ""
+    _fill(state, state.W, arrays, last)
+    for key, array in arrays.items():
+        if key.startswith("weights.") and key.endswith(".coef"):
+            name = key.split(".")[1]
+            _fill(state, state.like_weights(name), arrays, f"weights.{name}.")
+        if key.startswith("counts."):
+            own = state.per_machine(key.removeprefix("counts."), array.dtype.type)
+            if array.shape != own.shape:
+                raise ValueError(f"{key} of shape {array.shape}")
+            own[:] = array
+    if isinstance(model._keeping, KeepVote) and "vote.first.coef" in arrays:
+        first = np.zeros_like(state.W)
+        _fill(state, first, arrays, "vote.first.")
+        model._keeping.restore(state, first, {name: arrays[f"vote.{name}"] for name in VOTES})
+
+
+def _supports_of(model: KernelPerceptron) -> dict[str, np.ndarray]:
+    """``support.numbers`` and the rows: an array, the parts of a CSR matrix, or JSON of strings."""
+    rows, found = model.support_vectors_, {"support.numbers": model.support_}
+    if sp.issparse(rows):
+        parts = {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
+        return found | {f"support.{name}": part for name, part in parts.items()}
+    if rows.dtype != object:
+        return found | {"support.rows": rows}
+    return found | {"support.text": np.frombuffer(_as_json(rows), np.uint8)}
+
+
+def _as_json(rows: np.ndarray) -> bytes:
+    plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
+    if not all(isinstance(row, str) for row in plain):
+        raise ModelFileError("Only support vectors of numbers or strings can be saved.")
+    kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
+    return json.dumps({kind: plain}).encode()
+
+
+def restore_supports(
+    model: KernelPerceptron, arrays: dict[str, np.ndarray], kernel: dict[str, Any],
+    width: int | None,
+) -> None:  # fmt: skip
+    """Give ``model``, which has a state, its kernel and support vectors; ValueError where they do
+    not fit.
+    """
+    numbers, many = arrays["support.numbers"], model._state.n_features
+    model.kernel_ = kernel_from_dict(kernel)
+    if numbers.shape != (many,) or numbers.dtype != np.int64:
+        raise ValueError(f"{numbers.dtype} numbers of shape {numbers.shape}")
+    if "support.text" in arrays:
+        ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
+        rows: Any = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
+    elif "support.values" in arrays:
+        parts = (arrays[f"support.{name}"] for name in ("values", "columns", "starts"))
+        rows = sp.csr_matrix(tuple(parts), shape=(many, width))
+        rows.check_format()
+    elif model.kernel_.takes == "gram":
+        rows = np.empty((many, 0))
+    else:
+        rows = arrays["support.rows"]
+        if rows.shape[1:] != (width,) or rows.dtype not in (np.float64, np.float32):
+            raise ValueError(f"{rows.dtype} support vectors of shape {rows.shape}")
+    if rows.shape[0] != many:
+        raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
+    model.support_, model._examples = numbers, rows
+    model._rows_seen = int(numbers.max(initial=-1)) + 1
+    if model.kernel_.takes != "gram":
+        model._prepare_examples()
+
+
+def _fill(state: State, array: np.ndarray, arrays: dict[str, np.ndarray], prefix: str) -> None:
+    for own, name in zip(state.split(array), ("coef", "intercept"), strict=True):
+        stored = arrays[prefix + name]
+        if stored.shape != own.shape or stored.dtype != np.float64:
+            raise ValueError(f"{prefix}{name} of {stored.dtype} {stored.shape}")
+        if not np.isfinite(stored).all():
+            raise ValueError(f"{prefix}{name} that is not finite")
+        own[:] = stored
+
+
+def _remember_training(
+    model: Any,
+    n_updates: int,
+    stop_reason: str | None,
+    passes: list[list[Any]],
+    open_mistakes: int | None,
+    accuracy: float | None,
+    began: dict[str, Any] | None = None,
+    cycle: str | None = None,
+    rows_seen: int | None = None,
+) -> None:
+    reports = [PassReport(*fields) for fields in passes]
+    counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
+    shares = [accuracy, *(share for report in reports for share in report[5:8])]
+    if not all(isinstance(n, int) and n >= 0 for n in counts):
+        raise ValueError("a count that is none")
+    if not all(isinstance(share, float | int | None) for share in shares):
+        raise ValueError("an accuracy that is none")
+    model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
+    model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
+    model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
+    if began is not None:
+        model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
+        model._left_out = began.get("left_out") is not False  # unknown in files of before
+        seed = began.get("seed")
+        model._run_seed = None if seed is None else int(seed)
+    model._cycle = None if cycle is None else _cycle(cycle, len(reports))
+    if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
+        model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
+
+
+def _cycle(stored: str, passes: int) -> Cycle | Cycles:
+    claim = linsep.from_json(stored)
+    if not isinstance(claim, Cycle | Cycles):
+        raise ValueError("a cycle that is none")
+    return claim.of_run(passes)
+
+
+def _reason(stored: str | None) -> StopReason | None:
+    return None if stored is None else StopReason(stored)

@@ -1,0 +1,333 @@
+"""Everything a linear learner carries from pass to pass."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.core.loop import (
+    HIGHEST,
+    LOWEST,
+    RANDOM,
+    Binary,
+    Native,
+    OneVsOne,
+    OneVsRest,
+    score_matrix,
+    score_vector,
+)
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.errors import LinsepError
+
+LANES = 8
+TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
+#: arrays like the weights that sum up changes; the others are weights
+SUMS = ("sums", "asked_for")
+
+
+def pairs(n_classes: int) -> list[tuple[int, int]]:
+    """The matches of one-vs-one, in the order of its machines: (0,1), (0,2), ..., (1,2), ..."""
+    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+
+
+def columns_of(multiclass: str, n_classes: int) -> int:
+    """How many weight vectors there are."""
+    if n_classes == 2:
+        return 1
+    return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
+
+
+class State:
+    """Weights and counters of one linear learner, for two classes or several.
+
+    ``W`` has shape (features + 1,) for two classes, else (features + 1, columns) with the number
+    of columns rounded up to a multiple of 8; the last row is the intercept.
+
+    Parameters
+    ----------
+    multiclass : "native", "ovr" or "ovo"; with two classes they are the same
+    n_classes : at least 2
+    n_features : may grow later
+    fit_intercept : whether the constant feature is 1 or 0
+    fill : what the weight of a feature is before it was seen
+    """
+
+    def __init__(
+        self,
+        multiclass: str,
+        n_classes: int,
+        n_features: int,
+        fit_intercept: bool,
+        fill: float = 0.0,
+    ):
+        self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
+        self.bias, self.fill = float(fit_intercept), fill
+        self.n_columns = columns_of(multiclass, n_classes)
+        #: binary learners; all classes of the native rule are one
+        self.n_machines = 1 if multiclass == "native" else self.n_columns
+        #: arrays of the shape of the weights, by name: they grow with them
+        self.shaped: dict[str, np.ndarray] = {}
+        #: one number a machine, by name
+        self.counts: dict[str, np.ndarray] = {}
+        self.W = np.full(self._shape(n_features), fill)
+        self.W[-1] = 0.0
+        self.n_updates = 0
+        #: examples learnt from
+        self.rounds = 0
+
+    def _shape(self, n_features: int) -> tuple[int, ...]:
+        if self.n_classes == 2:
+            return (n_features + 1,)
+        return (n_features + 1, -(-self.n_columns // LANES) * LANES)
+
+    @property
+    def W(self) -> np.ndarray:
+        """The weights that learn."""
+        return self.shaped["W"]
+
+    @W.setter
+    def W(self, weights: np.ndarray) -> None:
+        self.shaped["W"] = weights
+
+    def like_weights(self, name: str) -> np.ndarray:
+        """The array of this name, of the shape of the weights; zeros if it is new."""
+        if name not in self.shaped:
+            self.shaped[name] = np.zeros_like(self.W)
+        return self.shaped[name]
+
+    def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
+        """The array of this name with one number a machine; zeros if it is new."""
+        if name not in self.counts:
+            self.counts[name] = np.zeros(self.n_machines, dtype=kind)
+        return self.counts[name]
+
+    def grow(self, n_features: int) -> None:
+        """Make room for features not seen before."""
+        room = self.W.shape[0] - 1
+        if n_features > room:
+            for name, array in self.shaped.items():
+                fill = 0.0 if name in SUMS else self.fill
+                larger = np.full(self._shape(max(n_features, 2 * room)), fill)
+                larger[: self.n_features] = array[: self.n_features]
+                larger[-1] = array[-1]
+                self.shaped[name] = larger
+        self.n_features = max(self.n_features, n_features)
+
+    def select(self, features: np.ndarray) -> None:
+        """Keep the weights of these features only, in this order."""
+        for name, array in self.shaped.items():
+            chosen = np.zeros(self._shape(features.size))
+            chosen[:-1], chosen[-1] = array[features], array[-1]
+            self.shaped[name] = chosen
+        self.n_features = features.size
+
+    def machine_rounds(self) -> np.ndarray:
+        """How many examples each machine has seen; one-vs-one shows it only its two classes."""
+        if self.n_classes > 2 and self.multiclass == "ovo":
+            return self.per_machine("rounds")
+        return np.full(self.n_machines, self.rounds)
+
+    def per_column(self, numbers: np.ndarray) -> np.ndarray:
+        """One number a machine as one a column of W, those for padding 0."""
+        if self.n_classes == 2:
+            return numbers
+        out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
+        out[: self.n_columns] = numbers
+        return out
+
+    def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Views of an array like W: coefficients (columns, features) and intercepts (columns,)."""
+        weights = weights.reshape(weights.shape[0], -1)
+        return (
+            weights[: self.n_features, : self.n_columns].T,
+            weights[-1, : self.n_columns],
+        )
+
+    def set_weights(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+        """Overwrite the weights; ``coef`` has shape (columns, features)."""
+        own_coef, own_intercept = self.split(self.W)
+        if coef is not None:
+            own_coef[:] = coef
+        if intercept is not None:
+            own_intercept[:] = intercept
+
+    def forget(self) -> None:
+        """Keep nothing but the weights: a new run goes on from them."""
+        self.shaped, self.counts, self.rounds = {"W": self.W}, {}, 0
+
+    def start_again(self) -> None:
+        """Set all weights and counters to zero, but for ``n_updates``."""
+        for arrays in (self.shaped, self.counts):
+            for array in arrays.values():
+                array[:] = 0
+        self.rounds = 0
+
+    def remember(self) -> Callable[[], None]:
+        """Copy all that changes; the function returned puts it back."""
+        before = (
+            {name: array.copy() for name, array in self.shaped.items()},
+            {name: array.copy() for name, array in self.counts.items()},
+            self.rounds,
+        )
+
+        def recall() -> None:
+            self.shaped, self.counts, self.rounds = before
+
+        return recall
+
+    def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
+        """How examples are learnt; without ``learning`` nothing of the state is changed.
+
+        Counting prediction errors costs one-vs-one a score of every machine a row.
+        """
+        equals = TIES[tie]
+        if self.n_classes == 2:
+            return Binary(equals)
+        k, scores = self.n_classes, np.zeros(self.W.shape[1])
+        if self.multiclass == "ovr":
+            return OneVsRest(k, equals, scores)
+        if self.multiclass == "native":
+            return Native(k, equals, scores)
+        matches = pairs(k)
+        mine = [[m for m, match in enumerate(matches) if c in match] for c in range(k)]
+        machines = np.array(mine, dtype=np.int64)
+        sides = np.array([[1.0 if matches[m][1] == c else -1.0 for m in mine[c]] for c in range(k)])
+        rounds = self.per_machine("rounds") if learning else np.zeros(self.n_machines, np.int64)
+        votes = np.zeros((2, k))
+        return OneVsOne(k, equals, machines, sides, count_errors, rounds, scores, votes)
+
+    def scores(self, rows: Dense | Csr | Unit, n_rows: int, weights: np.ndarray) -> np.ndarray:
+        """Scores by ``weights`` (like W), shape (rows,) for two classes, else (rows, columns)."""
+        if self.n_classes == 2:
+            out = np.empty(n_rows)
+            score_vector(rows, n_rows, weights, self.bias, out)
+            return out
+        out = np.empty((n_rows, weights.shape[1]))
+        score_matrix(rows, n_rows, weights, self.bias, out)
+        return out[:, : self.n_columns]
+
+
+# A sum of weights may be rounded upwards; no bound fails by that.
+ROUNDING = 1.0 + 1e-9
+TOO_LARGE = "the score is beyond floating point; scale the features"
+
+
+class BadRow(LinsepError):
+    """A row that a learner cannot learn. ``row`` is its number among the rows shown; ``said`` has
+    a place for the ``feature``, the number of which is ``column``.
+    """
+
+    def __init__(self, row: int, column: int, said: str):
+        super().__init__(said.format(feature=f"feature {column}"))
+        self.row, self.column, self._said = row, column, said
+
+    def said_of(self, feature: str) -> str:
+        """The same with the name of the feature."""
+        return self._said.format(feature=feature)
+
+
+def too_large(rows: Any, row: int) -> BadRow | None:
+    """What is said of a row whose score is beyond floating point: its largest value; None of rows
+    that have no features.
+    """
+    rows = rows.rows if isinstance(rows, Unit) else rows
+    if isinstance(rows, Dense):
+        values, columns = rows.values[row], None
+    elif isinstance(rows, Csr):
+        part = slice(rows.starts[row], rows.starts[row + 1])
+        values, columns = rows.values[part], rows.columns[part]
+    else:
+        return None
+    if not values.size or not np.isfinite(values).all():
+        return None
+    at = int(np.argmax(np.abs(values)))
+    said = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; scale the "
+    return BadRow(row, at if columns is None else int(columns[at]), said + "features")
+
+
+class Unlearnable(LinsepError):
+    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad``
+    tells more where it was looked at by the learner.
+    """
+
+    def __init__(self, row: int | None, said: str = TOO_LARGE, bad: BadRow | None = None):
+        super().__init__(said)
+        self.row, self.not_finite, self.bad = row, said == TOO_LARGE, bad
+
+
+def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
+    """What is said of weights beyond floating point: the feature of the first of them.
+
+    Parameters
+    ----------
+    W : array of shape (features + 1, ...), the intercept last; or weights of examples
+    of_features : bool, whether they are those of features
+    """
+    at = int(np.argwhere(~np.isfinite(W))[0, 0])
+    rest = "is beyond floating point; scale the features"
+    if not of_features:
+        return Unlearnable(None, f"A weight of an example {rest}")
+    if at == len(W) - 1:
+        return Unlearnable(None, f"The intercept {rest}")
+    bad = BadRow(0, at, f"The weight of {{feature}} {rest}")
+    return Unlearnable(None, str(bad), bad)
+
+
+class Learner:
+    """Its parameters, and how they act on a state; this one's rule never changes."""
+
+    #: how a proof that weights come back repeats its updates: "single", "batch" or not at all
+    replayed: str | None = None
+
+    #: weight of a feature before it was seen
+    fill = 0.0
+    #: at most so many rows may be walked with one rule
+    rows_at_once: int | None = None
+    #: whether a pass makes one update, at its end
+    by_pass = False
+    #: whether the number of features must be known before learning
+    needs_width = False
+    #: whether the lengths of rows matter, so that no column may stand twice in one
+    needs_lengths = False
+
+    def __init__(self, rule: Any = None):
+        self._rule = rule
+
+    def begin(self, state: State) -> None:
+        """Set up a new state, before its weights are set to any that are given."""
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ValueError for initial weights this learner cannot start from; ``warm`` says that
+        those not given are of an earlier run.
+        """
+
+    def start(self, state: State) -> None:
+        """Set up a state whose weights are those to start with."""
+
+    def rule(self, state: State) -> Any:
+        """The compiled rule for the next rows."""
+        return self._rule
+
+    def check(self, rows: Dense | Csr | Unit) -> None:
+        """Raise BadRow for the first row this learner cannot learn."""
+
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+        """Why the walk stopped before this row."""
+        return TOO_LARGE
+
+    def check_updates(self, state: State) -> None:
+        """Rows have been walked; raise where an update was made that is none."""
+
+    def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
+        """A pass has ended; returns how many updates are made now."""
+        return 0
+
+    def criterion(self, state: State) -> float | None:
+        """The value of the criterion in the pass that has just ended, None if there is none."""
+        return None
+
+    def went_on(self, state: State) -> bool:
+        """Whether, after a pass with mistakes, learning has been started again otherwise."""
+        return False

@@ -1,0 +1,309 @@
+"""Passes until there is a reason to stop. It knows no rule, no storage and no file format."""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.loop import MISTAKES, UPDATES, walk
+from linsep.compiled.core.weights import Last
+from linsep.errors import DataError, way
+from linsep.interrupts import checkpoint, held
+from linsep.online.cycle_detection import watched
+from linsep.online.keeping import KeepLast, count_changes
+from linsep.online.learner import (
+    TOO_LARGE,
+    BadRow,
+    Learner,
+    State,
+    Unlearnable,
+    infinite_weight,
+    too_large,
+)
+from linsep.online.rows.array import Feed, Visit, longest_row, rows_per_slice, slices
+
+
+class StopReason(StrEnum):
+    """Why passes ended; compares equal to its name, e.g. ``"converged"``."""
+
+    CONVERGED = "converged"
+    CYCLE = "cycle"
+    MAX_ITER = "max_iter"
+    EARLY_STOP = "early_stop"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in one sentence."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    StopReason.CONVERGED: "a whole pass made no mistake: its weights separate the rows",
+    StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
+    StopReason.MAX_ITER: (
+        "all passes allowed were made and the last still had mistakes; linsep.separation(X, y) "
+        "says if rows are separable"
+    ),
+    StopReason.EARLY_STOP: (
+        "held-out rows were predicted no better for some passes, or a callback asked"
+    ),
+    StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
+}
+
+
+class Plan(NamedTuple):
+    """When to stop: after ``max_iter`` passes, or ``patience`` passes without a better score on
+    the held-out rows (None looks at no held-out rows).
+    """
+
+    max_iter: int
+    patience: int | None
+    tie: str
+
+
+class Progress:
+    """Where a run is, to be read from another thread while it goes on.
+
+    ``tally`` holds the running pass's counts of mistakes, updates and errors.
+    """
+
+    def __init__(self) -> None:
+        self.pass_number = self.rows = 0
+        self.total: int | None = None
+        #: the :class:`linsep.certificate.cycles.Cycle` that ended the run, if one did
+        self.cycle: Any = None
+        self.tally = np.zeros(3, dtype=np.int64)
+        self.reading = self.learning = 0.0
+        #: "reading" before the first pass, "learning", "measuring" after the last
+        self.stage = "reading"
+
+    def begin(self, pass_number: int, total: int | None) -> None:
+        """Start counting a pass over ``total`` rows (None while unknown)."""
+        self.stage = "learning"
+        self.pass_number, self.rows, self.total = pass_number, 0, total
+        self.tally = np.zeros(3, dtype=np.int64)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Where the time went: waiting for rows, and walking over them."""
+        return {"read": self.reading, "learn": self.learning}
+
+    @property
+    def mistakes(self) -> int:
+        """Mistakes in the running pass so far."""
+        return int(self.tally[MISTAKES])
+
+    @property
+    def updates(self) -> int:
+        """Updates in the running pass so far."""
+        return int(self.tally[UPDATES])
+
+
+class Scores(NamedTuple):
+    """How the weights kept do after a pass: accuracy on held-out rows and on the rows learnt, and
+    the learner's own criterion; None where it was not asked for.
+    """
+
+    held_out: float | None
+    training: float | None
+    criterion: float | None
+
+
+NO_SCORES = Scores(None, None, None)
+
+
+class PassReport(NamedTuple):
+    """What one pass did. ``errors`` are rows predicted wrongly before they were learnt; for the
+    scores see :class:`Scores`.
+    """
+
+    number: int
+    rows: int
+    mistakes: int
+    updates: int
+    errors: int
+    validation_score: float | None
+    training_score: float | None
+    criterion: float | None
+    stop_reason: StopReason | None
+
+
+class Run(NamedTuple):
+    """What learns: the weights, how they change, and which of them are kept."""
+
+    state: State
+    learner: Learner
+    keeping: KeepLast
+
+    def remember(self) -> Callable[[], None]:
+        """Copy what is learnt; the function returned puts it back."""
+        weights, kept = self.state.remember(), self.keeping.remember()
+
+        def recall() -> None:
+            weights()
+            kept()
+
+        return recall
+
+
+def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
+    """Learn from the rows of one visit, in slices; raises Unlearnable at a row that cannot be."""
+    state, learner, keeping = run
+    state.grow(visit.n_features)
+    started, longest = perf_counter(), longest_row(visit.rows)
+    most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
+    at_once = min([rows_per_slice(visit.rows, state.n_columns), *(m for m in most if m)])
+    for piece in slices(visit.order, at_once):
+        checkpoint()
+        changes = len(piece) * count_changes(state, longest)
+        keep = Last() if learner.by_pass else keeping.compiled(state, changes)
+        rule = learner.rule(state)
+        with held():  # what was learnt and what is counted of it belong together
+            done = walk(
+                scheme, rule, keep, state.W, state.bias, visit.rows,
+                visit.codes, visit.importance, piece, state.rounds, progress.tally,
+            )  # fmt: skip
+            state.rounds += 0 if learner.by_pass else done
+            progress.rows += done
+            keeping.take(state)
+        learner.check_updates(state)
+        if done < piece.size:
+            row, first = int(piece[done]), visit.first
+            said = learner.complaint(visit.rows, row)
+            bad = too_large(visit.rows, row) if said == TOO_LARGE else None
+            raise Unlearnable(None if first is None else first + row, said, bad)
+    progress.learning += perf_counter() - started
+
+
+def checked(visits: Iterator[Visit], learner: Learner) -> Iterator[Visit]:
+    """The same visits, their rows looked at first; raises Unlearnable."""
+    for visit in visits:
+        try:
+            learner.check(visit.rows)
+        except BadRow as bad:
+            row = None if visit.first is None else visit.first + bad.row
+            raise Unlearnable(row, str(bad), bad) from None
+        yield visit
+
+
+def accuracy(run: Run, visits: Iterator[Visit], tie: str) -> float:
+    """Share of the visited rows that the weights kept predict rightly."""
+    state, _, keeping = run
+    errors, rows = keeping.errors(state, visits, tie)
+    if rows == 0:
+        raise DataError(
+            "No row is held out for early stopping",
+            way("raise {}", validation_fraction=None),
+            "bring more rows",
+        )
+    return 1.0 - errors / rows
+
+
+def timed(visits: Iterator[Visit], progress: Progress, reads: bool) -> Iterator[Visit]:
+    """The same visits, the time spent waiting for them added to that of reading, or of learning."""
+    started = perf_counter()
+
+    def add() -> None:
+        waited = perf_counter() - started
+        progress.reading += waited if reads else 0.0
+        progress.learning += 0.0 if reads else waited
+
+    for visit in visits:
+        add()
+        yield visit
+        started = perf_counter()
+    add()
+
+
+def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[PassReport]:
+    """Pass after pass over ``feed``, changing the state; a report after each.
+
+    The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
+    (stop reason ``interrupted``), unless no row of it was learnt, before KeyboardInterrupt goes on
+    its way. With ``patience``, the
+    weights of the best held-out score are put back when the passes end, unless they converged:
+    then the last weights are what the stop reason speaks of.
+    """
+    state, best_score, put_back, since_best = run.state, -1.0, None, 0
+    alone = plan.patience is None  # else earlier weights may be put back
+    repeats = watched(state, run.learner, run.keeping, feed, plan.tie) if alone else None
+
+    def report(scores: Scores, reason: StopReason | None) -> PassReport:
+        mistakes, updates, errors = (int(n) for n in progress.tally)
+        return PassReport(number, progress.rows, mistakes, updates, errors, *scores, reason)
+
+    try:
+        for number in range(plan.max_iter):
+            try:
+                scores = one_pass(run, feed, plan, progress, number)
+            except KeyboardInterrupt:
+                state.n_updates += progress.updates
+                if progress.rows or number == 0:  # else the pass had not begun
+                    yield report(NO_SCORES, StopReason.INTERRUPTED)
+                raise
+            state.n_updates += progress.updates
+            since_best += 1
+            if scores.held_out is not None and scores.held_out > best_score:
+                best_score, put_back, since_best = scores.held_out, run.remember(), 0
+            reason = None
+            if progress.mistakes == 0:
+                reason, put_back = StopReason.CONVERGED, None
+            elif repeats and (cycle := repeats.after(state, feed, number + 1)):
+                reason, progress.cycle = StopReason.CYCLE, cycle
+            elif plan.patience is not None and since_best >= plan.patience:
+                reason = StopReason.EARLY_STOP
+            elif number + 1 == plan.max_iter:
+                reason = StopReason.MAX_ITER
+            elif run.learner.went_on(state):
+                run.keeping.start_again(state)
+                best_score, put_back, since_best = -1.0, None, 0
+            # An infinite weight of a feature that no later row has shows in no score.
+            if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
+                raise infinite_weight(state.W, feed.of_features)
+            yield report(scores, reason)
+            if reason is not None:
+                return
+    finally:
+        if put_back is not None:
+            put_back()
+
+
+def one_pass(run: Run, feed: Feed, plan: Plan, progress: Progress, number: int) -> Scores:
+    """Learn from every row once; returns how the weights kept do afterwards, where that matters."""
+    progress.begin(number, feed.n_rows)
+    state, learner, keeping = run
+    scheme = state.scheme(plan.tie, count_errors=number == 0)
+    visits = timed(feed.visits(number), progress, feed.reads)
+    for visit in checked(visits, learner) if number == 0 else visits:
+        walk_visit(run, scheme, visit, progress)
+    if progress.rows == 0:
+        raise DataError(
+            "No row is left to learn from, for all have weight 0 or are held out",
+            way("lower {}", validation_fraction=None),
+            "check the weights",
+        )
+    progress.tally[UPDATES] += close_pass(run, scheme)
+    keeping.close_pass(state, feed.learnt, plan.tie)
+    criterion = learner.criterion(state)
+    if plan.patience is None:
+        return Scores(None, None, criterion)
+    held_out, learnt = accuracy(run, feed.held_out(), plan.tie), feed.learnt()
+    return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
+
+
+def close_pass(run: Run, scheme: Any) -> int:
+    """Make the update of a learner that makes one a pass; returns how many machines it changed."""
+    state, learner, keeping = run
+    if not learner.by_pass:
+        return 0
+    keep = keeping.compiled(state, state.W.size)
+    with held():
+        made = learner.close_pass(state, scheme, keep)
+        keeping.take(state)
+        state.rounds += 1
+        if state.multiclass == "ovo" and state.n_classes > 2:
+            state.per_machine("rounds")[:] = state.rounds
+    return made

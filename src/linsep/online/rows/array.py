@@ -1,0 +1,273 @@
+"""What a run is fed: passes over rows, whatever they are stored in."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.core.interleave import deal
+from linsep.compiled.core.kernel_rows import Block
+from linsep.compiled.core.packing import packed
+from linsep.compiled.core.rows import Csr, Dense, Unit, as_rows
+from linsep.compiled.row_records import BLOCK
+
+Rows = Dense | Csr | Unit | Block
+
+# About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
+VALUES_PER_SLICE = 1 << 24
+SMALL = 16_384
+FEW, MANY = 2, 256
+
+
+def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
+    """Random order of the blocks of ``n_rows`` rows."""
+    return np.random.default_rng([seed, pass_number]).permutation(-(-n_rows // BLOCK))
+
+
+class Mixing:
+    """How well neighbouring rows are mixed, counted as they pass by."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._changes, self._last = 0, -1
+
+    def see(self, codes: np.ndarray) -> "Mixing":
+        """Count the class codes of the next rows."""
+        if codes.size:
+            fresh = np.bincount(codes, minlength=self._counts.size)
+            fresh[: self._counts.size] += self._counts
+            self._counts = fresh
+            self._changes += int(np.count_nonzero(codes[1:] != codes[:-1]))
+            self._changes += self._last not in (-1, codes[0])
+            self._last = int(codes[-1])
+        return self
+
+    @property
+    def hands(self) -> int:
+        """How many blocks to deal at a time: many if neighbours share a class too often.
+
+        That is, if the class changes less than half as often as in a random order.
+        """
+        shares = self._counts / max(1, self._counts.sum())
+        expected = (1.0 - (shares**2).sum()) * self._counts.sum()
+        return MANY if self._changes < expected / 2 else FEW
+
+
+def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
+    """Rows in each block: 64, but for the last of all."""
+    return np.minimum(BLOCK, n_rows - blocks * BLOCK)
+
+
+def shuffled(n_rows: int, seed: int, pass_number: int, hands: int = FEW) -> np.ndarray:
+    """Row numbers 0..n_rows-1 in the shuffled order of one pass, ``hands`` blocks at a time."""
+    if n_rows <= SMALL:
+        return np.random.default_rng([seed, pass_number]).permutation(n_rows)
+    blocks = shuffled_blocks(n_rows, seed, pass_number)
+    return deal(blocks * BLOCK, block_sizes(n_rows, blocks), hands)
+
+
+def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Which rows are kept from learning: an even sample of every class, as the rows stream by.
+
+    ``start`` (one number in [0, 1) a class) decides which rows are drawn; ``seen`` (int64, one a
+    class) counts the rows so far and is added to. Rows in one call or many give the same sample.
+    """
+    held = np.zeros(codes.size, dtype=bool)
+    for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
+        members = np.flatnonzero(codes == code)
+        turns = np.arange(seen[code], seen[code] + members.size + 1)
+        held[members[np.diff(np.floor(start[code] + fraction * turns)) > 0]] = True
+        seen[code] += members.size
+    return held
+
+
+def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
+    """Cut an order into pieces short enough for progress and Ctrl-C."""
+    for start in range(0, len(order), rows_per_slice):
+        piece = order[start : start + rows_per_slice]
+        yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
+
+
+def rows_per_slice(rows: Rows, columns: int) -> int:
+    """How many rows make a slice, from their average length."""
+    if isinstance(rows, Unit):
+        return rows_per_slice(rows.rows, columns)
+    if isinstance(rows, Dense):
+        width = rows.values.shape[1]
+    elif isinstance(rows, Block):
+        width = 1
+    else:
+        width = rows.values.size / max(1, rows.starts.size - 1)
+    return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
+
+
+def longest_row(rows: Rows) -> int:
+    """The most weights that a row changes."""
+    if isinstance(rows, Unit):
+        return longest_row(rows.rows)
+    if isinstance(rows, Dense):
+        return rows.values.shape[1]
+    if isinstance(rows, Block):
+        return 1
+    return int(np.diff(rows.starts).max(initial=0))
+
+
+NO_IMPORTANCE = np.empty(0)
+
+
+def summed(X: Any) -> Any:
+    """X with no column twice in a row; itself where that is so."""
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+class Visit(NamedTuple):
+    """Rows to walk: where they are, what they are, in which order.
+
+    ``order`` lists row numbers within ``rows`` (a range, or an array where some are left out or
+    shuffled). ``first`` is the number of the first row within the whole, None where rows were
+    drawn from all over.
+    """
+
+    rows: Any
+    codes: np.ndarray
+    importance: np.ndarray
+    order: np.ndarray | range
+    n_features: int
+    first: int | None
+
+
+class Feed(Protocol):
+    """Passes over the rows of one data set; ``n_rows`` is None until they are all known.
+    ``shuffle`` says whether passes after the first have an order of their own, ``reads`` whether
+    rows are waited for because they are read, ``of_features`` whether weights are those of
+    features, not of examples.
+    """
+
+    n_rows: int | None
+    shuffle: bool
+    reads: bool
+    of_features: bool
+
+    def visits(self, pass_number: int) -> Iterator[Visit]:
+        """The rows to learn from, in the order of that pass."""
+        ...
+
+    def held_out(self) -> Iterator[Visit]:
+        """The rows kept from learning, in given order."""
+        ...
+
+    def learnt(self) -> Iterator[Visit] | None:
+        """The rows learnt from, in given order; None when they would have to be parsed again."""
+        ...
+
+
+class HoldOut:
+    """Draws the held-out rows, the same whether rows come at once or in batches."""
+
+    def __init__(self, fraction: float, n_classes: int, seed: int):
+        self.fraction = fraction
+        self.start = np.random.default_rng([seed, n_classes]).random(n_classes)
+        self.seen = np.zeros(n_classes, dtype=np.int64)
+
+    def draw(self, codes: np.ndarray) -> np.ndarray:
+        """Mask of the held-out rows among the next rows."""
+        return hold_out(codes, self.fraction, self.start, self.seen)
+
+
+class MemoryFeed:
+    """In which order rows in memory are visited.
+
+    Parameters
+    ----------
+    codes : int32 class of each row
+    importance : float64 weight of each row or empty; rows of weight 0 are never visited
+    seed, shuffle : passes after the first are shuffled if asked to
+    hold_out : who draws the held-out rows, or None to learn from all
+    """
+
+    reads, of_features = False, True
+
+    def __init__(
+        self,
+        codes: np.ndarray,
+        importance: np.ndarray,
+        seed: int,
+        shuffle: bool,
+        hold_out: HoldOut | None = None,
+    ):
+        self.codes, self.importance, self.seed, self.shuffle = codes, importance, seed, shuffle
+        self.n_rows: int | None = codes.size
+        self._learnable = self._held_out = None
+        if hold_out is not None or importance.size:
+            held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
+            counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
+            self._learnable, self._held_out = counted & ~held, np.flatnonzero(counted & held)
+        self._hands = 0
+
+    def order(self, pass_number: int) -> np.ndarray | range:
+        """The rows to learn from, shuffled after the first pass if asked to."""
+        if not (self.shuffle and pass_number):
+            return (
+                range(self.codes.size)
+                if self._learnable is None
+                else np.flatnonzero(self._learnable)
+            )
+        if not self._hands:
+            self._hands = Mixing().see(self.codes).hands
+        order = shuffled(self.codes.size, self.seed, pass_number, self._hands)
+        return order if self._learnable is None else order[self._learnable[order]]
+
+    def held_out_rows(self) -> np.ndarray | range:
+        """The rows kept from learning, in given order."""
+        return range(0) if self._held_out is None else self._held_out
+
+
+class ArrayFeed(MemoryFeed):
+    """Passes over rows in memory.
+
+    Parameters
+    ----------
+    X : C-contiguous array or CSR matrix, float32 or float64, not copied
+    codes, importance, seed, shuffle, hold_out : see :class:`MemoryFeed`
+    unit : whether rows are seen as if scaled to length 1
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: np.ndarray,
+        importance: np.ndarray,
+        seed: int,
+        shuffle: bool,
+        hold_out: HoldOut | None = None,
+        unit: bool = False,
+    ):
+        super().__init__(codes, importance, seed, shuffle, hold_out)
+        self.rows, self.n_features = as_rows(X, unit), X.shape[1]
+
+    def pack(self) -> None:
+        """Pack dense rows that are mostly zeros: passes of several classes then take a third of the
+        time. Not where lengths matter, which differ in the last bit.
+        """
+        if isinstance(self.rows, Dense):
+            self.rows = packed(self.rows)
+
+    def _visit(self, order: np.ndarray | range) -> Iterator[Visit]:
+        yield Visit(self.rows, self.codes, self.importance, order, self.n_features, 0)
+
+    def visits(self, pass_number: int) -> Iterator[Visit]:
+        """One visit: all learnable rows, in the order of that pass."""
+        return self._visit(self.order(pass_number))
+
+    def held_out(self) -> Iterator[Visit]:
+        """One visit: the held-out rows in given order."""
+        return self._visit(self.held_out_rows())
+
+    def learnt(self) -> Iterator[Visit]:
+        """One visit: the learnable rows in given order."""
+        return self._visit(self.order(0))

@@ -1,0 +1,60 @@
+"""Some rows of a stream, spread evenly over it, for whoever wants to measure on them afterwards."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.online.rows.stored import join, nbytes
+
+
+class Sample:
+    """Every k-th of the rows that are learnt from, and how many rows each class has.
+
+    ``k`` is a power of two that grows with the stream, so that the rows are the same however it is
+    cut.
+
+    Parameters
+    ----------
+    n_classes : int
+    most_rows, most_bytes : what is kept at most
+    """
+
+    def __init__(self, n_classes: int, most_rows: int = 1 << 15, most_bytes: int = 8 << 20):
+        self.counts = np.zeros(n_classes, dtype=np.int64)
+        self._most_rows, self._most_bytes = most_rows, most_bytes
+        self._every, self._seen = 1, 0
+        self._parts: list[tuple[Any, np.ndarray, np.ndarray]] = []
+
+    def take(self, X: Any, codes: np.ndarray, learnt: np.ndarray | range) -> None:
+        """Take in the rows ``learnt`` of X, whose classes are ``codes``."""
+        learnt = np.asarray(learnt)
+        self.counts += np.bincount(codes[learnt], minlength=self.counts.size)
+        places = np.arange(self._seen, self._seen + learnt.size)
+        self._seen += learnt.size
+        chosen = places % self._every == 0
+        if chosen.any():
+            rows = learnt[chosen]
+            self._parts.append((X[rows], codes[rows], places[chosen]))
+        while self._too_many():
+            self._every *= 2
+            self._parts = [_thinned(*part, self._every) for part in self._parts]
+
+    def rows(self, n_features: int) -> tuple[Any, np.ndarray]:
+        """The rows kept, as wide as said, and their classes."""
+        parts = [part[0] for part in self._parts]
+        return join(parts, n_features), np.concatenate([part[1] for part in self._parts])
+
+    @property
+    def whole(self) -> bool:
+        """Whether no row was left out."""
+        return self._every == 1
+
+    def _too_many(self) -> bool:
+        rows = sum(len(part[1]) for part in self._parts)
+        size = sum(nbytes(part[0]) for part in self._parts)
+        return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
+
+
+def _thinned(X: Any, codes: np.ndarray, places: np.ndarray, every: int) -> tuple:
+    chosen = np.flatnonzero(places % every == 0)
+    return X[chosen], codes[chosen], places[chosen]

@@ -1,0 +1,403 @@
+"""Passes over a source: the first as it is read, later ones from memory or from a spool.
+
+Visits are those of rows in memory, in the same order, so the weights are the same to the bit.
+"""
+
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linsep
+from linsep.background import elsewhere
+from linsep.compiled.core.rows import as_rows
+from linsep.errors import DataError, LinsepError
+from linsep.interrupts import checkpoint, held
+from linsep.online.rows.array import NO_IMPORTANCE, ArrayFeed, HoldOut, Mixing, Visit, summed
+from linsep.online.rows.label_book import BadLabel, LabelBook
+from linsep.online.rows.sample import Sample
+from linsep.online.rows.stored import Keeper, shuffled_batches
+from linsep.scratch import scratch_folder
+from linsep.sources.base import Batch, Source
+from linsep.sources.row_cache.reading import (
+    Spool,
+    SpoolDamaged,
+    SpoolError,
+    row_folder,
+    source_key,
+    spool_path,
+)  # fmt: skip
+from linsep.sources.row_cache.writing import SpoolWriter
+
+BATCH_BYTES = 16 << 20
+
+
+class StartAgain(LinsepError):
+    """The first pass must start anew: a class turned up late, or a cache was damaged.
+
+    By now the feed knows every class, or has done away with the cache.
+    """
+
+
+Visits = Generator[Visit, None, None]
+
+
+class SourceFeed:
+    """Passes over the rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+    seed, shuffle : later passes are shuffled if asked to
+    keep : whether there will be more than one walk over the rows
+    fraction : share of every class to hold out, None holds nothing out
+    importance : function of classes and their row counts (None before they are known) to the
+        weight of each class, or None
+    counts : whether ``importance`` needs the row counts, which costs a reading beforehand
+    expected : labels that something was said about beforehand; where the first rows do not show
+        them all, the rest is read for its labels before any row is learnt
+    unit : whether rows are seen as if scaled to length 1
+    lengths : whether the lengths of rows matter, so that no column may stand twice in one
+    """
+
+    reads, of_features = True, True
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        seed: int,
+        shuffle: bool,
+        keep: bool,
+        fraction: float | None = None,
+        importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
+        counts: bool = False,
+        expected: Iterable[Any] = (),
+        unit: bool = False,
+        lengths: bool = False,
+    ):
+        self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
+        self.book = LabelBook()
+        self.n_rows: int | None = None
+        self.n_features = 0
+        self.spool: Spool | None = None
+        self.from_cache = False
+        self._fraction, self._importance, self._counts = fraction, importance, counts
+        self._expected, self._unit, self._lengths = set(expected), unit, lengths
+        self._temporary: tempfile.TemporaryDirectory | None = None
+        self._memory: tuple[Any, np.ndarray] | None = None
+        self._fed: ArrayFeed | None = None
+        self._reading: Generator[tuple[Any, np.ndarray, int], None, None] | None = None
+        self._visiting: Visits | None = None
+        self._rows_of = np.zeros(0, dtype=np.int64)
+        self._hold: HoldOut | None = None
+        self._held: list[np.ndarray] = []
+
+    def begin(self) -> None:
+        """Look at the first rows, or at all where classes or their counts are needed first."""
+        self._open_cache()
+        try:
+            if self.spool is not None and self._counts:
+                for _, numbers in self.spool.iterate(BATCH_BYTES):
+                    checkpoint()
+                    self._rows_of = _added(self._rows_of, numbers)
+        except SpoolDamaged:
+            self._forget_cache()
+        if self.spool is None:
+            self._look()
+
+    def _look(self) -> None:
+        """Read the first rows of the source, or all where they do not tell enough."""
+        reading = self._read()
+        self._reading = _chain(next(reading), reading)
+        late = not self._expected.issubset(self.book.labels)
+        if self.classes.size < 2 or self._counts or late:
+            for _ in self._reading:
+                pass
+            self._reading = None
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted labels known so far."""
+        return self.book.classes
+
+    def recipe(self) -> dict[str, Any]:
+        """How raw rows became features; see :meth:`linsep.sources.base.Source.recipe`."""
+        cached = self.spool.recipe if self.spool is not None else None
+        return cached if cached is not None else self.source.recipe()
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, if the format has any."""
+        return self.spool.feature_names if self.spool is not None else self.source.feature_names
+
+    def close(self) -> None:
+        """Stop reading, whoever still holds an iterator; remove what was only temporary."""
+        for going_on in (self._visiting, self._reading):
+            if going_on is not None:
+                going_on.close()
+        self.source.kept = None
+        if self.spool is not None:
+            self.spool.close()
+            self.source.kept = None if self._temporary else self.spool.path
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    # Reading the source once, keeping what comes by.
+
+    def _open_cache(self) -> None:
+        # Another version of linsep may parse differently.
+        options = self.source.options() | {"version": linsep.__version__}
+        self._key = source_key(self.source.paths, options)
+        self._folder = None
+        if self.source.cache is not None and self.source.paths:
+            self._folder = row_folder(self.source.cache)
+        if self._folder is None:
+            return
+        spool = Spool.open(spool_path(self._folder, self._key), self._key)
+        if spool is not None:
+            self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
+            self.n_rows, self.n_features = spool.n_rows, spool.n_features
+            self.source.dropped = spool.dropped
+            self.source.stage = "reading the cache"
+
+    def _forget_cache(self) -> None:
+        """Do away with a damaged cache and all that was learnt from it."""
+        assert self.spool is not None
+        with suppress(OSError):  # in a folder that cannot be written to, it is only passed by
+            self.spool.remove()
+        self.spool, self.from_cache, self.book = None, False, LabelBook()
+        self.n_rows, self.n_features = None, 0
+        self._rows_of = np.zeros(0, dtype=np.int64)
+
+    def _writer(self) -> SpoolWriter:
+        if self._folder is None:
+            try:
+                with held():
+                    self._temporary = scratch_folder()
+            except OSError as problem:
+                raise SpoolError(
+                    f"Rows cannot be kept in a temporary folder ({problem.strerror}): make room "
+                    "there, or choose a cache folder."
+                ) from None
+            return SpoolWriter(Path(self._temporary.name) / "rows.spool", self._key)
+        return SpoolWriter(spool_path(self._folder, self._key), self._key)
+
+    def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
+        """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""
+        memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
+        # Rows that will not fit need not fill the memory first.
+        keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
+        rows = 0
+        self._rows_of = np.zeros(0, dtype=np.int64)
+        reading = elsewhere(self.source.batches())
+        try:
+            for given in reading:
+                batch = given._replace(X=summed(given.X)) if self._lengths else given
+                numbers = self._numbers(batch)
+                self._rows_of = _added(self._rows_of, numbers)
+                rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
+                if keeper is not None and not self._possible(keeper.keep, batch):
+                    keeper = None
+                yield batch.X, numbers, batch.first
+            if rows == 0:
+                raise DataError(f"{self.source.name} has no rows to learn from.")
+            self.n_rows = rows
+            if keeper is not None:
+                self._possible(self._put_away, keeper)
+        except BaseException:
+            reading.close()
+            if keeper is not None:
+                keeper.abort()
+            raise
+
+    def _numbers(self, batch: Batch) -> np.ndarray:
+        if batch.y is None:
+            raise DataError(f"{self.source.name} has no labels to learn from.")
+        try:
+            return self.book.numbers(batch.y)
+        except BadLabel as bad:
+            raise DataError(f"{self.source.where(batch.first + bad.index)}: {bad}.") from None
+
+    def _possible(self, keep: Callable[[Any], None], what: Any) -> bool:
+        """Keep something; False where the disk has no room and the order allows to do without."""
+        try:
+            keep(what)
+        except SpoolError:
+            if self.shuffle or self._fraction is not None:
+                raise
+            self.keep = False
+        return self.keep
+
+    def _put_away(self, keeper: Keeper) -> None:
+        source = self.source
+        names, recipe = source.feature_names, source.recipe()
+        kept = keeper.finish(self.n_features, names, recipe, source.dropped)
+        if isinstance(kept, Spool):
+            self.spool = kept
+        else:
+            self._memory = kept[0], self.book.numbers(kept[1])
+
+    # Visits.
+
+    def start(self) -> None:
+        """Fix the classes: from here on, rows are visited with their class codes."""
+        k = self.classes.size
+        self._class_importance = NO_IMPORTANCE
+        if self._importance is not None:
+            counts = None
+            if self._counts:
+                counts = np.zeros(k, dtype=np.int64)
+                counts[self.book.codes] = self._rows_of
+            self._class_importance = self._importance(self.classes, counts)
+        self._hold = None if self._fraction is None else HoldOut(self._fraction, k, self.seed)
+        self._held = []
+        self._mixing = Mixing()
+        if self._memory is not None:
+            X, numbers = self._memory
+            codes = self.book.codes[numbers]
+            self._fed = ArrayFeed(
+                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
+            )
+            if k > 2 and not self._lengths:
+                self._fed.pack()
+
+    def visits(self, pass_number: int) -> Iterator[Visit]:
+        """The rows to learn from in the order of that pass."""
+        if pass_number == 0:
+            self.sample = Sample(self.classes.size)
+        if self._fed is not None:
+            if self._memory is not None and pass_number == 0:
+                codes = self.book.codes[self._memory[1]]
+                self.sample.take(self._memory[0], codes, self._fed.order(0))
+            return self._fed.visits(pass_number)
+        if self.spool is not None:
+            if self.shuffle and pass_number:
+                return self._spooled(self._shuffled(pass_number))
+            return self._spooled(self._sequential(draw=pass_number == 0))
+        if pass_number and self.shuffle:
+            raise DataError(
+                f"{self.source.name} cannot be visited in random order without a cache: choose a "
+                "cache folder with room, or do not shuffle."
+            )
+        return self._watched(self._streamed(draw=pass_number == 0))
+
+    def held_out(self) -> Iterator[Visit]:
+        """The held-out rows in given order."""
+        if self._fed is not None:
+            return self._fed.held_out()
+        return self._spooled(self._sequential(held_out=True))
+
+    def learnt(self) -> Iterator[Visit] | None:
+        """The rows learnt from in given order; None when they were not kept."""
+        if self._fed is not None:
+            return self._fed.learnt()
+        return self._spooled(self._sequential()) if self.spool is not None else None
+
+    def _spooled(self, visits: Visits) -> Visits:
+        return self._watched(self._verified(elsewhere(visits, ahead=True)))
+
+    def _watched(self, visits: Visits) -> Visits:
+        """The same visits, to be ended by :meth:`close` if nobody asks for the last of them."""
+        self._visiting = visits
+        return visits
+
+    def _verified(self, visits: Visits) -> Visits:
+        """The same visits; a cache of an earlier run that turns out damaged is done away with."""
+        try:
+            yield from visits
+        except SpoolDamaged:
+            if not self.from_cache:
+                raise
+            self._forget_cache()
+            self._look()
+            raise StartAgain("the cache was damaged") from None
+
+    def _weights(self, codes: np.ndarray) -> np.ndarray:
+        return self._class_importance[codes] if self._class_importance.size else NO_IMPORTANCE
+
+    def _visit(self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None) -> Visit:
+        weights = self._weights(codes)
+        if weights.size:
+            order = order[weights[order] > 0]
+        return Visit(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
+
+    def _streamed(self, draw: bool) -> Visits:
+        """Rows as the source is read; the first time, what turns up is noted."""
+        known, seen = self.classes.size, 0
+        reading, self._reading = self._reading or self._read(), None
+        with closing(reading):
+            for X, numbers, first in reading:
+                if self.classes.size > known:
+                    for _ in reading:
+                        pass
+                    raise StartAgain("a class was seen late")
+                codes = self.book.codes[numbers]
+                if draw:
+                    self._mixing.see(codes)
+                free = np.arange(codes.size)
+                if self._hold is not None:
+                    free = free[~self._mask(codes, seen, draw)]
+                visit = self._visit(X, codes, free, first)
+                if draw:
+                    self.sample.take(X, codes, visit.order)
+                yield visit
+                seen += codes.size
+        if self._memory is not None:
+            self.start()  # rows that fit in memory are now fed like any array
+
+    def _mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
+        """Which of these rows are held out: drawn in the first pass, then remembered."""
+        if draw:
+            assert self._hold is not None
+            self._held.append(self._hold.draw(codes))
+            return self._held[-1]
+        return self._held_mask()[first : first + codes.size]
+
+    def _held_mask(self) -> np.ndarray:
+        if len(self._held) > 1:
+            self._held = [np.concatenate(self._held)]
+        return self._held[0]
+
+    def _sequential(self, draw: bool = False, held_out: bool = False) -> Visits:
+        assert self.spool is not None
+        first = 0
+        for X, numbers in self.spool.iterate(BATCH_BYTES):
+            codes = self.book.codes[numbers]
+            if draw:
+                self._mixing.see(codes)
+            order = np.arange(codes.size)
+            if self._hold is not None:
+                mask = self._mask(codes, first, draw)
+                order = order[mask if held_out else ~mask]
+            visit = self._visit(X, codes, order, first)
+            if draw:
+                self.sample.take(X, codes, visit.order)
+            yield visit
+            first += codes.size
+
+    def _shuffled(self, pass_number: int) -> Visits:
+        assert self.spool is not None
+        how = self.seed, pass_number, self._mixing.hands
+        for batch in shuffled_batches(self.spool, BATCH_BYTES, *how):
+            order = batch.order
+            if self._hold is not None:
+                order = order[~self._held_mask()[batch.rows[order]]]
+            yield self._visit(batch.X, self.book.codes[batch.numbers], order, None)
+
+
+def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """``counts`` plus how often each number occurs, longer if there are new ones."""
+    fresh = np.bincount(numbers, minlength=counts.size)
+    fresh[: counts.size] += counts
+    return fresh
+
+
+def _chain(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """``first``, then ``rest``, which is closed with it."""
+    with closing(rest):
+        yield first
+        yield from rest

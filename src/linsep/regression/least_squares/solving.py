@@ -1,0 +1,227 @@
+"""Least squares as stable as the data needs.
+
+Three ways, each refusing what it cannot answer for:
+
+- *exact*: some hundred thousand values in up to thirty columns are summed without rounding and
+  solved in FLINT's balls, whose radius proves the digits: estimates are the true ones of these
+  floats, rounded.
+- *floats*: sums of products by BLAS, refined by residuals, where the correlations have a condition
+  number of at most 1e6 and residuals are more than what floats lose.
+- *doubled*: what floats cannot answer for, with sums of products of 106 bits, of columns from which
+  centres were subtracted without rounding. The usual remedy, a QR factorisation, loses digits with
+  the condition number, and normal equations with its square; but from twice as many digits that is
+  no more, and the sums are formed by BLAS in one pass over the rows, in memory that does not depend
+  on their number.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from math import fsum
+
+import numpy as np
+from flint import arb, ctx
+from threadpoolctl import threadpool_limits
+
+from linsep.errors import DataError, FeatureOverflow
+from linsep.parallel import in_order
+from linsep.regression.blocks import Block, Blocks
+from linsep.regression.least_squares.columns import ScaledColumns, digits_of, ranges_of
+from linsep.regression.least_squares.elimination import Elimination, eliminate
+from linsep.regression.least_squares.exact_ranks import (
+    exact_zeros,
+    independent,
+    slices_suffice,
+    whole_products,
+)
+from linsep.regression.least_squares.moments import Moments, Solved, solve
+from linsep.regression.least_squares.result import LeastSquares
+from linsep.regression.least_squares.slices import ROWS, balls, floats, pairs, products, two_sum
+
+#: rows that hold at most so many values, in at most so many columns, are solved exactly
+EXACT_VALUES, EXACT_WIDTH = 1 << 17, 32
+#: more, and threads of BLAS would wait for each other
+SHARED_VALUES = 1 << 15
+#: bits of the balls; four times as many where they do not prove 64 bits of every number
+PRECISION = 640
+#: what sums of 106 bits, rounded again and again, cannot tell from zero
+DOUBLED_TOLERANCE = 2.0**-48
+#: their rounding error, relative to the squared lengths that are summed
+DOUBLED_ERROR = 2.0**-104
+#: residuals that are shorter, relative to what was subtracted, have too few digits in floats
+LEAST_RESIDUAL = 1e-8
+
+
+class DependentFeaturesWarning(UserWarning):
+    """Features are combinations of others, which leaves their weights undetermined."""
+
+
+class IllConditionedWarning(UserWarning):
+    """Features are so nearly dependent that less than eight digits of the weights are sure."""
+
+
+def least_squares(
+    blocks: Blocks, *, fit_intercept: bool = True, reread: bool = True
+) -> LeastSquares:
+    """The least squares solution for the rows of ``blocks``.
+
+    Parameters
+    ----------
+    blocks : function that walks over all rows anew
+        At least one row, all values finite; the last block is as wide as any.
+    fit_intercept : bool
+    reread : bool
+        Rows are cheap to read again, which is then done to refine; else only if need be.
+
+    Raises
+    ------
+    DataError
+        For more than 16,384 features, and values whose squares are beyond floating point.
+    """
+    few = _few(blocks)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _many(blocks, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
+        sizes = [found.intercept, found.rss]
+    lost = ~(np.isfinite(found.means) & np.isfinite(found.spread))
+    if lost.any():
+        raise FeatureOverflow(int(np.argmax(lost)))
+    if not (np.isfinite(found.coef).all() and np.isfinite(sizes).all()):
+        raise DataError(
+            "The weights, or the squares of the residuals, are beyond floating point: scale the "
+            "features and y."
+        )
+    return found
+
+
+def _many(blocks: Blocks, fit_intercept: bool, reread: bool) -> LeastSquares:
+    """Solve in floats, or in sums of 106 bits where these do not do."""
+    moments = Moments(fit_intercept)
+    moments.read(blocks)
+    solved = None
+    if moments.low_y < moments.high_y or not fit_intercept:
+        solved = solve(blocks, moments, fit_intercept, reread)
+    if solved is not None and solved.vouches(LEAST_RESIDUAL):
+        return _from_floats(solved, moments, fit_intercept)
+    return _doubled(blocks, moments, fit_intercept)
+
+
+def _few(blocks: Blocks) -> list[Block] | None:
+    """All rows, if they are few enough to be solved exactly."""
+    found, rows, width = [], 0, 0
+    for block in blocks():
+        rows, width = rows + block.y.size, block.X.shape[1] + 2
+        if width > EXACT_WIDTH or rows * width > EXACT_VALUES:
+            return None
+        found.append(block)
+    return found
+
+
+def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
+    """Solve in balls that are made finer until they prove every digit."""
+    moments, ranges = Moments(fit_intercept), ranges_of(found)
+    for block in found:
+        moments.count(block)
+    columns = ScaledColumns(ranges, fit_intercept, _digits(moments))
+    many = moments.n_rows * ranges.low.size > SHARED_VALUES
+    with ctx.workprec(PRECISION), threadpool_limits(1, "blas") if many else nullcontext():
+        if slices_suffice(ranges, found):
+            G = balls((len(columns.exponents),) * 2)
+            for part in _parts(found):
+                G = G + products(part, columns.exponents, columns.centres, balls)
+        else:
+            G = whole_products(found, columns.exponents)
+        ordered, precision = columns.ordered(G), PRECISION
+        rules = columns.rules(G, nothing=lambda kept, j: not independent(ordered, [*kept, j]))
+    while True:
+        with ctx.workprec(precision):
+            done = eliminate(ordered, balls, rules)
+            if _proved(done, ordered):
+                return columns.fit(done, G, moments, "exact")
+        precision *= 4
+
+
+def _proved(done: Elimination, G: np.ndarray) -> bool:
+    """Whether every number that will be read is known to 64 bits, or known to be nothing."""
+    if not all(_known(done.left[row]) for row in done.kept):
+        return False
+    parts = [ball for row in done.kept for ball in done.parts[row, : row + 1]]
+    if not all(_known(ball) or (ball.contains(0) and ball.rad() < 1e-60) for ball in parts):
+        return False
+    unsure = np.array([not _known(ball) for ball in done.parts[-1]])
+    unsure[[j for j in range(unsure.size) if j not in done.kept]] = False
+    return not unsure.any() or bool(exact_zeros(G, done.kept)[unsure].all())
+
+
+def _known(ball: arb) -> bool:
+    return ball.rel_accuracy_bits() >= 64
+
+
+def _doubled(blocks: Blocks, moments: Moments, fit_intercept: bool) -> LeastSquares:
+    """Solve from sums of 106 bits."""
+    ranges = ranges_of(blocks())
+    columns = ScaledColumns(ranges, fit_intercept, _digits(moments), centred=True)
+    exponents, centres = columns.exponents, columns.centres
+    G = pairs((len(exponents), len(exponents)))
+    for part in in_order(lambda part: products(part, exponents, centres, pairs), _parts(blocks())):
+        G = G + part
+    done = eliminate(columns.ordered(G), pairs, columns.rules(G, noise=DOUBLED_TOLERANCE))
+    _check_digits(done)
+    return columns.fit(done, G, moments, "doubled")
+
+
+def _check_digits(done: Elimination) -> None:
+    """Warn where what is left of a column is near to what sums of 106 bits lose of it."""
+    kept = [j for j in done.kept if j < len(done.left) - 1]
+    left = floats(done.left)[kept]
+    lost = DOUBLED_ERROR * (done.sizes[kept] ** 2 / left).max(initial=0.0)
+    if lost > 1e-8:
+        warnings.warn(
+            f"Features are so nearly combinations of others that about {-np.log10(lost):.0f} "
+            "digits of their weights are sure: leave some out, or subtract what they share.",
+            IllConditionedWarning,
+            stacklevel=7,
+        )
+
+
+def _digits(moments: Moments) -> int:
+    """Of how many bits the values of features are sure; more than those of floats help nobody."""
+    return min(53, digits_of(moments.dtype))
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield from block.cut(ROWS)
+
+
+def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> LeastSquares:
+    """Everything of the columns as they were given, from the shifted and scaled ones."""
+    scale, unit_y, total = moments.scale[2:], moments.scale[1], float(moments.total[0, 0])
+    shift, shift_y = moments.shift[2:], moments.shift[1]
+    coef = solved.beta[2:] * (unit_y / scale)
+    means, rest = two_sum(shift, solved.means[1:] * scale)
+    mean_y, rest_y = two_sum(shift_y, solved.means[0] * unit_y)
+    inner = solved.inverse_root / scale
+    root = np.column_stack([-(inner @ means), inner])
+    intercept = 0.0
+    if fit_intercept:
+        root = np.vstack([np.eye(1, 1 + shift.size) / np.sqrt(total), root])
+        intercept = fsum([shift_y, solved.beta[0] * unit_y, *(-coef * shift)])
+    return LeastSquares(
+        coef=coef,
+        intercept=float(intercept),
+        kept=np.ones(shift.size, dtype=bool),
+        root=root,
+        means=means,
+        mean_y=float(mean_y),
+        means_rest=np.concatenate([[rest_y], rest]),
+        spread=solved.spread * scale,
+        residual_norm=float(np.sqrt(solved.rss) * unit_y),
+        y_norm=float(np.sqrt(solved.tss) * unit_y),
+        explained_norm=float(np.sqrt(solved.explained) * unit_y),
+        perfect=False,
+        n_rows=moments.n_rows,
+        total_weight=total,
+        log_weights=moments.log_weights,
+        fit_intercept=fit_intercept,
+        way="floats",
+    )

@@ -1,0 +1,340 @@
+"""Where a log-likelihood is largest: Newton's method, with a factor or by conjugate gradients, and
+L-BFGS. All maximise value(B) - penalty(B) in standardised features.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+from scipy.optimize import minimize
+
+from linsep.regression.logistic.existence import examined, one_sided
+from linsep.regression.logistic.likelihood import Likelihood, Point
+from linsep.regression.logistic.preconditioning import Inverse, Penalty, Preconditioner, Root
+from linsep.regression.logistic.steps import Told, unheard
+
+#: so many steps in a row that shrink by less than a healthy Newton step does are looked at
+SLOW = 3
+#: so many steps of L-BFGS are made in the same coordinates
+ANEW = 30
+#: a step that loses is taken in shorter and shorter parts
+PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
+#: a factor with a smaller number on its diagonal has lost most digits; what is then added to the
+#: diagonal, one after the other
+LEAST_PIVOT = 1e-7
+DAMPINGS = (1e-13, 1e-10, 1e-7, 1e-4, 1.0)
+#: a sum of so many rows' logarithms is sure to about this share
+ROUNDING = 1e-13
+
+
+class Goal(NamedTuple):
+    """When an ascent ends.
+
+    Attributes
+    ----------
+    rows : float
+        The number of rows that count, divided by their weight.
+    tol : float
+        How far from the maximum, in standard errors, the last step may begin.
+    max_iter : int
+    factored : bool
+        Whether there are few enough weights for a Hessian.
+    ask : bool
+        Whether it is in question that there is a maximum.
+    penalised : bool
+        Whether a penalty is what makes the Hessian regular.
+    only : bool
+        Whether that question is all there is to answer.
+    """
+
+    rows: float
+    tol: float
+    max_iter: int
+    factored: bool
+    ask: bool
+    penalised: bool = False
+    only: bool = False
+
+    def distance(self, gain: float) -> float:
+        """How far a Newton step leads, in standard errors, from the step times the gradient.
+
+        The root of that is the step's length in the metric of the information (the Newton
+        decrement: Boyd and Vandenberghe, Convex Optimization, 2004, section 9.5): no linear
+        combination of the weights moves by more of its standard errors. Rows weigh 1 on average.
+        """
+        return float(np.sqrt(max(gain, 0.0) * self.rows))
+
+
+class Ascent(NamedTuple):
+    """Where an ascent ended.
+
+    Attributes
+    ----------
+    B : array of shape (weight rows, width)
+    value : the log-likelihood there, the penalty left out
+    information : the Hessian of what is minimised, at B or a tiny step before
+    n_iter : int, steps that were made
+    reason : "converged", "max_iter", "stuck", or "suspect": broken off
+    distance : of the maximum from where the last step began, in standard errors; NaN: not known
+    proved, doubted : bool, whether there surely is a maximum; whether there seems to be none
+    """
+
+    B: np.ndarray
+    value: float
+    information: np.ndarray | None
+    n_iter: int
+    reason: str
+    distance: float
+    proved: bool
+    doubted: bool = False
+
+
+class _Watch:
+    """Looks at every Newton step, and says when to stop.
+
+    Where there is a maximum the steps shrink ever faster at the end, and one of them proves it.
+    Where there is none, each step pushes the scores of the rows that run away by one, and what
+    there is to be gained falls by the factor e: that is the suspicion, where no row moves back.
+    """
+
+    def __init__(self, likelihood: Likelihood, goal: Goal):
+        self.likelihood, self.goal = likelihood, goal
+        self.gains: list[float] = []
+        self.proved, self.distance = not goal.ask, float("nan")
+
+    def reason(self, point: Point, step: np.ndarray, slope: np.ndarray) -> str:
+        """Why to stop with this step, which leads up the slope; empty: go on."""
+        self.gains.append(float((step * slope).sum()))
+        self.distance = self.goal.distance(self.gains[-1])
+        small, slow = self._small(point.value), self._slow()
+        if point.hessian is None:  # nothing can be proved
+            doubted = self.goal.ask and slow and one_sided(self.likelihood.moves(step))
+        elif not self.proved and (small or slow or self.goal.only):
+            self.proved, suspect = examined(self.likelihood, point, step)
+            doubted = not self.proved and (small or (slow and suspect))
+        else:
+            doubted = False
+        if doubted:
+            return "suspect"
+        return "converged" if small or (self.proved and self.goal.only) else ""
+
+    def _small(self, value: float) -> bool:
+        """Whether the step is small enough, or steps do not shrink any more and gain less than
+        the value is sure to.
+        """
+        gain, before = self.gains[-1], ([np.nan, *self.gains])[-2]
+        lost = 0.25 * before < gain <= ROUNDING * max(1.0, -value)
+        return self.distance <= self.goal.tol or bool(lost)
+
+    def _slow(self) -> bool:
+        """Whether the last steps shrink as they do where there is no maximum."""
+        last = self.gains[-SLOW - 1 :]
+        pairs = zip(last[1:], last[:-1], strict=True)
+        return len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairs)
+
+
+def newton(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
+) -> Ascent:
+    """Newton's method with a Cholesky factor, steps halved where they go too far.
+
+    It ends where the next step, which is made, is tiny.
+    """
+    B, watch = start, _Watch(likelihood, goal)
+    point = likelihood.at(B)
+    for n_iter in range(1, goal.max_iter + 1):
+        slope = point.gradient - penalty.times(B)
+        H = point.hessian + penalty.matrix(likelihood.q)
+        step, sure = solved(H, slope)
+        reason = watch.reason(point, step, slope)
+        known = B, point.value, H, n_iter, reason, watch.distance, watch.proved
+        if reason == "suspect" or (reason and goal.only):
+            first = goal.distance(watch.gains[0]) if goal.only else watch.distance
+            found = Ascent(*known, doubted=reason == "suspect")
+            return found._replace(distance=first, n_iter=n_iter - 1)
+        if reason:
+            gain = 0.5 * watch.gains[-1] + penalty.value(B + step) - penalty.value(B)
+            reason = reason if sure or goal.penalised else "stuck"
+            told(B + step, point.value + gain, watch.distance)
+            return Ascent(*known)._replace(B=B + step, value=point.value + gain, reason=reason)
+        better = _searched(likelihood, penalty, B, point, step)
+        if better is None:  # nothing is left but rounding
+            lost = watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
+            return Ascent(*known)._replace(reason="converged" if lost else "stuck")
+        B, point = better
+        told(B, point.value, watch.distance)
+    return Ascent(B, point.value, point.hessian, goal.max_iter, "max_iter", watch.distance,
+                  watch.proved)  # fmt: skip
+
+
+def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The Newton step, and whether H is positive definite in floats."""
+    factor, roots, sure = damped(H)
+    step = sla.cho_solve((factor, True), roots * slope.ravel())
+    return (roots * step).reshape(slope.shape), sure
+
+
+def damped(H: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """A Cholesky factor of H with a unit diagonal, what it is multiplied by for that, and whether
+    it is positive definite in floats.
+
+    Where it is not, as much is added to its diagonal as makes it so (Levenberg 1944).
+    """
+    diagonal = np.diag(H)
+    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = H * roots * roots[:, None]
+    for more in (0.0, *DAMPINGS):
+        factor, failed = sla.lapack.dpotrf(scaled + more * np.eye(len(H)), lower=1)
+        if not failed and np.diag(factor).min(initial=1.0) > LEAST_PIVOT:
+            break
+    return factor, roots, not more
+
+
+def _searched(
+    likelihood: Likelihood, penalty: Penalty, B: np.ndarray, point: Point, step: np.ndarray
+) -> tuple[np.ndarray, Point] | None:
+    """The first part of the step that does not lose, and what is known there."""
+    before = point.value - penalty.value(B)
+    slack = ROUNDING * max(1.0, abs(before))
+    for part in PARTS:
+        moved = B + part * step
+        there = likelihood.at(moved, hessian=point.shares is None, shares=point.shares is not None)
+        if there.value - penalty.value(moved) >= before - slack:
+            return moved, there
+    return None
+
+
+def lbfgs(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
+) -> Ascent:
+    """Limited-memory BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's), preconditioned: in
+    coordinates in which the Hessian, taken anew now and then, is about the unit matrix.
+    """
+    preconditioner = None if goal.factored else Preconditioner(likelihood, penalty)
+    B, n_iter, proved = start, 0, not goal.ask
+    while True:
+        point = likelihood.at(B, hessian=goal.factored, shares=not goal.factored)
+        H = None if point.hessian is None else point.hessian + penalty.matrix(likelihood.q)
+        root = preconditioner.root(point) if preconditioner else rooted(H, likelihood.shape)
+        slope = point.gradient - penalty.times(B)
+        down = root.down(slope)
+        gain = float((down**2).sum())
+        lost = gain <= ROUNDING * max(1.0, -point.value)
+        distance = goal.distance(gain)
+        doubted = False
+        if not proved and n_iter and H is not None:
+            proved, doubted = examined(likelihood, point, root.up(down))
+        elif not proved and n_iter:  # whether all rows are on the right side
+            doubted = likelihood.moves(B).backward <= 0.0
+        known = B, point.value, H, n_iter
+        if distance <= goal.tol or lost or doubted or n_iter >= goal.max_iter:
+            reason = "suspect" if doubted else "converged" if n_iter < goal.max_iter else "max_iter"
+            return Ascent(*known, reason, distance, proved, doubted)
+        few = goal._replace(max_iter=min(ANEW, goal.max_iter - n_iter))
+        B, more = _quasi_newton(likelihood, penalty, B, root, few, told)
+        if not more:
+            return Ascent(*known, "stuck", distance, proved)
+        n_iter += more
+
+
+def rooted(H: np.ndarray | None, shape: tuple[int, int]) -> Root:
+    """The halves of a Hessian."""
+    assert H is not None
+    factor, roots, _ = damped(H)
+
+    def down(slope: np.ndarray) -> np.ndarray:
+        found = sla.solve_triangular(factor, roots * slope.ravel(), lower=True, check_finite=False)
+        return found.reshape(shape)
+
+    def up(step: np.ndarray) -> np.ndarray:
+        found = sla.solve_triangular(factor, step.ravel(), lower=True, trans="T")
+        return (roots * found).reshape(shape)
+
+    return Root(down, up)
+
+
+def _quasi_newton(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, root: Root, goal: Goal, told: Told
+) -> tuple[np.ndarray, int]:
+    """Where steps of L-BFGS lead, and how many they are."""
+    last = [0.0, 0.0]
+
+    def weights(flat: np.ndarray) -> np.ndarray:
+        return start + root.up(flat.reshape(start.shape))
+
+    def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        B = weights(flat)
+        point = likelihood.at(B, hessian=False)
+        down = root.down(point.gradient - penalty.times(B)).ravel()
+        last[:] = float(down @ down), point.value
+        return penalty.value(B) - point.value, -down
+
+    def enough(intermediate_result: Any) -> None:
+        gain, value = last
+        told(weights(intermediate_result.x), value, goal.distance(gain))
+        if goal.distance(4.0 * gain) <= goal.tol or gain <= 0.25 * ROUNDING * max(1.0, -value):
+            raise StopIteration
+
+    options = {"maxiter": goal.max_iter, "maxfun": 20 * goal.max_iter, "gtol": 0.0, "ftol": 0.0}
+    found = minimize(
+        negative, np.zeros(start.size), jac=True, method="L-BFGS-B", options=options,
+        callback=enough,
+    )  # fmt: skip
+    return weights(found.x), int(found.nit)
+
+
+def newton_cg(
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
+) -> Ascent:
+    """Newton's method with its steps from conjugate gradients, for too many weights for a factor.
+
+    As exact as the gradient is small (Dembo and Steihaug 1983), preconditioned, with halved steps.
+    """
+    B, preconditioner = start, Preconditioner(likelihood, penalty)
+    watch = _Watch(likelihood, goal)
+    point = likelihood.at(B, hessian=False, shares=True)
+    for n_iter in range(1, goal.max_iter + 1):
+        slope = point.gradient - penalty.times(B)
+        inverse, most = preconditioner.at(point)
+        # a tenth of what is left, or a share that shrinks with the gradient: then it ends fast
+        share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
+        step = _conjugate(likelihood, penalty, point, slope, inverse, share)
+        reason = watch.reason(point, step, slope)
+        known = B, point.value, None, n_iter, reason, watch.distance, watch.proved
+        if reason == "suspect":
+            return Ascent(*known, doubted=True)._replace(n_iter=n_iter - 1)
+        better = _searched(likelihood, penalty, B, point, step)
+        if better is None:
+            return Ascent(*known)._replace(reason=reason or "stuck")
+        B, point = better
+        told(B, point.value, watch.distance)
+        if reason:
+            return Ascent(*known)._replace(B=B, value=point.value)
+    return Ascent(B, point.value, None, goal.max_iter, "max_iter", watch.distance, watch.proved)
+
+
+def _conjugate(
+    likelihood: Likelihood, penalty: Penalty, point: Point, slope: np.ndarray, inverse: Inverse,
+    share: float,
+) -> np.ndarray:  # fmt: skip
+    """About the Newton step, by preconditioned conjugate gradients, which end where what is left
+    is a share of the slope.
+    """
+    step, residual = np.zeros_like(slope), slope.copy()
+    z = inverse(residual)
+    direction, size = z.copy(), float((residual * z).sum())
+    first = size
+    for _ in range(200):
+        product = likelihood.curved(point, direction) + penalty.times(direction)
+        bend = float((direction * product).sum())
+        if bend <= 0.0:
+            break
+        length = size / bend
+        step += length * direction
+        residual -= length * product
+        z = inverse(residual)
+        size, before = float((residual * z).sum()), size
+        if size <= share**2 * first:
+            break
+        direction = z + size / before * direction
+    return step if step.any() else inverse(slope)

@@ -1,0 +1,102 @@
+"""Gradient ascent on the log-likelihood as it is taught: w += eta sum of x (y - p)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linsep.descent import Descent, minimize
+from linsep.errors import DataError
+from linsep.parallel import workers
+from linsep.regression.logistic.ascent import Ascent
+from linsep.regression.logistic.fitting import Fit, Task, answered, looked, problem_of, told
+from linsep.regression.logistic.likelihood import Likelihood, Point
+from linsep.regression.logistic.preconditioning import Penalty
+from linsep.regression.logistic.preparing import Seen, refuse_overflow, sampled
+from linsep.regression.logistic.steps import Steps, Told
+
+
+def climbed(
+    task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
+) -> tuple[Fit, Descent]:
+    """Climb from zero, in the features as they are; then ask whether there is a maximum.
+
+    Features that others add up to stay at zero.
+
+    Raises
+    ------
+    ValueError
+        Where the learning rate is so large that the climb diverges or goes in a circle.
+    """
+    refuse_overflow(task.batches, task.n_features, task.intercept)
+    with workers() as pool:
+        how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
+        free = np.ones(task.width, dtype=bool)
+        free[list(how.dependent)] = False
+        tell = steps.of(lambda W: W, how.dependent)
+        found = _ascended(task, learning_rate, schedule, trace, free, pool, tell)
+        if found.reason in {"cycle", "diverged"}:
+            raise DataError(f"Gradient ascent diverged: {found.sentence}.")
+        problem = problem_of(task, how, pool)
+        B = how.standard(found.x, task.intercept)
+        there = problem[0].at(B, hessian=task.factored)
+        information = None
+        if there.hessian is not None:
+            information = there.hessian + problem[1].matrix(task.q)
+        reason = "converged" if found.reason == "converged" else "max_iter"
+        ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
+        fit = told(task, how, answered(*problem, ended, task.goal))
+        return replace(fit, weights=found.x), found
+
+
+def _ascended(
+    task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
+    pool: ThreadPoolExecutor, tell: Told,
+) -> Descent:  # fmt: skip
+    """The climb of the free columns."""
+    plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
+    likelihood = Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool)
+    factors = np.zeros(task.width)
+    factors[: task.n_features] = task.l2
+    penalty = Penalty(factors, task.share)
+    if isinstance(learning_rate, str):
+        learning_rate = 1.0 / _steepest(task, likelihood)
+    once = _Once(likelihood, tell)
+    return minimize(
+        lambda B: once(B).value - penalty.value(B),
+        np.zeros(likelihood.shape),
+        lambda B: free * (once(B).gradient - penalty.times(B)),
+        learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
+        trace=trace, max_iter=task.max_iter,
+    )  # fmt: skip
+
+
+def _steepest(task: Task, likelihood: Likelihood) -> float:
+    """A bound on the curvature of what is maximised: that of Böhning (1992)."""
+    if not task.factored:
+        total = sum(float((Z**2).sum()) for b in task.batches() for _, Z in
+                    likelihood.blocks(b, 0, b.size))  # fmt: skip
+        return 0.5 * total + task.l2
+    plain = Likelihood(
+        task.batches, 1, likelihood.centres, likelihood.scales, task.intercept, likelihood.pool
+    )
+    quarter = plain.at(np.zeros(plain.shape)).hessian
+    assert quarter is not None
+    top = float(np.linalg.eigvalsh(quarter)[-1])
+    return (1.0 if task.q == 1 else 2.0) * top + task.l2
+
+
+class _Once:
+    """Value and gradient at a point, worked out once for both; steps are told."""
+
+    def __init__(self, likelihood: Likelihood, tell: Told):
+        self.likelihood, self.tell = likelihood, tell
+        self.last: tuple[np.ndarray, Point] | None = None
+
+    def __call__(self, B: np.ndarray) -> Point:
+        if self.last is None or not np.array_equal(self.last[0], B):
+            begun, self.last = self.last is not None, (B, self.likelihood.at(B, hessian=False))
+            if begun and np.isfinite(self.last[1].value):
+                self.tell(B, self.last[1].value, np.nan)
+        return self.last[1]

@@ -1,0 +1,295 @@
+"""What a regression sees of its features: centred, scaled, without those that others add up to."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+
+from linsep.compiled import logistic
+from linsep.compiled.core.rows import Csr, as_rows, csr_rows
+from linsep.errors import FeatureOverflow
+from linsep.interrupts import checkpoint
+from linsep.regression.logistic.collinearity import LOST, NOTHING, Columns, Straight
+from linsep.regression.logistic.likelihood import Batch, Batches, Likelihood
+
+#: a Cholesky pivot above this share proves that no column depends on others, nor so nearly that
+#: floats would lose half of their digits
+SURE = 1e-7
+#: values may spread as much, and no less than 1 / this: variances are squares
+MOST_SPREAD = 1e150
+#: of very many features those of values below 2 to this, and above its inverse, stay as they are
+ORDINARY = 10
+#: values of a block of rows
+BLOCK_VALUES = 1 << 16
+
+
+class Seen(NamedTuple):
+    """How features are seen: (x - centre) * scale, some replaced by what is left of them.
+
+    Attributes
+    ----------
+    centres, scales : arrays of shape (features,); scale 0 leaves a feature out
+    dependent : numbers of the features that are left out, as others add up to them
+    nearly : numbers of those among them that others add up to only nearly
+    straight : Straight or None, the columns that stand for nearly dependent features
+    """
+
+    centres: np.ndarray
+    scales: np.ndarray
+    dependent: tuple[int, ...] = ()
+    nearly: tuple[int, ...] = ()
+    straight: Straight | None = None
+
+    def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
+        """Weights of the features as they are, the intercept last."""
+        d = len(self.scales)
+        W = np.zeros((len(B), d + 1))
+        W[:, :d] = B[:, :d] * self.scales
+        if intercept:
+            W[:, d] = B[:, d] - W[:, :d] @ self.centres
+        if self.straight is not None:
+            W = self.straight.raw(W)
+        return W[:, : d + intercept]
+
+    def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
+        """The inverse of :meth:`raw`; weights of features left out become 0."""
+        d = len(self.scales)
+        if self.straight is not None:
+            W = np.column_stack([W[:, :d], W[:, d] if intercept else np.zeros(len(W))])
+            W = self.straight.straight(W)[:, : d + intercept]
+        B = W.copy()
+        B[:, :d] = W[:, :d] / np.where(self.scales > 0, self.scales, np.inf)
+        if intercept:
+            B[:, d] += W[:, :d] @ self.centres
+        return B
+
+    def matrix(self, intercept: bool) -> np.ndarray:
+        """What turns standardised weights into those of the features as they are."""
+        return self.raw(np.eye(len(self.scales) + intercept), intercept).T
+
+    @property
+    def noise(self) -> np.ndarray:
+        """How far values as they are seen may be from what they stand for, beside their rounding:
+        sums in pairs of floats are right to 100 bits of their terms.
+        """
+        found = np.zeros(len(self.scales))
+        if self.straight is not None:
+            terms = np.abs(self.straight.parts.hi).sum(axis=1)
+            columns = list(self.straight.columns)
+            found[columns] = 2.0**-98 * terms * self.scales[columns]
+        return found
+
+    def batches(self, batches: Batches) -> Batches:
+        """The same batches, with the columns that replace features; kept where rows are in memory,
+        which a list of batches says.
+        """
+        straight = self.straight
+        if straight is None:
+            return batches
+        given = batches()
+        if isinstance(given, list):
+            done = [_with(batch, straight) for batch in given]
+            return lambda: done
+        return lambda: (_with(batch, straight) for batch in batches())
+
+
+def _with(batch: Batch, straight: Straight) -> Batch:
+    d = len(straight.centres)
+    parts = [straight.of(X) for X, _ in raw_blocks([batch], d)]
+    return batch._replace(columns=straight.columns, extra=np.concatenate(parts))
+
+
+def sampled(batches: Batches, most: int) -> tuple[Batches, bool]:
+    """About ``most`` rows of the first batch, evenly spread; whether these are all rows there are.
+
+    Sparse rows are copied, dense ones seen where they are.
+    """
+    given = iter(batches())
+    with closing(given) if hasattr(given, "close") else nullcontext():  # type: ignore[type-var]
+        return _sampled(given, most)
+
+
+def _sampled(given: Iterator[Batch], most: int) -> tuple[Batches, bool]:
+    first = next(given)
+    step = first.size // most
+    if step < 4:
+        more = next(given, None)
+        return lambda: iter([first]), more is None
+    chosen = slice(None, None, step)
+    rows: Any
+    if isinstance(first.rows, Csr):
+        rows = _rows_of(first.rows, np.arange(0, first.size, step))
+    else:
+        rows = as_rows(np.ascontiguousarray(first.rows.values[chosen]))
+    weights = first.weights[chosen].copy() if first.weights.size else first.weights
+    part = Batch(rows, first.codes[chosen].copy(), weights)
+    return lambda: iter([part]), False
+
+
+def _rows_of(rows: Csr, chosen: np.ndarray) -> Csr:
+    lengths = rows.starts[chosen + 1] - rows.starts[chosen]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(rows.starts.dtype)
+    places = np.repeat(rows.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+    return csr_rows(rows.values[places], rows.columns[places], starts)
+
+
+def seen(
+    sample: Batches, everything: Batches, whole: bool, d: int, intercept: bool, find: bool,
+    pool: ThreadPoolExecutor,
+) -> Seen:  # fmt: skip
+    """How to see the features, from a sample where that is enough.
+
+    ``find`` says whether to look for features that depend on others; without, none is left out.
+
+    Raises
+    ------
+    FeatureOverflow
+        Where the square of the spread of a feature is beyond floating point.
+    """
+    centres, scales = _moments(sample, d, intercept)
+    if not find:
+        return Seen(centres, np.where(scales > 0, scales, 1.0))
+    if _independent(sample, centres, scales, intercept, pool):
+        return Seen(centres, scales)
+    if not whole:
+        centres, scales = _moments(everything, d, intercept)
+        if _independent(everything, centres, scales, intercept, pool):
+            return Seen(centres, scales)
+    return straightened(everything, centres, scales, intercept)
+
+
+def sized(batches: Batches, d: int) -> Seen:
+    """How to see very many features: none is left out or centred, so that zeros stay zeros, and
+    those of very large or small values are divided by a power of two.
+
+    Raises
+    ------
+    FeatureOverflow
+        As :func:`seen` does.
+    """
+    top = np.zeros(d)
+    for batch in batches():
+        checkpoint()
+        counted = batch.weights > 0 if batch.weights.size else np.ones(batch.size, dtype=bool)
+        if isinstance(batch.rows, Csr):
+            values, columns, starts = batch.rows
+            chosen = slice(None) if counted.all() else np.repeat(counted, np.diff(starts))
+            inside = slice(starts[0], starts[-1])
+            sizes = np.abs(values[inside][chosen]).astype(np.float64)
+            np.maximum.at(top, columns[inside][chosen], sizes)
+            continue
+        for X in _counted(lambda it=batch: [it], d):  # type: ignore[misc]
+            np.maximum(top, np.abs(X).max(axis=0), out=top)
+    _refuse_sizes(top)
+    exponents = np.where(top > 0, np.frexp(top)[1], 0)
+    return Seen(np.zeros(d), np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, -exponents, 0)))
+
+
+def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:
+    """Raise FeatureOverflow as :func:`seen` does, for those who see features as they are."""
+    _moments(batches, d, intercept)
+
+
+def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Means (0 without an intercept) and 1 / root mean square around them, 0 where that is 0.
+
+    Differences from the first row are summed, so that a small spread far from zero keeps its
+    digits, and divided by powers of two, so that squares neither vanish nor grow too large.
+    """
+    first, top = np.zeros(d), np.zeros(d)
+    for n_block, Z in enumerate(_counted(batches, d)):
+        if not n_block and intercept:
+            first = Z[0].copy()
+        with np.errstate(over="ignore"):
+            top = np.maximum(top, np.abs(Z - first).max(axis=0))
+    _refuse_sizes(top)
+    exponents = np.where(top > 0, np.frexp(top)[1], 0)
+    means, squares, total = np.zeros(d), np.zeros(d), 0.0
+    for X, weights in raw_blocks(batches(), d):
+        more = float(weights.sum())
+        if not more:
+            continue
+        Z = np.ldexp(X - first, -exponents)
+        total += more
+        own = weights @ Z / more if intercept else means
+        shift = own - means
+        squares += (total - more) * more / total * shift**2 + weights @ (Z - own) ** 2
+        means = means + shift * more / total
+    spread = np.ldexp(np.sqrt(squares / max(total, 1e-300)), exponents)
+    scales = np.where(top > 0, 1.0 / np.where(top > 0, spread, 1.0), 0.0)
+    return first + np.ldexp(means, exponents), scales
+
+
+def _refuse_sizes(top: np.ndarray) -> None:
+    """Raise FeatureOverflow where largest values are so large, or small, that squares are lost."""
+    bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
+    if bad.any():
+        raise FeatureOverflow(int(np.argmax(bad)))
+
+
+def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Blocks of rows as they are, as float64 in memory that is used again, and their weights."""
+    most = max(64, min(2048, BLOCK_VALUES // max(1, d)))
+    room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
+    for batch in batches:
+        for start in range(0, batch.size, most):
+            checkpoint()
+            X = room[: min(most, batch.size - start)]
+            logistic.standardised(batch.rows, start, X, none, one)
+            known = batch.weights[start : start + len(X)]
+            yield X, known if known.size else np.ones(len(X))
+
+
+def _counted(batches: Batches, d: int) -> Iterator[np.ndarray]:
+    """Blocks of the rows whose weight is not 0."""
+    for X, weights in raw_blocks(batches(), d):
+        counted = X if weights.all() else X[weights > 0]
+        if len(counted):
+            yield counted
+
+
+def _independent(
+    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool,
+    pool: ThreadPoolExecutor,
+) -> bool:  # fmt: skip
+    """Whether a factor of the Gram matrix proves that no column depends on others."""
+    if not (scales > 0).all():
+        return False
+    likelihood = Likelihood(batches, 1, centres, scales, intercept, pool)
+    gram = likelihood.at(np.zeros(likelihood.shape)).hessian
+    assert gram is not None
+    roots = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    try:
+        factor = sla.cholesky(gram * roots * roots[:, None], check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.diag(factor).min(initial=1.0) ** 2 > SURE)
+
+
+def whole(batches: Batches, d: int, intercept: bool) -> Seen:
+    """The same with all columns that others do not add up to exactly."""
+    return straightened(batches, *_moments(batches, d, intercept), intercept, NOTHING)
+
+
+def straightened(
+    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
+) -> Seen:
+    """Features without those that others before them add up to, and with new columns in place of
+    those that others nearly add up to.
+
+    Of these, columns are left out that add less than the share ``lost``.
+    """
+    columns = Columns(lambda: _counted(batches, len(centres)), len(centres), intercept, lost)
+    G = columns.straighten()
+    straight, dependent = columns.straight(), tuple(sorted(columns.left_out))
+    centres, scales = centres.copy(), scales.copy()
+    for j in straight.columns if straight else ():
+        # their means are nearly zero, their spread is moderate: see Columns
+        centres[j] = G[j, -1] / G[-1, -1] if intercept else 0.0
+        scales[j] = 1.0 / np.sqrt(G[j, j] / G[-1, -1] - centres[j] ** 2)
+    scales[list(dependent)] = 0.0
+    nearly = tuple(j for j in dependent if not columns.left_out[j])
+    return Seen(centres, scales, dependent, nearly, straight)

@@ -1,0 +1,297 @@
+"""Intervals and tests of single weights by the profile of a likelihood.
+
+The profile at a value v is the largest (penalised) log-likelihood among the weights that have v
+there. Twice what it lacks of the maximum is about chi-squared with one degree of freedom: that
+tests a value, and the values that the test keeps make an interval (D. Venzon and S. Moolgavkar, A
+method for computing profile-likelihood-based confidence intervals, Applied Statistics 37, 1988;
+with Firth's penalty: G. Heinze and M. Schemper, A solution to the problem of separation in logistic
+regression, Statistics in Medicine 21, 2002).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, chdtri
+
+from linsep.parallel import workers
+from linsep.regression.logistic.firth import Maximum, Objective, inverse_of, maximised
+from linsep.regression.logistic.fitting import Task
+from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.preparing import Seen, sampled, seen
+from linsep.regression.logistic.steps import Steps
+
+#: the last step towards an end is no longer than this share of half of Wald's interval; its own
+#: error is about the square
+CLOSE = 1e-5
+#: what the last step of a climb to a profile may gain
+ENOUGH = 1e-11
+MOST_POINTS = 100
+#: outwards each point is at most so many times as far from the estimate as the one before
+FARTHER = 4.0
+#: a profile that falls so little that its end is so many halves of Wald's interval away has none:
+#: a plain likelihood falls ever faster, or not at all
+FARTHEST = 1e6
+#: where the likelihood is smaller by this than the largest, other weights to start from are tried
+FAR = 50.0
+
+
+class Interval(NamedTuple):
+    """What a profile says of a weight.
+
+    Attributes
+    ----------
+    low, high : float, ends of the interval, -inf or inf where the profile does not fall enough, NaN
+        where rounding hides them
+    p : float, of the hypothesis that the weight is zero
+    """
+
+    low: float
+    high: float
+    p: float
+
+
+class Point(NamedTuple):
+    """A value, twice what is lost there, the derivative of that, and where it is reached."""
+
+    value: float
+    loss: float
+    slope: float
+    top: Maximum
+
+
+class Profile:
+    """The profile of one linear function of the weights.
+
+    Parameters
+    ----------
+    objective : Objective
+    top : Maximum, of all weights; where there is none, weights near the supremum
+    of : array of shape (weights,), the function's coefficients
+    supremum : float, the largest value; default: that of ``top``
+    """
+
+    def __init__(
+        self, objective: Objective, top: Maximum, of: np.ndarray, supremum: float | None = None
+    ):
+        self.objective, self.top, self.of = objective, top, of
+        self.supremum = top.value if supremum is None else supremum
+        self.free = _orthogonal(of)
+        inverse = inverse_of(top.known.information)
+        self.tangent = of if inverse is None else inverse @ of
+        self.error = 0.0 if inverse is None else float(np.sqrt(of @ self.tangent))
+
+    def at(self, value: float, near: Maximum) -> Point:
+        """The profile at a value, the other weights following from ``near``."""
+        aside, start = value - self.of @ near.b, near.b
+        start = start + aside / (self.of @ self.tangent) * self.tangent
+        known = self.objective.at(start)
+        if not known.value > self.supremum - FAR:
+            plain = near.b + aside / (self.of @ self.of) * self.of
+            starts = [start, plain, value / (self.of @ self.of) * self.of]
+            all_known = [known, *map(self.objective.at, starts[1:])]
+            best = int(np.argmax([known.value for known in all_known]))
+            start, known = starts[best], all_known[best]
+        top = maximised(
+            self.objective, start, self.free, known=known, bend=near.bend, enough=ENOUGH
+        )
+        loss = max(0.0, 2.0 * (self.supremum - top.value))
+        slope = -2.0 * float(self.of @ top.known.slope) / float(self.of @ self.of)
+        return Point(value, loss, slope, top)
+
+    def interval(self, level: float, runs: str = "") -> Interval:
+        """The interval and the test.
+
+        Parameters
+        ----------
+        level : float between 0 and 1
+        runs : "+inf", "-inf" or "infinite" (to either side) where the function has no finite
+            estimate, else empty
+        """
+        high = float(chdtri(1, 1.0 - level))
+        if runs == "infinite":  # at every value the supremum is reached
+            return Interval(-np.inf, np.inf, 1.0)
+        zero, unit = self.at(0.0, self.top), float(np.linalg.norm(self.of))
+        p = float(chdtrc(1, zero.loss))
+        if runs == "+inf":
+            return Interval(self._end(zero, -1.0, unit, high), np.inf, p)
+        if runs == "-inf":
+            return Interval(-np.inf, self._end(zero, 1.0, unit, high), p)
+        middle = Point(float(self.of @ self.top.b), 0.0, 0.0, self.top)
+        stride = self.error * np.sqrt(high) or unit
+        low, top = (self._end(middle, side, stride, high) for side in (-1.0, 1.0))
+        return Interval(low, top, p)
+
+    def _end(self, start: Point, side: float, stride: float, high: float) -> float:
+        """Where twice the loss is ``high``, on that side of the estimate.
+
+        Newton's method on the root of the loss, which is about linear, between points where the
+        loss is smaller and larger.
+        """
+        inner, outer = (start, None) if start.loss < high else (None, start)
+        value = start.value + (side if outer is None else -side) * stride
+        for _ in range(MOST_POINTS):
+            point = self.at(value, (inner or start).top)
+            inner, outer = (point, outer) if point.loss < high else (inner, point)
+            if outer is None and high - point.loss > side * point.slope * FARTHEST * stride:
+                return side * np.inf
+            before, value = value, self._next(point, (start, inner, outer), high)
+            if abs(value - before) <= CLOSE * stride:
+                return value
+        return np.nan
+
+    def _next(
+        self, point: Point, between: tuple[Point, Point | None, Point | None], high: float
+    ) -> float:
+        """Where to look next: a step of Newton's method, or the middle, or farther."""
+        start, inner, outer = between
+        root = np.sqrt(point.loss)
+        with np.errstate(all="ignore"):
+            value = point.value + (np.sqrt(high) - root) * 2.0 * root / point.slope
+        if inner is not None and outer is not None:
+            low, top = sorted((inner.value, outer.value))
+            return float(value) if low < value < top else (low + top) / 2.0
+        away = point.value - start.value
+        farther = float(np.clip((value - start.value) / away, 1.5, FARTHER))
+        return start.value + away * (FARTHER if np.isnan(farther) else farther)
+
+
+def _orthogonal(of: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what is orthogonal to a vector (by a Householder reflection)."""
+    u = of / np.linalg.norm(of)
+    u[0] += 1.0 if u[0] >= 0 else -1.0
+    return (np.eye(len(of)) - 2.0 / (u @ u) * np.outer(u, u))[:, 1:]
+
+
+#: limits of weights that have no finite estimate
+RUNAWAY = ("+inf", "-inf", "infinite")
+#: numbers of an interval: its ends, and the p-value of zero
+Ends = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class FirthFit(NamedTuple):
+    """Firth's estimates, in the features as they are.
+
+    Attributes
+    ----------
+    weights : array of shape (q, width), the intercept last; 0 for features left out
+    log_likelihood : float, the penalty left out
+    covariance : array of shape (q width, q width), the inverse of the information
+    reason : "converged", "max_iter" or "stuck"
+    n_iter : int
+    gained : float, twice what the features add to the penalised log-likelihood
+    dependent : tuple of int, the features left out
+    ends : (low, high, p) of every weight by profiles, arrays of the shape of the weights; None
+        where they were not asked for
+    """
+
+    weights: np.ndarray
+    log_likelihood: float
+    covariance: np.ndarray
+    reason: str
+    n_iter: int
+    gained: float
+    dependent: tuple[int, ...]
+    ends: Ends | None
+
+
+@contextmanager
+def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Seen, np.ndarray]]:
+    """The objective of a task, how features are seen, and the matrix that turns its weights into
+    those of the features as they are.
+    """
+    with workers() as pool:
+        sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
+        form = task.n_features, task.intercept
+        how = seen(sample, task.batches, whole, *form, True, pool)
+        likelihood = Likelihood(
+            how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool
+        )
+        used = np.append(how.scales > 0.0, [True] * task.intercept)
+        objective = Objective(likelihood, used, penalised)
+        raw = np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]
+        yield objective, how, raw
+
+
+def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
+    """Maximise Firth's penalised likelihood.
+
+    Parameters
+    ----------
+    task : Task, of rows in memory and no more weights than a Hessian is made for
+    level : of the profile intervals, None for none
+    steps : what is told; ``ended`` becomes the fit without them
+    """
+    with _opened(task, penalised=True) as (objective, how, raw):
+        start = np.zeros((task.q, task.width))
+        if task.intercept:
+            start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
+        flat = start.ravel()[objective.used]
+        tol = task.tol * float(task.totals.sum())
+        told = steps.of(lambda b: (raw @ b).reshape(task.q, task.width), how.dependent)
+        top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, told=told)
+        constant = objective.used % task.width == task.n_features
+        none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
+        inverse = inverse_of(top.known.information)
+        shape = task.q, task.width
+        covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
+        found = FirthFit(
+            (raw @ top.b).reshape(shape), top.known.log_likelihood, covariance, top.reason,
+            top.n_iter, 2.0 * (top.value - none.value), how.dependent, None,
+        )  # fmt: skip
+        if level is None:
+            return found
+        steps.ended = found
+        _profile(objective, top, raw, level, np.full(shape, ""), steps)
+        return found._replace(ends=ends_of(steps, shape))
+
+
+def profiled(
+    task: Task, weights: np.ndarray, limits: np.ndarray, log_likelihood: float, level: float,
+    steps: Steps,
+) -> Ends:  # fmt: skip
+    """Intervals and tests of every weight by profiles of the plain likelihood.
+
+    Parameters
+    ----------
+    task : as for :func:`firth_fitted`
+    weights : array of shape (q, width)
+        Of the largest likelihood; where there is none, so large that rows which run away have their
+        class with certainty.
+    limits : array of str of that shape, what becomes of each weight
+    log_likelihood : float, the largest, or the supremum
+    level : of the intervals
+    steps : what is told
+    """
+    with _opened(task, penalised=False) as (objective, how, raw):
+        flat = how.standard(weights, task.intercept).ravel()[objective.used]
+        if np.isin(limits, RUNAWAY).any():
+            known = objective.at(flat)._replace(value=log_likelihood)
+            top = Maximum(flat, known, np.zeros(2 * (len(flat),)), "converged", 0)
+        else:
+            top = maximised(objective, flat, tol=task.tol * float(task.totals.sum()))
+        _profile(objective, top, raw, level, limits, steps)
+        return ends_of(steps, limits.shape)
+
+
+def _profile(
+    objective: Objective, top: Maximum, raw: np.ndarray, level: float, limits: np.ndarray,
+    steps: Steps,
+) -> None:  # fmt: skip
+    """Work out the intervals of all weights, one after another; NaN for those left out."""
+    found = steps.intervals
+    for of, limit in zip(raw, limits.ravel().tolist(), strict=True):
+        if not of.any():
+            found.append(Interval(np.nan, np.nan, np.nan))
+            continue
+        runs = limit if limit in RUNAWAY else ""
+        found.append(Profile(objective, top, of).interval(level, runs))
+
+
+def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
+    """The intervals as arrays, NaN for those that were not worked out."""
+    missing = int(np.prod(shape)) - len(steps.intervals)
+    found = [*steps.intervals, *[Interval(np.nan, np.nan, np.nan)] * missing]
+    low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))
+    return low, high, p

@@ -1,0 +1,235 @@
+"""Logistic regression where the likelihood has no maximum: what runs away, and what does not.
+
+Along a direction that has no row on the wrong side the likelihood grows for ever. In its limit the
+rows on the right side are certain and say nothing more; those on the boundary decide about the
+weights that stay finite (Albert and Anderson 1984; Geyer 2009: the limiting conditional model).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
+from linsep.interrupts import checkpoint
+from linsep.separability.exact.recession import Cone, cone_of
+from linsep.separability.problem.data import Data
+from linsep.separability.search.slices import both_signs
+from linsep.separability.time_limit import TooLarge
+
+#: scores this far apart are certainty
+CERTAIN = 40.0
+#: a difference of scores below this share of their terms is none
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limit of the likelihood.
+
+    Attributes
+    ----------
+    weights : array of shape (q, width)
+        Of the finite coefficients the estimate; the others so large that rows which run away have
+        their class with certainty.
+    limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite" or
+        "not checked"
+    log_likelihood : float, its supremum
+    covariance : array of shape (q width, q width), NaN where an estimate is not finite
+    """
+
+    weights: np.ndarray
+    limits: np.ndarray
+    log_likelihood: float
+    covariance: np.ndarray
+
+
+class Contrasts:
+    """The verdict's weights as those of a regression: differences from the reference.
+
+    Parameters
+    ----------
+    verdict : about two classes, or in the multinomial sense
+    data : what it is about, as :func:`linsep.separability.problem.data.data_of` opens it
+    order : class codes whose weights the regression has, the reference last
+    """
+
+    def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
+        self.verdict, self.data, self.order, self.width = verdict, data, order, width
+        two = len(order) == 2
+        self.block = {1: 0} if two else {code: code for code in range(len(order) - 1)}
+
+    def functional(self, row: int, j: int) -> dict[int, int]:
+        """The verdict's weights, and how often, that make up a weight of the regression."""
+        sides = ((self.order[row], 1), (self.order[-1], -1))
+        return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
+
+    def of(self, number: Any) -> np.ndarray:
+        """Numbers of the verdict's weights as an array like the regression's weights."""
+        found = [
+            [sum(s * number(i) for i, s in self.functional(row, j).items()) for j in self._all()]
+            for row in range(len(self.order) - 1)
+        ]
+        top = max((abs(x) for line in found for x in line), default=0) or 1
+        return np.array([[float(x / top) for x in line] for line in found])
+
+    def _all(self) -> range:
+        return range(self.width)
+
+    def direction(self) -> np.ndarray:
+        """Along which the likelihood grows for ever, its largest number 1."""
+        verdict = self.verdict
+        if isinstance(verdict, QuasiSeparable):
+            return self.of(lambda i: verdict.direction.get(i, 0))
+        d = verdict.subject.n_features
+        flat: list[Any] = []
+        for row, b in zip(verdict.coef, verdict.intercept, strict=True):
+            flat += [*row[:d], *([b] if verdict.subject.fit_intercept else [])]
+        return self.of(lambda i: flat[i])
+
+    def limits(self) -> np.ndarray:
+        """What becomes of every weight of the regression: "not checked" where time is over."""
+        said = np.full((len(self.order) - 1, self.width), "not checked")
+        places = list(np.ndindex(*said.shape))
+        functions = [self.functional(row, j) for row, j in places]
+        try:
+            cone = cone_of(self.verdict, self.data)
+            both = both_signs(self.data, cone.working.question, functions)
+            for place, function, free in zip(places, functions, both, strict=True):
+                said[place] = _limit_of(cone, function, free)
+        except TooLarge:  # the words so far hold
+            return said
+        return said
+
+
+def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
+    """What becomes of a linear function of the weights that seems to have ``both`` signs, or not.
+
+    Of one that has both nothing need be proved: "infinite" claims no sign.
+    """
+    if not cone.boundary.remainder(function):
+        return "finite"
+    if both:
+        return "infinite"
+    sign = cone.sign(function)
+    return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
+
+
+def proves(verdict: Verdict) -> bool:
+    """Whether the verdict says that the likelihood has no maximum."""
+    return isinstance(verdict, Separable | QuasiSeparable)
+
+
+def limit(
+    contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray
+) -> Limit:
+    """What the regression comes to.
+
+    Parameters
+    ----------
+    contrasts : of a verdict, Separable or QuasiSeparable, about these rows
+    Z : array of shape (rows, width), the rows with a 1 for the intercept
+    codes : array of shape (rows,), place of each row's class in the order of the contrasts
+    weights : array of shape (rows,)
+    last : array of shape (q, width), the weights where the climb was broken off
+    """
+    verdict, order = contrasts.verdict, contrasts.order
+    direction, said = contrasts.direction(), contrasts.limits()
+    rows = np.arange(len(Z))
+    scores = np.column_stack([Z @ direction.T, np.zeros(len(Z))])
+    size = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
+    own = scores[rows, codes]
+    reach = TIE * (size.max(axis=1, keepdims=True) + 1e-300)
+    behind = own[:, None] - scores > reach
+    if len(order) == 2 and isinstance(verdict, QuasiSeparable):  # here the verdict is exact
+        behind[:] = False
+        behind[rows, 1 - codes] = True
+        behind[list(verdict.boundary)] = False
+    if isinstance(verdict, Separable) and _separates(last, Z, codes):
+        covariance = np.full((said.size, said.size), np.nan)
+        return Limit(last, said, 0.0, covariance)
+    B, value, covariance = conditional(Z, codes, weights, ~behind)
+    eta = np.column_stack([Z @ B.T, np.zeros(len(Z))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = (CERTAIN - (eta[rows, codes][:, None] - eta)) / (own[:, None] - scores)
+    far = max(0.0, float(needed[behind].max(initial=0.0)))
+    out = (said != "finite").ravel()
+    covariance[out] = covariance[:, out] = np.nan
+    return Limit(np.where(said == "finite", B, B + far * direction), said, value, covariance)
+
+
+def _separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:
+    """Whether every row has its class by the highest score."""
+    scores = np.column_stack([Z @ W.T, np.zeros(len(Z))])
+    own = scores[np.arange(len(Z)), codes].copy()
+    scores[np.arange(len(Z)), codes] = -np.inf
+    return bool((own > scores.max(axis=1)).all())
+
+
+def conditional(
+    Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Maximum likelihood where each row can only be of some classes.
+
+    Weights that these rows do not determine are the shortest in standardised features.
+
+    Parameters
+    ----------
+    Z : array of shape (rows, width)
+    codes : array of shape (rows,), those of the reference being q
+    weights : array of shape (rows,)
+    allowed : array of bool of shape (rows, q + 1)
+
+    Returns
+    -------
+    weights of shape (q, width), their log-likelihood, the pseudo-inverse of their information
+    """
+    used = (allowed.sum(axis=1) > 1) & (weights > 0)
+    Z, codes, weights, allowed = Z[used], codes[used], weights[used], allowed[used]
+    q, width = allowed.shape[1] - 1, Z.shape[1]
+    scale = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(width)
+    scale = np.where(scale > 0, scale, 1.0)
+    Z = Z / scale
+    B = np.zeros((q, width))
+    value, slope, H = _known(Z, codes, weights, allowed, B)
+    for _ in range(100):
+        checkpoint()
+        step = (_regular_inverse(H) @ slope.ravel()).reshape(q, width)
+        gain = float((step * slope).sum())
+        if gain <= 1e-18:
+            break
+        for halving in range(40):
+            there = _known(Z, codes, weights, allowed, B + step / 2**halving)
+            if there[0] >= value - 1e-13 * max(1.0, -value):
+                break
+        B, (value, slope, H) = B + step / 2**halving, there
+    back = np.tile(1.0 / scale, q)
+    return B / scale, value, _regular_inverse(H) * back * back[:, None]
+
+
+def _regular_inverse(H: np.ndarray) -> np.ndarray:
+    """The inverse on the space where the rows say anything."""
+    return np.linalg.pinv(H, rcond=1e-10, hermitian=True) if H.any() else np.zeros_like(H)
+
+
+def _known(
+    Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray, B: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Log-likelihood, gradient and information."""
+    q, width = B.shape
+    scores = np.column_stack([Z @ B.T, np.zeros(len(Z))])
+    scores[~allowed] = -np.inf
+    scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
+    P = np.exp(scores)
+    sums = P.sum(axis=1, keepdims=True)
+    P /= sums
+    rows = np.arange(len(Z))
+    value = float((weights * (scores[rows, codes] - np.log(sums[:, 0]))).sum())
+    own = np.zeros_like(P)
+    own[rows, codes] = 1.0
+    slope = (weights[:, None] * (own - P)[:, :q]).T @ Z
+    H = np.empty((q, width, q, width))
+    for k in range(q):
+        for m in range(q):
+            H[k, :, m, :] = Z.T @ (Z * (weights * P[:, k] * (float(k == m) - P[:, m]))[:, None])
+    return value, slope, H.reshape(q * width, q * width)

@@ -1,0 +1,257 @@
+"""Is the data linearly separable? An answer with its proof."""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from linsep.certificate.blocks import sha256_of
+from linsep.certificate.verdicts import (
+    SENSES,
+    TIME_LIMIT,
+    Separable,
+    Separations,
+    Subject,
+    Undecided,
+    Verdict,
+)
+from linsep.errors import ParameterError
+from linsep.separability.evidence import blocked_verdict, separable_verdict
+from linsep.separability.exact.widening import widened
+from linsep.separability.kernel_space import Gram, checked, spanning
+from linsep.separability.problem.data import Data, data_of, warn_of_many_classes
+from linsep.separability.problem.questions import Question, multinomial, two_sides
+from linsep.separability.search.search import Blocked, Separated, search
+from linsep.separability.time_limit import Task, TooLarge, limited, next_question
+
+#: what knows weights that are right about every row of a question, if any
+Known = Callable[[Question, np.ndarray], np.ndarray | None]
+#: what may decide where time was too short
+WAYS_OUT = (
+    "a longer time limit, features of similar scale, or leaving out columns that nearly depend on "
+    "others may decide it"
+)
+#: the relative width that margin="max" leaves between the two ends of the margin interval
+WIDTH = 1e-6
+
+
+def separation(
+    X: Any = None,
+    y: Any = None,
+    *,
+    K: Any = None,
+    fit_intercept: bool | None = None,
+    margin: Literal["max"] | None = None,
+    senses: tuple[str, ...] = SENSES,
+    time_limit: float | None = TIME_LIMIT,
+) -> Verdict | Separations:
+    """Decide whether a hyperplane separates the classes, and prove it.
+
+    Parameters
+    ----------
+    X : array, nested lists, sparse matrix or data frame of shape (rows, features), or source
+        Numbers of any kind, taken exactly as they are: floats, whole numbers, decimals, fractions.
+        A source of :mod:`linsep.sources` is read several times and brings its own labels.
+    y : array of shape (rows,)
+        Labels of any kind. With two classes the larger one is the positive side.
+    K : array of shape (rows, rows)
+        Instead of X, the Gram matrix of a kernel: whether some f(x) = sum_j a_j K(x, x_j) separates
+        the classes, of the numbers in K as they are. No margin is given. Kernel values that are
+        rounded nearly always make K regular, and then any labels are separable: give whole numbers
+        or fractions where that matters. For some hundred rows, where floats do not decide.
+    fit_intercept : bool, default=True (with K: False)
+        Whether the hyperplane may lie off the origin.
+    margin : "max" or None, default=None
+        With "max" a separator is improved until its margin is within a millionth of the widest, as
+        far as floats allow: the interval says what was reached.
+    senses : tuple, default=("ovr", "ovo", "multinomial")
+        With more than two classes: each against the rest, each pair, every class above every
+        other with weights of its own.
+    time_limit : float or None, default=60.0
+        Seconds for all questions together. What is not decided then is ``Undecided``, and a margin
+        as wide as it was. None: as long as it takes.
+
+    Returns
+    -------
+    Separable, QuasiSeparable, Overlapping or Undecided; for more classes Separations
+        Each with ``verify(X, y, exact=...)``, ``to_json()`` and a text for people.
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinity, what is no number, one class only, X and y of different lengths.
+    KeyboardInterrupt
+        At any time, soon after Ctrl-C.
+
+    Warns
+    -----
+    UserWarning
+        Where a target of numbers has more than ten classes, and more than a tenth of the rows.
+
+    Notes
+    -----
+    A linear program over a working set of rows, which grows by the rows that the last answer got
+    wrong, guesses; exact arithmetic decides (Gordan 1873; Goldman and Tucker 1956). The widest
+    margin is Wolfe's nearest point (1976). Quasi-separation is that of Albert and Anderson (1984):
+    where data are separable or quasi-separable, the likelihood of a logistic regression has no
+    maximum. Margins are geometric: distances from the hyperplane, the intercept left out of ||w||.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> verdict = separation(X[50:], y[50:])
+    >>> verdict.kind, len(verdict.witness.rows) <= 6
+    ('overlapping', True)
+    >>> bool(verdict.verify(X[50:], y[50:]))
+    True
+    """
+    task = Task(time_limit)
+    if K is None:
+        return decide(data_of(X, y), fit_intercept is not False, margin, senses, task=task)
+    if X is not None or margin is not None:
+        raise ParameterError("K stands for X, and margins in its space are not known: give K and y")
+    return _of_kernel(checked(K), y, bool(fit_intercept), senses, task)
+
+
+def _of_kernel(
+    K: np.ndarray, y: Any, fit_intercept: bool, senses: tuple[str, ...], task: Task
+) -> Verdict | Separations:
+    """The verdict on a Gram matrix, over some columns of it that are enough."""
+    columns = spanning(K)
+    found = decide(data_of(K[:, columns], y), fit_intercept, None, senses, columns, task)
+    if len(columns) == len(K) or all(isinstance(one, Separable) for one in parts_of(found)):
+        return found
+    try:
+        with limited(task):
+            gram = Gram(K)
+    except TooLarge as problem:
+        reason = f"{problem}; {WAYS_OUT}"
+        return _mapped(found, lambda one: _doubted(one, reason))
+    if gram.is_spanned_by(columns):
+        return found
+    task.question, columns = 0, gram.columns
+    data = data_of(K[:, columns], y)
+    return decide(data, fit_intercept, None, senses, columns, task, gram.weights)
+
+
+def _doubted(verdict: Verdict, reason: str) -> Verdict:
+    """A verdict over some columns as one over all: a separator is one, the rest is not known."""
+    return verdict if isinstance(verdict, Separable) else Undecided(verdict.subject, reason)
+
+
+def _mapped(
+    found: Verdict | Separations, change: Callable[[Verdict], Verdict]
+) -> Verdict | Separations:
+    """The same with every verdict changed."""
+    if isinstance(found, Verdict):
+        return change(found)
+    rest = {label: change(one) for label, one in found.against_rest.items()}
+    pairs = {labels: change(one) for labels, one in found.pairs.items()}
+    every = None if found.multinomial is None else change(found.multinomial)
+    return Separations(rest, pairs, every)
+
+
+def parts_of(found: Verdict | Separations) -> list[Verdict]:
+    """The verdicts, of one class or of several."""
+    return found.verdicts() if isinstance(found, Separations) else [found]
+
+
+def decide(
+    data: Data,
+    fit_intercept: bool = True,
+    margin: str | None = None,
+    senses: tuple[str, ...] = SENSES,
+    columns: tuple[int, ...] | None = None,
+    task: Task | None = None,
+    known: Known | None = None,
+) -> Verdict | Separations:
+    """:func:`separation` of data that are open already, within the limit of a ``task``.
+
+    ``known`` returns weights that are right about every row of a question where it knows some, from
+    the question and the class codes of all rows.
+    """
+    if margin not in (None, "max"):
+        raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
+    if not set(senses) <= set(SENSES):
+        raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
+    task = task or Task(None)
+    warn_of_many_classes(data.classes, data.n_rows)
+    tolerance = WIDTH if margin == "max" else None
+    labels, codes = data.labels(), range(len(data.classes))
+    # many small factorisations: threads cost more
+    with limited(task), threadpool_limits(1, "blas"):
+        about = Subject(
+            tuple(labels), (), (), fit_intercept, data.n_rows, data.n_features,
+            None if data.names is None else tuple(data.names), sha256_of(data), columns,
+        )  # fmt: skip
+
+        def sides(positive: list[int], negative: list[int]) -> Verdict:
+            question = two_sides(data, positive, negative, fit_intercept)
+            given = (tuple(labels[k] for k in side) for side in (positive, negative))
+            return _verdict(data, question, tolerance, about.of_sides(*given), known)
+
+        if len(codes) == 2:
+            return sides([1], [0])
+        task.questions = sum(
+            n * (name in senses) for name, n in zip(SENSES, counts(len(codes)), strict=True)
+        )
+        rest = {
+            labels[k]: sides([k], [c for c in codes if c != k]) for k in codes if "ovr" in senses
+        }
+        pairs = {
+            (labels[a], labels[b]): sides([b], [a])
+            for a, b in combinations(codes, 2)
+            if "ovo" in senses
+        }
+        every = None
+        if "multinomial" in senses:
+            every = _verdict(data, multinomial(data, fit_intercept), None, about, known)
+        return Separations(rest, pairs, every)
+
+
+def counts(n_classes: int) -> tuple[int, int, int]:
+    """How many questions each of the senses asks."""
+    return n_classes, n_classes * (n_classes - 1) // 2, 1
+
+
+def _verdict(
+    data: Data,
+    question: Question,
+    tolerance: float | None,
+    subject: Subject,
+    known: Known | None,
+) -> Verdict:
+    """The answer to a question; undecided where it takes too long."""
+    next_question()
+    try:
+        # numbers may leave the floats here: that only spoils a guess
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            weights = None if known is None else known(question, data.codes())
+            if weights is not None:
+                separated = Separated(weights, [], np.zeros(0))
+                return separable_verdict(data, question, separated, subject)
+            found = search(data, question, tolerance)
+            if isinstance(found, Blocked):
+                return blocked_verdict(data, question, found, subject)
+            verdict = separable_verdict(data, question, found, subject)
+            low, high = verdict.margin
+            if tolerance is None or low >= high * (1 - tolerance):
+                return verdict
+            return _widest(data, question, found, subject, tolerance) or verdict
+    except TooLarge as reason:
+        return Undecided(subject, f"{reason}; {WAYS_OUT}")
+
+
+def _widest(
+    data: Data, question: Question, found: Separated, subject: Subject, tolerance: float
+) -> Separable | None:
+    """A separator whose margin is within the tolerance of the widest; None where time is over."""
+    try:
+        found = widened(data, question, found, tolerance)
+    except TooLarge:
+        return None
+    verdict = separable_verdict(data, question, found, subject)
+    return verdict if verdict.support.rows else None

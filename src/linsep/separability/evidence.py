@@ -1,0 +1,153 @@
+"""What was found as a verdict: the evidence that a check needs, and no more."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.certificate.integers import Space, in_lowest_terms
+from linsep.certificate.verdicts import (
+    Combination,
+    Overlapping,
+    QuasiSeparable,
+    Separable,
+    Subject,
+    Verdict,
+)
+from linsep.separability.exact.elimination import reduced
+from linsep.separability.exact.recession import Cone, Sign
+from linsep.separability.exact.spans import Span
+from linsep.separability.exact.splitting import Proof, witness
+from linsep.separability.exact.whole_numbers import Reduced, root_above, shortened
+from linsep.separability.exact.widening import lowest_margin, square_of
+from linsep.separability.problem.contradictory_pairs import opposite_twins
+from linsep.separability.problem.data import Data
+from linsep.separability.problem.questions import Question, scans
+from linsep.separability.problem.working_set import WorkingSet, table_of
+from linsep.separability.search.search import Blocked, Separated, exact_rows
+from linsep.separability.time_limit import TooLarge, doing
+
+Keys = tuple[tuple[int, int], ...]
+#: the margin, and its support, of a separator that has none, or where there is no time for it
+NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
+
+
+def separable_verdict(
+    data: Data, question: Question, found: Separated, subject: Subject
+) -> Separable:
+    """Weights that separate, with their margin unless there is none, or no time for it."""
+    W = found.w.reshape(question.blocks, question.width)
+    d = data.n_features
+    try:
+        margin, support = _margin(data, question, found, subject)
+    except TooLarge:
+        margin, support = NO_MARGIN
+    return Separable(
+        subject,
+        tuple(tuple(row) for row in W[:, :d].tolist()),
+        tuple(W[:, d].tolist()) if question.intercept else (0.0,) * question.blocks,
+        margin,
+        support,
+    )
+
+
+def _margin(
+    data: Data, question: Question, found: Separated, subject: Subject
+) -> tuple[tuple[float, float], Combination]:
+    """The margin that the weights have, and the one that none exceed; rows that prove it."""
+    if question.blocks > 1 or subject.columns is not None:
+        return NO_MARGIN
+    doing("the margin")
+    used = np.flatnonzero(found.multipliers).tolist()
+    used.sort(key=lambda i: found.members[i].key)
+    members = [found.members[i] for i in used]
+    shares = in_lowest_terms({k: Fraction(found.multipliers[i]) for k, i in enumerate(used)})
+    support = Combination(
+        tuple(member.key[0] for member in members),
+        tuple(member.key[1] for member in members),
+        tuple(shares.values()),
+    )
+    high = root_above(square_of(members, support.multipliers, question))
+    return (min(high, lowest_margin(data, question, found.w)), high), support
+
+
+def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Subject) -> Verdict:
+    """Why nothing separates, in few rows, and what the likelihood does then."""
+    doing("a short proof")
+    proof = found.proof
+    table = table_of(found.members, question.size)
+    outside = Span(proof.span, question).outside_rows(table, lambda k: found.members[k].whole[0])
+    bound = np.flatnonzero(~outside)
+    twins = opposite_twins(data, question) if question.blocks == 1 else None
+    few = _pair(twins) if twins else _witness(found, table, bound)
+    evidence = (few, _combination(proof), _space(proof.span))
+    if not proof.direction:
+        return Overlapping(subject, *evidence)
+    everything, basis = _everything(data, question, found)
+    boundary = found.boundary or ()
+    signs = _signs(data, question, found, everything)
+    direction = in_lowest_terms(proof.direction)
+    return QuasiSeparable(subject, *evidence, direction, boundary, _space(everything), basis, signs)
+
+
+def _signs(
+    data: Data, question: Question, found: Blocked, everything: Reduced
+) -> dict[int, Combination]:
+    """The coefficients that have one sign under all weights with no row on the wrong side."""
+    doing("the signs of coefficients")
+    working = WorkingSet(data, question)
+    for member in found.members:
+        working.include(member)
+    cone = Cone(working, found.proof.span, found.proof.direction)
+    kept = _space(everything).coefficients(question.width, question.intercept)
+    signs = {j: cone.sign(function) for j, function in sorted(kept.items())}
+    return {j: _combination(sign) for j, sign in signs.items() if sign is not None}
+
+
+def _witness(found: Blocked, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
+    return _combination(witness(found.proof, table[bound], [found.members[i] for i in bound]))
+
+
+def _pair(rows: tuple[int, int]) -> Combination:
+    return Combination(rows, (0, 0), (1, 1))
+
+
+def _everything(data: Data, question: Question, found: Blocked) -> tuple[Reduced, Keys]:
+    """The space of all rows, and rows that span it."""
+    space, keys = found.proof.span, [member.key for member in found.proof.members]
+    table = table_of(found.members, question.size)
+    while len(space.rows) < question.size:
+        outside = Span(space, question).outside_rows(table, lambda k: found.members[k].whole[0])
+        new = [found.members[i] for i in np.flatnonzero(outside)[: question.size]]
+        if not new:
+            break
+        keys += [member.key for member in new]
+        space = reduced(space.basis() + [member.whole[0] for member in new])
+    while len(space.rows) < question.size:
+        span = Span(space, question)
+        more = []
+        for piece, values in scans(data, question, np.zeros(question.size)):
+            places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))[:100]
+            for i, (row, _) in exact_rows(question, piece, values, places):
+                more.append(row)
+                keys.append((int(piece.numbers[values.row[i]]), int(values.which[i])))
+        if not more:
+            break
+        space = reduced(space.basis() + more)
+    return space, tuple(sorted(keys))
+
+
+def _space(space: Reduced) -> Space:
+    return Space({p: shortened({p: space.one, **row}) for p, row in space.rows.items()})
+
+
+def _combination(proof: Proof | Sign) -> Combination:
+    """Its rows in order, with the smallest whole multipliers."""
+    order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
+    whole = in_lowest_terms({i: proof.multipliers[i] for i in order})
+    keys = [proof.members[i].key for i in order]
+    return Combination(
+        tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())
+    )

@@ -1,0 +1,235 @@
+"""Linear algebra without rounding, by FLINT: reduced rows, and combinations that vanish exactly."""
+
+import sys
+from fractions import Fraction
+from itertools import chain
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from flint import fmpz_mat, nmod_mat
+from scipy.linalg import qr
+
+from linsep.separability.exact.elimination_process import reduced_elsewhere
+from linsep.separability.exact.whole_numbers import (
+    Reduced,
+    Row,
+    combination,
+    common_divisor,
+    to_whole,
+)
+from linsep.separability.time_limit import check_time
+
+#: primes below 2^61, of which one is nearly always enough
+PRIMES = (2**61 - 1, 2**61 - 31, 2**61 - 45)
+#: seconds, or so, that elimination may take in this process, which does not hear Ctrl-C meanwhile
+SHORT = 0.3
+
+
+def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
+    """The reduced echelon form of a matrix times a number, that number, and the rank."""
+    check_time()
+    bits = max((abs(m).bit_length() for m in map(int, matrix.entries())), default=0)
+    if seconds_of(matrix.nrows(), matrix.ncols(), bits) >= SHORT and sys.executable:
+        return reduced_elsewhere(matrix)
+    found, below, rank = matrix.rref()
+    return found, int(below), rank
+
+
+def seconds_of(rows: int, columns: int, bits: int) -> float:
+    """How long the elimination of a matrix of numbers of so many bits takes, or so."""
+    rank = min(rows, columns)
+    return float(4e-11 * rank**2.7 * bits**1.75 * max(1.0, columns / (rank + 1)))
+
+
+def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
+    """The X with ``square X = right``, times a positive number, and that number.
+
+    None where the matrix is singular.
+    """
+    n = square.nrows()
+    both = [[*a, *b] for a, b in zip(square.tolist(), right.tolist(), strict=True)]
+    matrix, below, rank = rref(fmpz_mat(both))
+    if rank < n or matrix[n - 1, n - 1] == 0:
+        return None
+    side = 1 if below > 0 else -1
+    found = fmpz_mat([[side * m for m in line[n:]] for line in matrix.tolist()])
+    return found, below * side
+
+
+def reduced(rows: list[Row]) -> Reduced:
+    """The reduced echelon form of some rows."""
+    columns = sorted({j for row in rows for j in row})
+    if not columns:
+        return Reduced({})
+    matrix = _matrix(rows, columns)
+    if len(rows) >= len(columns) and _has_rank(matrix, len(columns)):
+        return Reduced({j: {} for j in columns})
+    matrix, below, rank = rref(matrix)
+    pivots = _pivots(matrix, rank)
+    others = sorted(set(range(len(columns))) - set(pivots))
+    lines = {
+        columns[pivot]: {columns[k]: int(m) for k in others if (m := matrix[i, k]) != 0}
+        for i, pivot in enumerate(pivots)
+    }
+    common = common_divisor(chain([below], *(line.values() for line in lines.values())))
+    if below < 0:
+        common = -common
+    short = {p: {j: m // common for j, m in line.items()} for p, line in lines.items()}
+    return Reduced(short, below // common)
+
+
+def _has_rank(matrix: fmpz_mat, rank: int) -> bool:
+    """Whether a matrix surely has this rank: elimination modulo a prime, which never finds more."""
+    return nmod_mat(matrix, PRIMES[0]).rank() >= rank
+
+
+def _pivots(matrix: Any, rank: int) -> list[int]:
+    """The first columns with an entry, line by line, of a reduced echelon form."""
+    found: list[int] = []
+    for i in range(rank):
+        start = found[-1] + 1 if found else 0
+        found.append(next(k for k in range(start, matrix.ncols()) if matrix[i, k] != 0))
+    return found
+
+
+def _matrix(rows: list[Row], columns: list[int]) -> fmpz_mat:
+    place = {j: k for k, j in enumerate(columns)}
+    entries = [0] * (len(rows) * len(columns))
+    for i, row in enumerate(rows):
+        start = i * len(columns)
+        for j, m in row.items():
+            if j in place:
+                entries[start + place[j]] = m
+    return fmpz_mat(len(rows), len(columns), entries)
+
+
+def independent(rows: list[Row]) -> list[int]:
+    """The numbers of the first rows that span the row space, by elimination modulo primes.
+
+    They are independent for certain. They span the rest unless each of the primes divides the same
+    numbers, and what is made of them is checked.
+    """
+    columns = sorted({j for row in rows for j in row})
+    best: list[int] = []
+    matrix = _matrix(rows, columns).transpose()
+    for prime in PRIMES if columns else ():
+        found, rank = nmod_mat(matrix, prime).rref()
+        if rank > len(best):
+            best = _pivots(found, rank)
+        if rank == min(len(rows), len(columns)):
+            break
+    return best
+
+
+def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
+    """What a space leaves of some rows, the smallest whole numbers, and how many times it.
+
+    That is a row less the combination of the space that agrees with it in the pivot columns.
+    """
+    if not span.rows:
+        return [(row, Fraction(1)) for row in rows]
+    pivots = sorted(span.rows)
+    free = sorted({j for row in rows for j in row} | {j for r in span.rows.values() for j in r})
+    free = [j for j in free if j not in span.rows]
+    lines = [span.rows[p] for p in pivots]
+    if not free:
+        return [({}, Fraction(1))] * len(rows)
+    left = _matrix(rows, free) * span.one - _matrix(rows, pivots) * _matrix(lines, free)
+    found = []
+    for line in left.tolist():
+        numbers = [int(m) for m in line]
+        common = common_divisor(numbers)
+        row = {j: m // common for j, m in zip(free, numbers, strict=True) if m}
+        found.append((row, Fraction(span.one, common)))
+    return found
+
+
+def far_apart(rows: sp.csr_matrix) -> np.ndarray:
+    """The numbers of rows that span the others as far as floats can tell: QR with pivoting."""
+    used = np.unique(rows.indices)
+    if not used.size:
+        return np.zeros(0, dtype=int)
+    dense = rows[:, used].toarray()
+    scale = np.abs(dense).max(axis=1, keepdims=True)
+    triangle, order = qr((dense / np.where(scale > 0, scale, 1)).T, mode="r", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    return order[: int((sizes > 1e-10 * sizes[0]).sum())]
+
+
+def vanishing(
+    rows: list[Row], multipliers: list[Fraction], span: Reduced, basis: list[int]
+) -> list[Fraction] | None:
+    """Multipliers near the given ones, all times a number, whose combination of the rows is zero.
+
+    Those of the ``basis``, as many rows as the rank, are changed. None where the basis is none.
+    """
+    error = combination(zip(*_over_one(multipliers, rows), strict=True))
+    below = lcm(*(x.denominator for x in multipliers))
+    columns = sorted(span.rows)
+    square = _matrix([rows[i] for i in basis], columns).transpose()
+    right = fmpz_mat(len(columns), 1, [-error.get(j, 0) for j in columns])
+    solved = solution(square, right)
+    if solved is None:
+        return None
+    changes, one = solved
+    exact = [int(x * below) * one for x in multipliers]
+    for k, i in enumerate(basis):
+        exact[i] += int(changes[k, 0])
+    return [Fraction(x) for x in exact]
+
+
+def _over_one(multipliers: list[Fraction], rows: list[Row]) -> tuple[list[int], list[Row]]:
+    below = lcm(*(x.denominator for x in multipliers))
+    return [int(x * below) for x in multipliers], rows
+
+
+def null_combination(rows: list[Row]) -> list[Fraction] | None:
+    """The multipliers of a combination that vanishes, where there is one but for its length."""
+    columns = sorted({j for row in rows for j in row})
+    if not columns:
+        return [Fraction(1)] if len(rows) == 1 else None
+    matrix, below, rank = rref(_matrix(rows, columns).transpose())
+    if rank != len(rows) - 1:
+        return None
+    pivots = _pivots(matrix, rank)
+    (free,) = set(range(len(rows))) - set(pivots)
+    found = [Fraction(0)] * len(rows)
+    found[free] = Fraction(below)
+    for i, k in enumerate(pivots):
+        found[k] = Fraction(-int(matrix[i, free]))
+    return found
+
+
+class EqualityPoint(NamedTuple):
+    """The shortest combination of rows whose multipliers add up to 1 within each group, exactly."""
+
+    multipliers: list[Fraction]
+    #: proportional to the combination
+    point: list[int]
+
+
+def equality_point(entries: list[int], groups: list[int]) -> EqualityPoint | None:
+    """That combination, multipliers of any sign; None where it is not the only one.
+
+    ``entries`` are the rows one after another. The optimum has equal products with all rows of a
+    group: one linear system of the rows' products with each other.
+    """
+    n = len(groups)
+    rows = fmpz_mat(n, len(entries) // n, entries)
+    products = (rows * rows.transpose()).tolist()
+    numbers = sorted(set(groups))
+    sides = [[int(g == group) for group in groups] for g in numbers]
+    table: list[list[Any]] = [line + [side[i] for side in sides] for i, line in enumerate(products)]
+    table += [side + [0] * len(numbers) for side in sides]
+    size = n + len(numbers)
+    right = fmpz_mat(size, 1, [0] * n + [1] * len(numbers))
+    solved = solution(fmpz_mat(size, size, [m for line in table for m in line]), right)
+    if solved is None:
+        return None
+    found, one = solved
+    multipliers = [Fraction(int(found[i, 0]), one) for i in range(n)]
+    whole = to_whole(dict(enumerate(multipliers)))
+    weights = fmpz_mat(1, n, [whole.get(i, 0) for i in range(n)])
+    return EqualityPoint(multipliers, [int(m) for m in (weights * rows).entries()])

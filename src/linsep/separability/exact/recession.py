@@ -1,0 +1,198 @@
+"""The sign that a coefficient has over a whole recession cone, proved.
+
+The recession cone of a likelihood holds the weights that have no row on the wrong side: along them
+it never falls (Geyer, Likelihood inference in exponential families and directions of recession,
+2009). One vector of the cone is positive on every row that is not on the boundary under all of
+them, so a linear function that is not zero on the cone has the sign there that it has at that
+vector, or both signs. Farkas (1902): either another vector of the cone gives it the other sign, or
+rows with positive multipliers add up to it, but for a row of the boundary's space.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Subject
+from linsep.separability.exact.elimination import null_combination, reduced, remainders, seconds_of
+from linsep.separability.exact.simplex import alternative
+from linsep.separability.exact.spans import Span
+from linsep.separability.exact.splitting import Proof, all_positive, roundings, signed, true_scale
+from linsep.separability.exact.whole_numbers import Reduced, Row, dot, sparse_floats, to_whole
+from linsep.separability.problem.data import Data
+from linsep.separability.problem.questions import Question, multinomial, two_sides
+from linsep.separability.problem.working_set import Member, WorkingSet, table_of
+from linsep.separability.search.nearest import nearest
+from linsep.separability.search.programs import alternatives, equilibrated
+from linsep.separability.search.search import boundary_of, first_members
+from linsep.separability.time_limit import TooLarge, Work
+
+#: seconds, or so, that the signs of all coefficients may take
+MOST_WORK = 3.0
+#: with more weights a linear program guesses
+MOST_WEIGHTS = 100
+
+
+class Sign(NamedTuple):
+    """A linear function has this sign, 1 or -1, or is zero, on the whole cone.
+
+    The members times the multipliers, all positive, add up to a positive multiple of the function
+    times its sign, but for a row of the boundary's space.
+    """
+
+    value: int
+    members: list[Member]
+    multipliers: list[Fraction]
+
+
+def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
+    """The recession cone of the data that a verdict is about."""
+    working = WorkingSet(data, _question_of(verdict.subject, data))
+    working.sample(first_members(working.question))
+    if isinstance(verdict, QuasiSeparable):
+        return Cone(working, reduced(list(verdict.space.rows.values())), verdict.direction)
+    d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
+    blocks = zip(verdict.coef, verdict.intercept, strict=True)
+    inside = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
+    return Cone(working, Reduced({}), to_whole(dict(enumerate(map(Fraction, inside)))))
+
+
+def _question_of(subject: Subject, data: Data) -> Question:
+    if subject.multinomial:
+        return multinomial(data, subject.fit_intercept)
+    code = {label: k for k, label in enumerate(data.labels())}
+    positive, negative = ([code[k] for k in side] for side in (subject.positive, subject.negative))
+    return two_sides(data, positive, negative, subject.fit_intercept)
+
+
+class Cone:
+    """The weights that have no row on the wrong side.
+
+    Parameters
+    ----------
+    working : WorkingSet
+        Some of the rows; it grows.
+    boundary : Reduced
+        The space of the rows on which all these weights are zero.
+    inside : Row
+        Weights of the cone that are positive on all other rows.
+    """
+
+    def __init__(self, working: WorkingSet, boundary: Reduced, inside: Row) -> None:
+        self.working, self.boundary = working, boundary
+        self._span = Span(boundary, working.question)
+        self._found = [inside]
+        self._seen = 0
+        self._members: list[Member] = []
+        self._rows: list[tuple[Row, Fraction]] = []
+        #: floats of the rows as they are, and as the boundary leaves them
+        self._given = self._table = sp.csr_matrix((0, working.question.size))
+        self._last = np.zeros(0)
+        self.work = Work(MOST_WORK)
+
+    def sign(self, function: Row) -> Sign | None:
+        """The sign of a linear function, {number of a weight: number}.
+
+        None where it is zero on the cone, or has both signs. None, too, where exact arithmetic
+        would take too long to tell.
+        """
+        left = self.boundary.remainder(function)
+        here = dot(left, self._found[0])
+        if not here or any(here * dot(left, w) < 0 for w in self._found):
+            return None
+        side = 1 if here > 0 else -1
+        target = {j: -side * m for j, m in left.items()}
+        try:
+            return self._sign_against(target, side)
+        except TooLarge:
+            return None
+
+    def _sign_against(self, target: Row, side: int) -> Sign | None:
+        """The sign, None where weights of the cone are positive on the target."""
+        while True:
+            self._take_new_members()
+            found = self._against(target, side)
+            if isinstance(found, Sign):
+                return found
+            if boundary_of(self.working, Proof(found, [], [], self.boundary)) is not None:
+                self._found.append(found)
+                return None
+
+    def _take_new_members(self) -> None:
+        """What the boundary's space leaves of the working set's other rows."""
+        new = self.working.members[self._seen :]
+        self._seen += len(new)
+        if new:
+            table = table_of(new, self.working.question.size)
+            outside = self._span.outside_rows(table, lambda k: new[k].whole[0])
+            new = [new[k] for k in np.flatnonzero(outside)]
+            rows = remainders([member.whole[0] for member in new], self.boundary)
+            self._members += new
+            self._rows += rows
+            self._given = sp.vstack([self._given, table[outside]], format="csr")
+            more = sparse_floats([row for row, _ in rows], table.shape[1])
+            self._table = sp.vstack([self._table, more], format="csr")
+
+    def _against(self, target: Row, side: int) -> Sign | Row:
+        """Weights that are positive on the target and all known rows; or why there are none."""
+        goal = sparse_floats([target], self.working.question.size)
+        w, multipliers = self._guess(sp.vstack([self._table, goal], format="csr"))
+        direction = self._inside(w, np.ravel(goal.toarray()), target) if w.any() else None
+        if direction is not None:
+            return direction
+        used = np.flatnonzero(multipliers).tolist()
+        rows = [*(row for row, _ in self._rows), target]
+        exact = self._vanishing([rows[i] for i in used]) if used else None
+        if exact is None:
+            free, found = alternative(rows, self.work)
+            if free is not None:
+                return self.boundary.orthogonal(free)
+        else:
+            found = dict(zip(used, exact, strict=True))
+        found.pop(len(rows) - 1, None)  # the target
+        return self._proved(side, found)
+
+    def _vanishing(self, rows: list[Row]) -> list[Fraction] | None:
+        """Positive multipliers of a combination of all of the rows that is zero."""
+        columns = {j for row in rows for j in row}
+        bits = max((abs(m).bit_length() for row in rows for m in row.values()), default=0)
+        self.work.pay(seconds_of(len(columns), len(rows), bits), "signs of coefficients")
+        return signed(null_combination(rows))
+
+    def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Weights that are positive on all rows, or multipliers of rows that add up to zero."""
+        columns = np.unique(table.indices)
+        n, k = table.shape[0], len(columns)
+        if k > MOST_WEIGHTS:
+            self.work.pay(n * k * (k + 50) * 1e-8, "signs of coefficients")
+            return alternatives(table)
+        self.work.pay(2 * k * (2 * n * k + k**3 / 3) * 1e-9, "signs of coefficients")
+        scaled, _, powers = equilibrated(table)
+        start = np.append(self._last, np.zeros(n - len(self._last)))
+        found = nearest(scaled[:, columns].toarray(), np.zeros(n), 0.5, start)
+        w = np.zeros(table.shape[1])
+        w[columns] = np.ldexp(found.point, powers[columns].astype(int))
+        self._last = found.multipliers[:-1]
+        return (w, np.zeros(n)) if (table @ w).min() > 0 else (np.zeros(len(w)), found.multipliers)
+
+    def _proved(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
+        members = [self._members[i] for i in multipliers]
+        scaled = [x * self._rows[i][1] for i, x in multipliers.items()]
+        return Sign(side, members, true_scale(members, scaled))
+
+    def _inside(self, w: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
+        """Whole numbers near some weights, positive on all known rows and the target."""
+        middle = np.ravel(sparse_floats(self._found[:1], len(w)).toarray())
+        middle[list(self.boundary.rows)] = 0.0
+        with np.errstate(all="ignore"):
+            w = w + middle * (abs(goal @ w) / abs(goal @ middle) / 2)
+        if not np.isfinite(w).all():
+            return None
+        weights = {j: x for j, x in enumerate(w.tolist()) if x}
+        for direction in roundings(weights, self.boundary):
+            if dot(target, direction) > 0 and all_positive(self._members, self._given, direction):
+                return direction
+        return None

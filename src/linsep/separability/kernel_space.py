@@ -1,0 +1,137 @@
+"""The space of a kernel, from its Gram matrix: its numbers as they are, rank and all."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from flint import fmpz_mat
+from scipy.linalg import LinAlgError, cholesky, lapack
+
+from linsep.certificate.numbers import exact_rows
+from linsep.errors import DataError
+from linsep.separability.exact.elimination import independent, solution
+from linsep.separability.exact.whole_numbers import Row, whole_row
+from linsep.separability.exact.widening import common_scale
+from linsep.separability.problem.questions import Question
+from linsep.separability.time_limit import check_time, doing
+
+#: by how much rounding may make a Gram matrix differ from its transpose, in parts of the largest
+ASYMMETRY = 1e-8
+#: what rounding leaves of a squared length that is zero, in parts of the largest, times the rows
+ROUNDING = 2.0**-50
+#: by how much rounding may bend images of length 1, times the rows: of floats, and of float32
+BENT = 2.0**-40, 2.0**-16
+#: binary digits of weights that are tried; None: all of them
+DIGITS = (8, 24, 53, 160, 640, None)
+
+
+def checked(K: Any) -> np.ndarray:
+    """A Gram matrix, its numbers as they are; ValueError where it is none.
+
+    None: not square, not symmetric, not positive semidefinite beyond rounding, NaN.
+    """
+    if sp.issparse(K):
+        raise DataError("K is sparse: give a dense Gram matrix.")
+    K = exact_rows(K)
+    if K.shape[0] != K.shape[1]:
+        raise DataError(
+            f"K has shape {K.shape}, but a Gram matrix has a row and a column for every row of the "
+            "data: give K(X, X)."
+        )
+    floats = K.astype(np.float64)
+    allowed = ASYMMETRY * float(np.abs(floats).max())
+    if (np.abs(floats - floats.T) > allowed).any():
+        raise DataError("K is not symmetric, so it is no Gram matrix: give K(X, X) of a kernel.")
+    if not _semidefinite(floats, len(K) * BENT[K.dtype == np.float32]):
+        raise DataError(
+            "K is not positive semidefinite, even but for rounding, so it is the Gram matrix of no "
+            "kernel, and there is no space to separate classes in."
+        )
+    return np.asarray(K)
+
+
+def _semidefinite(K: np.ndarray, rounding: float) -> bool:
+    """Whether images of length 1 in these directions have such products, but for rounding."""
+    diagonal = K.diagonal()
+    lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    unit = K / lengths / lengths[:, None]
+    if (diagonal < 0).any() or (np.abs(unit) > 1 + rounding).any() or unit[diagonal == 0].any():
+        return False
+    try:
+        cholesky((unit + unit.T) / 2 + (rounding + ROUNDING) * np.eye(len(K)), lower=True)
+    except LinAlgError:
+        return False
+    return True
+
+
+def spanning(K: np.ndarray) -> tuple[int, ...]:
+    """Rows whose images span the space but for rounding, by a Cholesky factorisation with pivots.
+
+    Weights over them are short, and what they separate is separable.
+    """
+    floats = K.astype(np.float64)
+    tolerance = len(K) * ROUNDING * float(np.abs(floats.diagonal()).max())
+    _, pivots, rank, _ = lapack.dpstrf(floats, tol=tolerance, lower=1)
+    return tuple(sorted((pivots[:rank] - 1).tolist())) or (0,)
+
+
+class Gram:
+    """A Gram matrix in whole numbers.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        That span the space of all columns, exactly: any verdict over them is one over all.
+    """
+
+    def __init__(self, K: np.ndarray) -> None:
+        doing("the rank of the Gram matrix")
+        bare, one = Question((), len(K), False), np.ones(1, dtype=np.int8)
+        every = np.arange(len(K))
+        self._rows = [whole_row(bare, every, row, one) for row in K]
+        self._lines: list[Row] = [{} for _ in every]
+        for i, (row, _) in enumerate(self._rows):  # times what numbers makes no column dependent
+            check_time()
+            for j, m in row.items():
+                self._lines[j][i] = m
+        self.columns = tuple(independent(self._lines)) or (0,)
+        self.is_regular = len(self.columns) == len(K)
+
+    def is_spanned_by(self, columns: tuple[int, ...]) -> bool:
+        """Whether some columns are as many as span all, and independent."""
+        if len(columns) != len(self.columns):
+            return False
+        return len(independent([self._lines[j] for j in columns])) == len(columns)
+
+    def weights(self, question: Question, codes: np.ndarray) -> np.ndarray | None:
+        """Weights of all rows that are right about every row of a question, as whole numbers.
+
+        A regular matrix has them for whatever labels: it takes them to any values. None if it is
+        not regular.
+        """
+        if not self.is_regular:
+            return None
+        doing("weights of all rows")
+        signs = [C.astype(int) for C in question.coefficients]
+        values = np.array([C.sum(axis=0) for C in signs])[codes]
+        table, _ = common_scale(self._rows, list(range(len(codes))))
+        found = solution(table, fmpz_mat(values.tolist()))
+        assert found is not None
+        blocks = np.array(found[0].tolist(), dtype=object)
+        for digits in DIGITS:
+            some = np.column_stack([_rounded(column, digits) for column in blocks.T])
+            scores = np.array((table * fmpz_mat(some.tolist())).tolist(), dtype=object)
+            if all((signs[code] @ scores[i] > 0).all() for i, code in enumerate(codes.tolist())):
+                break
+        w = np.zeros((question.blocks, question.width), dtype=object)
+        w[:, : len(codes)] = some.T
+        return np.array([int(x) for x in w.ravel()], dtype=object)
+
+
+def _rounded(column: np.ndarray, digits: int | None) -> list[int]:
+    """The largest of some numbers with so many binary digits, others with fewer."""
+    numbers = [int(x) for x in column]
+    spare = max(abs(m).bit_length() for m in numbers) - (digits or 0)
+    if digits is None or spare <= 0:
+        return numbers
+    return [(m + (1 << spare - 1)) >> spare for m in numbers]

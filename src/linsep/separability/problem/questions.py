@@ -1,0 +1,172 @@
+"""A question about classes: which linear inequalities a separator must satisfy, and their values.
+
+Every row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two classes: one a row,
+``a = y [x; 1]``, the reflected row. Several classes in the multinomial sense: one for each rival
+class, ``<w_k, z> > <w_rival, z>``, with the weights of all classes but the last, whose weights are
+zero, stacked into one vector. Both are ``a = c (x) [x; 1]``, the Kronecker product with a vector of
+-1, 0 and 1 that depends on the classes alone.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.separability.problem.data import TINY, Data, Piece
+from linsep.separability.time_limit import check_time
+
+#: half a unit in the last place of 1.0
+UNIT = 2.0**-53
+
+
+class Question(NamedTuple):
+    """What is asked of the classes.
+
+    Attributes
+    ----------
+    coefficients : tuple of int8 arrays of shape (constraints of a row, blocks)
+        One a class; a class that takes no part has no constraints.
+    width : int
+        Weights of one block: the features, and the intercept.
+    intercept : bool
+    rounded : bool
+        Whether floats of rows may differ from their exact numbers.
+    """
+
+    coefficients: tuple[np.ndarray, ...]
+    width: int
+    intercept: bool
+    rounded: bool = False
+
+    @property
+    def blocks(self) -> int:
+        """How many weight vectors are asked for."""
+        return self.coefficients[0].shape[1]
+
+    @property
+    def size(self) -> int:
+        """How many weights are asked for."""
+        return self.blocks * self.width
+
+    @property
+    def active(self) -> np.ndarray:
+        """Of every code, whether its rows take part."""
+        return np.array([len(C) > 0 for C in self.coefficients])
+
+
+class Values(NamedTuple):
+    """The values ``<w, a>`` of the constraints of a piece.
+
+    Attributes
+    ----------
+    row, which : int arrays
+        The row of the piece, and which of its constraints.
+    value, bound : float arrays
+        The true value lies within ``bound`` of ``value``, whatever the rounding.
+    norm : float array
+        The length of [x; 1].
+    """
+
+    row: np.ndarray
+    which: np.ndarray
+    value: np.ndarray
+    bound: np.ndarray
+    norm: np.ndarray
+
+
+def two_sides(data: Data, positive: Any, negative: Any, fit_intercept: bool) -> Question:
+    """Some classes (codes) against others; the rest take no part."""
+    sign = {code: 1 for code in positive} | {code: -1 for code in negative}
+    blocks = tuple(
+        np.array([[sign[code]]] if code in sign else np.empty((0, 1)), dtype=np.int8)
+        for code in range(len(data.classes))
+    )
+    return Question(blocks, data.n_features + fit_intercept, fit_intercept, data.rounded)
+
+
+def multinomial(data: Data, fit_intercept: bool) -> Question:
+    """Every class above every other, each with weights of its own; those of the last are zero."""
+    K = len(data.classes)
+    one = np.eye(K, dtype=np.int8)[:, : K - 1]
+    blocks = tuple(
+        np.array([one[own] - one[rival] for rival in range(K) if rival != own]) for own in range(K)
+    )
+    return Question(blocks, data.n_features + fit_intercept, fit_intercept, data.rounded)
+
+
+def scans(
+    data: Data, question: Question, w: np.ndarray, above: float = np.inf
+) -> Iterator[tuple[Piece, Values]]:
+    """The values of all constraints, piece by piece, but for those surely above a number.
+
+    The pieces hold the rows whose values are told.
+    """
+    active = question.active
+    for piece in data.pieces():
+        check_time()
+        part = piece.of_classes(active)
+        if np.isfinite(above) and question.blocks == 1 and not data.sparse:
+            part = part.only(~_surely_above(data, question, part, w, above))
+        if part.X.shape[0]:
+            yield part, values(question, part, w)
+
+
+def _surely_above(
+    data: Data, question: Question, piece: Piece, w: np.ndarray, above: float
+) -> np.ndarray:
+    """Which rows of a piece have values above a number.
+
+    The bound is that of :func:`values` with the longest row for every row, so that no lengths are
+    computed. A value that overflows is above nothing.
+    """
+    n = question.width + 5
+    reach = (data.longest + 1) * float(np.linalg.norm(w))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        scores = piece.products(w[None])[:, 0]
+        signs = np.array([float(C[0, 0]) if len(C) else 0.0 for C in question.coefficients])
+        slack = n * UNIT / (1 - n * UNIT) * 1.001 * reach + 4 * n * TINY * (data.longest + 1)
+        return np.isfinite(scores) & (scores * signs[piece.codes] > above + slack)
+
+
+def values(question: Question, piece: Piece, w: np.ndarray) -> Values:
+    """``<w, a>`` for every constraint of a piece, with a bound on the rounding of each.
+
+    The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
+    3.1: a sum of n products in any order is off by at most n u / (1 - n u) times the sum of
+    their absolute values, here at most the product of the two lengths. Two more roundings stand
+    for those of weights and of long integers.
+    """
+    W = w.reshape(question.blocks, question.width)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = piece.products(W).reshape(piece.X.shape[0], -1)
+        norm = np.hypot(piece.lengths(), float(question.intercept))
+        W_lengths = np.sqrt(np.einsum("ij,ij->i", W, W) + W.shape[1] * TINY)
+        found = [
+            _of_class(question, code, piece, products, norm, W_lengths)
+            for code in np.flatnonzero(np.bincount(piece.codes)).tolist()
+        ]
+    return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def _of_class(
+    question: Question,
+    code: int,
+    piece: Piece,
+    products: np.ndarray,
+    norm: np.ndarray,
+    W_lengths: np.ndarray,
+) -> Values:
+    C = question.coefficients[code]
+    rows = np.flatnonzero(piece.codes == code)
+    value = products[rows] @ C.T
+    n = question.width + question.blocks + 3
+    reach = norm[rows, None] * (np.abs(C) @ W_lengths)
+    bound = n * UNIT / (1 - n * UNIT) * (1 + 1e-9) * reach + 4 * n * TINY
+    known = np.isfinite(value) & np.isfinite(bound)
+    return Values(
+        np.repeat(rows, len(C)),
+        np.tile(np.arange(len(C)), len(rows)),
+        np.where(known, value, 0.0).ravel(),  # NaN would be neither wrong nor in doubt
+        np.where(known, bound, np.inf).ravel(),
+        np.repeat(norm[rows], len(C)),
+    )

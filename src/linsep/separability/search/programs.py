@@ -1,0 +1,223 @@
+"""The linear programs of the search, solved by HiGHS. What they say is a guess.
+
+Rows and columns are first scaled by powers of two, so that the largest entry of each is near 1.
+"""
+
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.separability.time_limit import check_time, doing, seconds_left
+
+#: by how much constraints may be missed: the solver's own tolerance, and a finer one
+COARSE, FINE = 1e-7, 1e-9
+#: seconds after which a solver is looked at, for Ctrl-C
+LOOK = 0.05
+
+
+class Solution(NamedTuple):
+    """The optimum of a linear program: its value, its variables, and a multiplier a row."""
+
+    value: float
+    x: np.ndarray
+    multipliers: np.ndarray
+
+
+def solved(
+    cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
+) -> Solution | None:
+    """Minimise ``cost x`` with ``A x`` and ``x`` between bounds; None where the solver gives up.
+
+    Raises
+    ------
+    TooLarge
+        Where the time is over.
+    """
+    doing(f"a linear program of {A.shape[0]:,} rows and {A.shape[1]:,} columns")
+    solver = opened(cost, A, rows, bounds, tolerance)
+    run(solver)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        check_time()
+        return None
+    found = solver.getSolution()
+    value = solver.getInfo().objective_function_value
+    return Solution(value, np.array(found.col_value), np.array(found.row_dual))
+
+
+def opened(
+    cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
+) -> highspy.Highs:
+    """Return a solver that has the program of :func:`solved`, to be run within the time left."""
+    matrix = sp.csc_matrix(A)
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = matrix.shape
+    program.col_cost_ = np.asarray(cost, dtype=np.float64)
+    program.row_lower_, program.row_upper_ = (np.broadcast_to(b, matrix.shape[0]) for b in rows)
+    program.col_lower_, program.col_upper_ = (np.broadcast_to(b, matrix.shape[1]) for b in bounds)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = matrix.indptr
+    program.a_matrix_.index_ = matrix.indices
+    program.a_matrix_.value_ = matrix.data
+    solver = highspy.Highs()
+    settings: dict[str, Any] = {
+        "output_flag": False,
+        "solver": "simplex",
+        "time_limit": max(0.0, seconds_left()),
+    }
+    settings |= {f"{kind}_feasibility_tolerance": tolerance for kind in ("primal", "dual")}
+    for name, value in settings.items():
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
+    return solver
+
+
+def run(solver: highspy.Highs) -> None:
+    """Solve in another thread, as the main one hears Ctrl-C only between its own instructions.
+
+    Not by highspy's own ``startSolve``, which lets one solver run at a time in a process.
+    """
+    stop = threading.Event()
+
+    def stop_if_asked(event: Any) -> None:
+        if stop.is_set():
+            event.interrupt()
+
+    solver.cbSimplexInterrupt += stop_if_asked
+    thread = threading.Thread(target=solver.run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(LOOK)
+    finally:
+        stop.set()
+        thread.join()
+        solver.cbSimplexInterrupt -= stop_if_asked
+
+
+class Split(NamedTuple):
+    """How one weight vector and one combination split the rows (Goldman and Tucker, 1956).
+
+    Attributes
+    ----------
+    free : bool array
+        The rows with ``<w, a> > 0``; all others are zero under every w with ``A w >= 0``.
+    w : float array
+        Weights.
+    multipliers : float array
+        At least 1 on the others, 0 on the free rows; the rows times these add up to zero.
+    """
+
+    free: np.ndarray
+    w: np.ndarray
+    multipliers: np.ndarray
+
+
+def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """``A`` with rows and columns times powers of two, and those: entries come near 1."""
+    scaled = sp.csr_matrix(A, dtype=np.float64, copy=True)
+    rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
+    for _ in range(3):
+        for axis, powers in ((0, columns), (1, rows)):
+            top = np.ravel(abs(scaled).max(axis=axis).todense())
+            change = np.where(top > 0, -np.frexp(top)[1], 0.0)
+            powers += change  # noqa: PLW2901 - in place
+            factors = np.ldexp(1.0, change.astype(int).clip(-1000, 1000))
+            scale = sp.diags(factors)
+            scaled = sp.csr_matrix(scaled @ scale if axis == 0 else scale @ scaled)
+    return scaled, rows, columns
+
+
+def split(A: Any) -> Split | None:
+    """The largest set of rows that one weight vector makes positive, none being negative.
+
+    The program: maximise the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. Its dual
+    variables are the multipliers. None where the solver gives up.
+    """
+    if not A.shape[1]:
+        return Split(np.zeros(A.shape[0], dtype=bool), np.zeros(0), np.ones(A.shape[0]))
+    scaled, rows, columns = equilibrated(A)
+    n, d = scaled.shape
+    bounds = np.repeat([-np.inf, 0.0], [d, n]), np.repeat([np.inf, 1.0], [d, n])
+    table = sp.hstack([scaled, -sp.identity(n)])
+    result = solved(np.repeat([0.0, -1.0], [d, n]), table, (0.0, np.inf), bounds, FINE)
+    if result is None:
+        return None
+    w, s = result.x[:d], result.x[d:]
+    with np.errstate(over="ignore"):
+        weights = np.ldexp(w, columns.astype(int))
+        multipliers = np.ldexp(result.multipliers, rows.astype(int))
+    return Split(s > 0.5, weights, multipliers)
+
+
+def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
+    """Weights that leave no row negative and have a large sum of products, a quick guess; at the
+    end weights and what :func:`split` says, mostly in less time.
+
+    By programs without one variable a row: each pushes the rows that are not free yet. The last
+    finds nothing to push: its dual variables are the multipliers. Ends early where one fails.
+    """
+    scaled, rows, columns = equilibrated(A)
+    free = np.zeros(scaled.shape[0], dtype=bool)
+    w = np.zeros(scaled.shape[1])
+    while (result := _pushed(scaled, ~free)) is not None:
+        pushed = scaled @ result.x > 1e-6
+        with np.errstate(over="ignore"):
+            if not (pushed & ~free).any():
+                found = np.where(free, 0.0, 1.0 + result.multipliers)
+                weights = np.ldexp(w, columns.astype(int))
+                yield weights, Split(free, weights, np.ldexp(found, rows.astype(int)))
+                return
+            first = not free.any()
+            free |= pushed
+            w += result.x
+            if first:
+                yield np.ldexp(w, columns.astype(int)), None
+
+
+def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Solution | None:
+    """The program of Konis (2007): maximise the counted ``A w`` with ``A w >= 0`` and |w| <= 1."""
+    cost = -np.ravel(scaled[counted].sum(axis=0))
+    return solved(cost, scaled, (0.0, np.inf), (-1.0, 1.0), COARSE)
+
+
+def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Weights that are positive on the last row of ``A`` and negative on none, zeros else.
+
+    And multipliers, not negative, of few rows and the last that add up to zero, zeros else.
+    """
+    scaled, rows, columns = equilibrated(A)
+    w, multipliers = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+    cost = -np.ravel(scaled[-1].toarray())
+    result = solved(cost, scaled[:-1], (0.0, np.inf), (-1.0, 1.0), FINE)
+    if result is not None and result.value < -1e-7:
+        w = np.ldexp(result.x, columns.astype(int))
+    elif result is not None:
+        found = np.append(result.multipliers, 1.0)
+        multipliers = np.where(found > 1e-11, np.ldexp(found, rows.astype(int)), 0.0)
+    return w, multipliers
+
+
+def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
+    """Multipliers, at least ``floor``, of few rows that add up to zero: a corner of the cone.
+
+    Where ``floor`` is all zeros they add up to 1 over the scaled rows, and at most one more row
+    than columns is used. None where the solver finds no such multipliers.
+    """
+    if not A.shape[1]:
+        return np.ones(A.shape[0])
+    scaled, rows, _ = equilibrated(A)
+    n, d = scaled.shape
+    equal, right = scaled.T, np.zeros(d)
+    if not floor.any():
+        equal, right = sp.vstack([equal, np.ones((1, n))]), np.append(right, 1.0)
+    result = solved(np.where(floor > 0, 0.0, 1.0), equal, (right, right), (floor, np.inf), FINE)
+    if result is None:
+        return None
+    found = np.where(result.x > 1e-11, result.x, 0.0)
+    with np.errstate(over="ignore"):
+        found = np.ldexp(found, rows.astype(int))
+    return found if np.isfinite(found).all() else None

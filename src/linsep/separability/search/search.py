@@ -1,0 +1,316 @@
+"""The search for a verdict: a working set of rows, which grows by those that a guess got wrong.
+
+Nothing here is believed: what is returned is checked again from the evidence alone (checking.py).
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.separability.exact.spans import Span
+from linsep.separability.exact.splitting import Proof, proved
+from linsep.separability.exact.whole_numbers import (
+    Row,
+    constraint,
+    dense_floats,
+    dot,
+    power_of_two,
+    whole_numbers,
+)
+from linsep.separability.problem.data import Data, Piece
+from linsep.separability.problem.questions import Question, Values, scans
+from linsep.separability.problem.working_set import Member, WorkingSet
+from linsep.separability.search.hinge import quick_weights
+from linsep.separability.search.nearest import nearest, polished
+from linsep.separability.search.programs import pushes, split
+from linsep.separability.time_limit import TooLarge, Work
+
+#: values of a float combination below so much of the lengths are zero for a linear program
+NOISE = 1e-9
+MOST_ROUNDS = 1_000
+#: at least and at most so many constraints come into the working set in a round
+LEAST_ADDED, MOST_ADDED = 64, 1_024
+#: so many constraints come into the working set together where floats do not decide
+MOST_FILLED = 5_000
+#: with more weights than these any separator will do, unless the widest margin is asked for
+MOST_WEIGHTS = 400
+
+
+class Separated(NamedTuple):
+    """Weights that are positive on every constraint, and rows that bound every margin.
+
+    ``w`` has the size of the question: floats, or whole numbers as objects where floats are too
+    short. ``members`` times ``multipliers``, which add up to 1 within
+    each side, are no longer than any separator's margin times the number of sides.
+    """
+
+    w: np.ndarray
+    members: list[Member]
+    multipliers: np.ndarray
+
+
+class Blocked(NamedTuple):
+    """No weights are positive on every constraint.
+
+    The proof, the working set it is from, and the numbers of the rows that it binds; None: all.
+    """
+
+    proof: Proof
+    members: list[Member]
+    boundary: tuple[int, ...] | None
+
+
+def search(data: Data, question: Question, tolerance: float | None) -> Separated | Blocked:
+    """Decide a question.
+
+    With a ``tolerance`` a separator is improved until its margin is that near to the widest.
+
+    Raises
+    ------
+    TooLarge
+        Where floats cannot decide and exact arithmetic would take too long.
+    """
+    working = WorkingSet(data, question)
+    working.sample(first_members(question))
+    find: Widest | Quick
+    few = question.blocks == 1 and question.size <= MOST_WEIGHTS
+    find = Widest(tolerance) if tolerance or few else Quick()
+    for _ in range(MOST_ROUNDS):
+        weights, target = find.weights(working)
+        if weights is None:
+            weights = _by_program(working)
+        if weights is None:
+            return blocked_by(working, find.last)
+        if not np.isfinite(weights).all():
+            return blocked_by(working, find.last)
+        count, wrong = len(working.members), grow(working, weights, target)
+        if len(working.members) > count:
+            continue
+        if wrong:  # rows that are in the working set, but too near for floats
+            return blocked_by(working, find.last)
+        return Separated(weights, working.members[: len(find.last)], find.last)
+    raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
+
+
+def first_members(question: Question) -> int:
+    """How many constraints a working set begins with, and how many are added in a round."""
+    return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
+
+
+def _by_program(working: WorkingSet) -> np.ndarray | None:
+    """Weights that a linear program finds for the working set, None where it finds none."""
+    guess = split(working.table())
+    return guess.w if guess is not None and guess.free.all() else None
+
+
+class Quick:
+    """Weights for the working set by L-BFGS, from where the last ended."""
+
+    def __init__(self) -> None:
+        self.last = np.zeros(0)
+        self._start: np.ndarray | None = None
+
+    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, None]:
+        """Weights that are positive on the working set, None where they are not found.
+
+        The rows that they have least of bound the margin of all weights.
+        """
+        found, missing = quick_weights(working.table(), self._start)
+        self._start = self._start if found is None else found
+        for side in (1, -1):
+            chosen = working.groups() == side
+            missing[chosen] += not missing[chosen].any()
+        self.last = np.round(missing * (2.0**16 / missing.max()))  # short numbers will do
+        return found, None
+
+
+class Widest:
+    """The weights of widest margin on the working set, from the multipliers of the last.
+
+    With a ``tolerance``, to within that; else as long as they separate.
+    """
+
+    def __init__(self, tolerance: float | None) -> None:
+        self.last = np.zeros(0)
+        self.tolerance = tolerance
+
+    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, float | None]:
+        """The weights, None where there seem to be none, and the value all rows should have."""
+        question, table = working.question, working.table()
+        columns = np.unique(table.indices)
+        sides = 2 if question.intercept else 1
+        if question.intercept:
+            columns = columns[columns != question.width - 1]
+        A, power = near_one(table[:, columns].toarray())
+        groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
+        start = np.append(self.last, np.zeros(len(A) - len(self.last)))
+        fine = 0.1 if self.tolerance is None else self.tolerance / 2
+        found = nearest(A, groups, fine / 2, start)
+        if found.gap > fine:
+            found = polished(A, groups, found, fine, Work(1.0))
+        self.last = found.multipliers
+        scores = A @ found.point
+        w = np.zeros(question.size)
+        w[columns] = found.point
+        if question.intercept:
+            bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
+            scores = scores + groups * bias
+            w[-1] = np.ldexp(bias, power)
+        square = float(found.point @ found.point)
+        if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
+            return None, None
+        target = (1 - self.tolerance / 2) * square / sides if self.tolerance else None
+        return w, None if target is None else float(np.ldexp(target, power))
+
+
+def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Rows over a power of two, where their squares would leave the floats; and the power."""
+    power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
+    return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
+
+
+def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
+    """Add the constraints whose values are lowest, of those that are not positive.
+
+    With a target, of those below it. Says whether any is not positive, new or not.
+    """
+    found = False
+    whole: Row = {}
+    power = 0
+    worst = Worst(working)
+    floats = weights
+    if weights.dtype == object:
+        floats = dense_floats(as_row(weights)[0], len(weights))
+    above = 0.0 if target is None else target
+    for piece, values in scans(working.data, working.question, floats, above):
+        clear = values.value < above - values.bound
+        unsure = np.abs(values.value - above) <= values.bound
+        unsure |= np.abs(values.value) <= values.bound
+        found |= bool((values.value < -values.bound).any())
+        wrong = np.zeros(len(values.value), dtype=bool)
+        doubtful = np.flatnonzero(unsure)
+        if doubtful.size and not whole:
+            whole, power = as_row(weights)
+        for i, (row, scale) in exact_rows(working.question, piece, values, doubtful):
+            product = dot(row, whole)
+            found |= product <= 0
+            low = target is not None and product * scale * power_of_two(power) < above
+            wrong[i] = product <= 0 or low
+        worst.offer(piece, values, clear & ~unsure)
+        worst.offer(piece, values, wrong)
+    worst.add()
+    return found
+
+
+def as_row(weights: np.ndarray) -> tuple[Row, int]:
+    """Weights as whole numbers times a power of two: these, and its exponent.
+
+    Those that are whole numbers already are taken over the power that ``dense_floats`` divides by.
+    """
+    whole, power = whole_numbers(weights)
+    if weights.dtype == object:
+        power = -max(abs(m).bit_length() for m in whole)
+    return {j: m for j, m in enumerate(whole) if m}, power
+
+
+class Worst:
+    """The lowest constraints offered so far, relative to the lengths of their rows."""
+
+    def __init__(self, working: WorkingSet) -> None:
+        self.working = working
+        self.most = first_members(working.question)
+        self.found: list[tuple[float, Member]] = []
+        self.limit = np.inf
+
+    def offer(self, piece: Piece, values: Values, chosen: np.ndarray) -> None:
+        """Take the chosen constraints where they are among the lowest."""
+        places = np.flatnonzero(chosen)
+        if not places.size:
+            return
+        relative = values.value[places] / values.norm[places]
+        order = np.argsort(relative, kind="stable")[: self.most]
+        for k in order[relative[order] < self.limit].tolist():
+            row, which = int(values.row[places[k]]), int(values.which[places[k]])
+            member = Member(self.working.question, piece, row, which)
+            self.found.append((float(relative[k]), member))
+        if len(self.found) > 2 * self.most:
+            self._trim()
+
+    def _trim(self) -> None:
+        self.found = sorted(self.found, key=itemgetter(0))[: self.most]  # repeated rows are equal
+        self.limit = self.found[-1][0] if len(self.found) == self.most else np.inf
+
+    def add(self) -> bool:
+        """Put them into the working set; says whether any is new."""
+        self._trim()
+        return any([self.working.include(member) for _, member in self.found])
+
+
+def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
+    """The proof for all rows; the working set grows until it has it.
+
+    Weights that floats could not find turn up here, too: as a direction that no row bounds.
+    """
+    question = working.question
+    for _ in range(MOST_ROUNDS):
+        guess, more = None, False
+        for weights, split_by in pushes(working.table()):
+            guess, more = split_by, bool(weights.any()) and _grow_by_clear(working, weights)
+            if more:
+                break
+        if more:
+            continue
+        proof = proved(working, guess)
+        if len(proof.span.rows) == question.size:
+            return Blocked(proof, working.members, None)
+        boundary = boundary_of(working, proof)
+        if boundary is not None and not proof.members:
+            w = np.array([proof.direction.get(j, 0) for j in range(question.size)], dtype=object)
+            return Separated(w, working.members[: len(last)], last)
+        if boundary is not None:
+            return Blocked(proof, working.members, boundary)
+        if working.work.begun:  # exact arithmetic is dearer than a few more rows
+            working.fill(MOST_FILLED)
+    raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
+
+
+def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
+    """Add constraints that the weights clearly get wrong."""
+    worst = Worst(working)
+    length = float(np.linalg.norm(weights))
+    for piece, values in scans(working.data, working.question, weights):
+        slack = np.maximum(values.bound, NOISE * length * values.norm)
+        worst.offer(piece, values, values.value < -slack)
+    return worst.add()
+
+
+def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
+    """The rows that the bound rows span, where the direction is positive on all others, exactly.
+
+    Else None, after the working set has grown by constraints that the direction gets wrong.
+    """
+    weights = dense_floats(proof.direction, working.question.size)
+    span = Span(proof.span, working.question)
+    worst = Worst(working)
+    inside: set[int] = set()
+    for piece, values in scans(working.data, working.question, weights):
+        worst.offer(piece, values, values.value < -values.bound)
+        doubtful = np.flatnonzero(np.abs(values.value) <= values.bound)
+        outside = span.outside(piece, values, doubtful)
+        inside.update(piece.numbers[values.row[doubtful[~outside]]].tolist())
+        wrong = np.zeros(len(values.value), dtype=bool)
+        for i, (row, _) in exact_rows(working.question, piece, values, doubtful[outside]):
+            wrong[i] = dot(row, proof.direction) <= 0
+        worst.offer(piece, values, wrong)
+    return None if worst.add() else tuple(sorted(inside))
+
+
+def exact_rows(
+    question: Question, piece: Piece, values: Values, places: np.ndarray
+) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
+    """Some constraints of a piece: whole numbers, and what they are times of."""
+    for i in places.tolist():
+        yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))

@@ -1,0 +1,88 @@
+"""Linear functions over a slice of a recession cone, in floats: which seem to have both signs.
+
+The slice holds the weights of the cone whose products with all rows add up to 1. Over it one linear
+program after another is solved, each from where the last ended. At every corner that one of them
+leads to, all functions are looked at: most show both signs before their own turn comes.
+"""
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.separability.exact.spans import constraints
+from linsep.separability.exact.whole_numbers import Row, sparse_floats
+from linsep.separability.problem.data import Data
+from linsep.separability.problem.questions import Question
+from linsep.separability.search.programs import FINE, equilibrated, opened, run
+from linsep.separability.time_limit import check_time, seconds_left
+
+#: beyond so many numbers in the constraints, or weights, programs take too long
+MOST_NUMBERS, MOST_WEIGHTS = 2_000_000, 100
+#: steps of the simplex method for one function; values below this share of the largest are zero
+MOST_STEPS, CLEAR = 2_000, 1e-6
+
+
+def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
+    """Which linear functions of the weights seem to have both signs on the recession cone.
+
+    Nothing is proved. False where that would take too long to see.
+
+    Parameters
+    ----------
+    data, question : which constraints have no row on the wrong side
+    functions : {number of a weight: number} each
+
+    Returns
+    -------
+    array of bool of shape (functions,)
+    """
+    seen = np.zeros((len(functions), 2), dtype=bool)
+    most = data.n_rows * max(map(len, question.coefficients))
+    if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
+        return seen[:, 0] & seen[:, 1]
+    table, _, powers = equilibrated(_all_constraints(data, question))
+    with np.errstate(all="ignore"):
+        goals = sparse_floats(functions, question.size).toarray() * np.ldexp(
+            1.0, powers.astype(int)
+        )
+        goals = goals / np.abs(goals).max(axis=1, keepdims=True)
+    if not (np.isfinite(goals).all() and np.isfinite(table.data).all()):
+        return seen[:, 0] & seen[:, 1]
+    normal = np.asarray(table.mean(axis=0))
+    rows = np.append(np.zeros(table.shape[0]), 1.0), np.append(np.full(table.shape[0], np.inf), 1.0)
+    slices = sp.vstack([table, sp.csr_matrix(normal)])
+    solver = opened(np.zeros(question.size), slices, rows, (-np.inf, np.inf), FINE)
+    for name, value in (("simplex_strategy", 4), ("simplex_iteration_limit", MOST_STEPS)):
+        solver.setOptionValue(name, value)  # the primal method goes on from a corner
+    solver.setOptionValue("presolve", "off")
+    for k, side in np.ndindex(*seen.shape):
+        if not seen[k, side] and (side == 0 or seen[k, 0]):
+            corner = _corner(solver, goals[k] if side == 0 else -goals[k])
+            if corner is not None:
+                values = goals @ corner
+                clear = CLEAR * np.abs(corner).max()
+                seen |= np.column_stack([values < -clear, values > clear])
+    return seen[:, 0] & seen[:, 1]
+
+
+def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
+    """Where a function is smallest; None where the solver gives up."""
+    check_time()
+    solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+    solver.setOptionValue("time_limit", solver.getRunTime() + max(0.0, seconds_left()))
+    run(solver)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.array(solver.getSolution().col_value)
+
+
+def _all_constraints(data: Data, question: Question) -> sp.csr_matrix:
+    counts = np.array([len(C) for C in question.coefficients])
+    parts = []
+    for piece in data.pieces():
+        check_time()
+        each = counts[piece.codes]
+        rows = np.repeat(np.arange(len(piece.codes)), each)
+        which = np.concatenate([np.arange(count) for count in each])
+        parts.append(constraints(question, piece, rows, which))
+    return sp.vstack(parts, format="csr")

@@ -1,0 +1,218 @@
+"""What CSV and JSON lines share: text read in blocks, with errors that name the line.
+
+Arrow guesses the types of such files from their first block. The guess is used once, to decide
+what each column is; the rows are then read with fixed types, so that a column of whole numbers
+may hold 2.5 later on, and text among numbers is an error wherever it comes. Arrow's own messages
+know no line numbers, so on an error the file is read again in plain Python to find the line.
+
+Arrow is given blocks of whole lines that were looked at before: what its parsers take for something
+else at the edge of a block, or crash on, never gets there.
+"""
+
+import atexit
+import io
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
+from weakref import WeakSet
+
+import pyarrow as pa
+
+from linsep.errors import DataError, way
+from linsep.interrupts import held
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.tables.arrow import TableFile, first_line, reading
+from linsep.sources.tables.chunks import BYTE_ORDER_MARK, LineReader
+
+#: bytes read at a time; some ten blocks are in memory at once
+BLOCK_BYTES = 1 << 20
+#: seconds that a thread which reads ahead is given to notice the end
+MOMENT = 0.05
+#: what Arrow is told to ask for; it is given what there is of a block
+LARGEST_BLOCK = (1 << 31) - 1
+
+#: the Arrow type that a column of each kind is read as
+ARROW_TYPES = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
+_WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
+
+
+class TextFile(TableFile):
+    """What CSV and JSON lines share: blocks of whole lines, and the search for a bad one.
+
+    Parameters
+    ----------
+    path : Path
+        A text file in UTF-8, compressed when its name ends in .gz, .bz2 or .zst.
+    max_line : int
+        Bytes that a line may have.
+    """
+
+    typed = False
+    #: whether carriage returns alone may end lines
+    returns = False
+
+    def __init__(self, path: Path, max_line: int = MAX_LINE):
+        super().__init__(path)
+        self._max_line, self._block = max_line, BLOCK_BYTES
+        self._reader: LineReader | None = None
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far, ahead of the rows by some blocks."""
+        return 0 if self._reader is None else self._reader.position
+
+    @contextmanager
+    def open(self, watched: bool = False) -> Iterator["BlockStream"]:
+        """Open the decompressed text; `watched` makes :attr:`position` follow this reading."""
+        reader = LineReader(
+            [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
+            returns=self.returns,
+        )  # fmt: skip
+        if watched:
+            self._reader = reader
+        with closing(BlockStream(self._blocks(reader))) as text:
+            yield text
+
+    def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
+        lines = 0
+        for chunk in reader.chunks():
+            mark = len(BYTE_ORDER_MARK) if lines == 0 and reader.marked else 0
+            block = bytes(memoryview(chunk.text)[mark : chunk.size])
+            reader.give_back(chunk)
+            if (zero := block.find(b"\0")) >= 0:
+                place = str(self.path)
+                if lines:  # otherwise the whole file is something else
+                    place += " line {}".format(lines + block.count(b"\n", 0, zero) + 1)
+                raise DataError(f"{place} holds binary data, not UTF-8 text: rename or convert it.")
+            yield self._looked_at(block, lines)
+            lines += block.count(b"\n")
+
+    def _looked_at(self, block: bytes, lines: int) -> bytes:
+        """What the parser is given for a block of whole lines, of which `lines` come before."""
+        return block
+
+    def _checked(
+        self,
+        open_reader: Callable[[pa.NativeFile], pa.RecordBatchReader],
+        explain: Callable[[pa.ArrowInvalid, int], DataError | None],
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a reader; on an error, find the line behind it."""
+        done = 0
+        try:
+            with (
+                self.open(watched=True) as text,
+                reading(self.path, "text of its format"),
+                open_reader(pa.PythonFile(text, "r")) as reader,
+                _given_up(reader, text),
+            ):
+                for batch in reader:
+                    done += batch.num_rows
+                    yield batch
+        except DataError as error:
+            if not isinstance(error.__cause__, pa.ArrowInvalid):
+                raise
+            found = explain(error.__cause__, done)
+            raise found or DataError(
+                f"{self.path} cannot be read after row {done} ({first_line(error.__cause__)})",
+                "correct or remove what stands there",
+            ) from error.__cause__
+
+
+#: what nobody has closed yet
+_open: "WeakSet[BlockStream]" = WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Tell those who read ahead for iterators that nobody closed that the text is at its end."""
+    for text in list(_open):
+        text.stop()
+        text.settle()
+
+
+@contextmanager
+def _given_up(reader: Any, text: "BlockStream") -> Iterator[None]:
+    """Let Arrow's threads come to their end before the reader is closed.
+
+    One that asked Python for more text while Python itself ends would wait for ever, and Python
+    for it.
+    """
+    try:
+        yield
+    finally:
+        with held():
+            text.stop()
+            with suppress(Exception):  # of rows that nobody asks for any more
+                for _ in reader:
+                    pass
+            text.settle()
+
+
+class BlockStream(io.RawIOBase):
+    """Blocks of text as a file; a parser that asks for much is given one block at a time.
+
+    Arrow reads ahead in another thread, which may be at it when the file is closed.
+    """
+
+    def __init__(self, blocks: Generator[bytes, None, None]):
+        self._blocks, self._rest = blocks, memoryview(b"")
+        self._lock, self._ended = Lock(), Event()
+        _open.add(self)
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The rest of a block, at most ``size`` bytes; none at the end."""
+        with self._lock:
+            while not self._rest:
+                block = next(self._blocks, None)
+                if block is None:
+                    self._ended.set()
+                    return b""
+                self._rest = memoryview(block)
+            end = len(self._rest) if size < 0 else size
+            part, self._rest = self._rest[:end], self._rest[end:]
+            return bytes(part)
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill ``buffer`` as far as a block goes; 0 at the end."""
+        part = self.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def stop(self) -> None:
+        """Read no more: what is asked for later is the end."""
+        with self._lock:
+            self._blocks.close()
+            self._rest = memoryview(b"")
+
+    def close(self) -> None:
+        """Read no more, and be closed."""
+        self.stop()
+        _open.discard(self)
+        super().close()
+
+    def settle(self) -> None:
+        """Wait a moment for who reads ahead to be told of the end."""
+        self._ended.wait(MOMENT)
+
+
+def too_long(place: str, length: int, block: int) -> DataError | None:
+    """Return what to raise of a row of `length` bytes if it fills more than a block."""
+    if length <= block:
+        return None
+    return DataError(f"{place} is longer than the {block:,} bytes read at a time", "shorten it")
+
+
+def misfit(place: str, name: str, value: str, kind: str) -> DataError:
+    """Return what to raise where `value`, as written, is not of the column's kind."""
+    wanted = _WANTED.get(kind, "of one kind")
+    return DataError(
+        f"{place}, column '{name}' holds {value[:60]}, not {wanted} as in the rows before",
+        "correct it",
+        way("leave the column out with {}", exclude=[name]),
+    )

@@ -1,0 +1,306 @@
+"""Opening table files: what every format shares, and the two binary formats, Parquet and Arrow IPC.
+
+A table file yields the columns asked for as Arrow record batches, from the first row to the last,
+holding only a bounded part of the file at a time, and turns what Arrow says about a damaged file
+into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv_files`` and
+``json_files``.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from linsep.errors import DataError
+from linsep.sources.declared import check_record_batches, check_row_groups, text_columns
+from linsep.sources.limits import Unchanged
+from linsep.sources.tables.chunks import opened
+
+#: what each column is read as: "number", "bool" or "text"
+Kinds = Mapping[str, str]
+
+#: rows shown to whoever guesses what the columns mean
+SAMPLE_ROWS = 10_000
+
+_CELLS = 1 << 20
+#: bytes that are read of a column at a time
+_BUFFER = 1 << 17
+_OLD_FEATHER = b"FEA1"
+
+
+class TableFile(ABC):
+    """One file with named columns.
+
+    Parameters
+    ----------
+    path : Path
+        Must be a readable file with at least one byte; anything else raises DataError.
+    """
+
+    #: the column types are written in the file, not guessed from its first rows
+    typed = True
+    #: how many rows there are, where the file says so and its columns were asked for
+    n_rows: int | None = None
+    #: a row may leave a column out, so a column the first rows lack may still be there
+    sparse = False
+
+    def __init__(self, path: Path):
+        self.path, self.unchanged = path, Unchanged([path])
+        with opened(path):
+            self.size = path.stat().st_size
+        if self.size == 0:
+            raise DataError(f"{path} is empty: give a file with rows.")
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far by the running call of :meth:`chunks`, roughly."""
+        return 0
+
+    @abstractmethod
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the column names in file order, with their type where the file states it."""
+
+    @abstractmethod
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows (at most SAMPLE_ROWS, none in a file without rows)."""
+
+    @abstractmethod
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named by `kinds`, in that order; formats without types use the kinds.
+
+        `others_allowed` says whether a column that first turns up in a later row is left out
+        (True) or refused with a DataError (False); only JSON lines can have one.
+        """
+
+    def where(self, row: int) -> str:
+        """Return where the 0-based `row` of this file stands; may read the file to find out."""
+        return f"{self.path} row {row + 1}"
+
+
+class ParquetFile(TableFile):
+    """A Parquet file, read page by page within its row groups."""
+
+    _done, _fine = 0.0, False
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far, taken as the share of rows read."""
+        return int(self.size * self._done)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return names and types from the file's footer."""
+        with self._open() as file:
+            self.n_rows = file.metadata.num_rows
+            return typed_columns(self.path, file.schema_arrow)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows of all columns."""
+        with self._coded() as file:
+            rows = max(100, _CELLS // max(1, len(file.schema_arrow)))
+            for batch in file.iter_batches(min(SAMPLE_ROWS, rows)):
+                _check_codes(batch)
+                return batch
+            return _no_rows(file.schema_arrow)
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns in batches of some hundred thousand values."""
+        rows = rows_at_once(len(kinds), _CELLS // 8, _CELLS)
+        self._done, read = 0.0, 0
+        with self._coded() as file:
+            total = max(1, file.metadata.num_rows)
+            for batch in file.iter_batches(rows, columns=list(kinds)):
+                self.unchanged.check(self.path)
+                _check_codes(batch)
+                read += batch.num_rows
+                self._done = read / total
+                yield batch.select(list(kinds))
+
+    @contextmanager
+    def _coded(self) -> Iterator[pq.ParquetFile]:
+        """The file with text as codes of its different values, however often these stand in it."""
+        with self._open() as file:
+            if not self._fine:
+                check_row_groups(self.path, file.metadata)
+                self._fine = True
+            texts = text_columns(file.schema_arrow)
+        with self._open(texts) as file:
+            yield file
+
+    @contextmanager
+    def _open(self, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+        check_ends(self.path, b"PAR1", "a Parquet file")
+        # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
+        with (
+            reading(self.path, "a Parquet file", self.unchanged),
+            pa.OSFile(os.fsencode(self.path)) as raw,
+            pq.ParquetFile(
+                raw, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=list(coded)
+            ) as file,
+        ):
+            yield file
+
+
+class IpcFile(TableFile):
+    """An Arrow IPC file (also called Feather version 2) or an Arrow stream.
+
+    A record batch is read whole, in the columns that are needed: a file that is one huge batch
+    takes as much memory. It is not mapped, since the process would end if somebody cut it short.
+    """
+
+    _done, _fine = 0.0, False
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far, taken as the share of record batches read (streams: the offset)."""
+        return int(self.size * self._done)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return names and types from the file's schema."""
+        with self._open(None) as (schema, _):
+            return typed_columns(self.path, schema)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows of all columns."""
+        with self._open(None) as (schema, batches):
+            for batch in batches:
+                if batch.num_rows:
+                    return batch.slice(0, SAMPLE_ROWS)
+            return _no_rows(schema)
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns, one record batch of the file after the other."""
+        self._done = 0.0
+        with self._open(list(kinds)) as (_, batches):
+            for batch in batches:
+                self.unchanged.check(self.path)
+                yield batch.select(list(kinds))
+
+    @contextmanager
+    def _open(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        with reading(self.path, "an Arrow file", self.unchanged), self.path.open("rb") as start:
+            magic = start.read(6)
+        if magic[:4] == _OLD_FEATHER:
+            raise DataError(f"{self.path} is in the old Feather format: write it again as Arrow.")
+        if not self._fine:
+            with reading(self.path, "an Arrow file", self.unchanged):
+                check_record_batches(self.path)
+            self._fine = True
+        if magic != b"ARROW1":
+            with (
+                reading(self.path, "an Arrow file", self.unchanged),
+                pa.OSFile(os.fsencode(self.path)) as raw,
+            ):
+                stream = pa.ipc.open_stream(raw)
+                yield stream.schema, self._stream(stream, raw)
+            return
+        check_ends(self.path, b"ARROW1", "an Arrow file")
+        with reading(self.path, "an Arrow file", self.unchanged), pa.OSFile(str(self.path)) as raw:
+            file = pa.ipc.open_file(raw)
+            schema = file.schema
+            if names is not None:
+                chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
+                options = pa.ipc.IpcReadOptions(included_fields=chosen)
+                file = pa.ipc.open_file(raw, options=options)
+            yield schema, self._file(file)
+
+    def _file(self, file: pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+        for number in range(file.num_record_batches):
+            # Arrow trusts what it reads; one wrong text offset would end the process.
+            batch = file.get_batch(number)
+            batch.validate(full=True)
+            self._done = (number + 1) / file.num_record_batches
+            yield batch
+
+    def _stream(
+        self, stream: pa.ipc.RecordBatchStreamReader, raw: pa.OSFile
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in stream:
+            batch.validate(full=True)
+            self._done = raw.tell() / self.size
+            yield batch
+
+
+@contextmanager
+def reading(path: Path, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
+    """Turn the errors of opening and reading `path` into a DataError of one sentence.
+
+    Parameters
+    ----------
+    path : Path
+        The file the message names.
+    what : str
+        What the file should be, such as "an Arrow file".
+    unchanged : Unchanged or None
+        Asked first whether the file has changed since.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if unchanged is not None:
+            unchanged.check(path)
+        raise DataError(
+            f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it."
+        ) from error
+
+
+def rows_at_once(columns: int, few: int, many: int) -> int:
+    """Return how many rows of so many columns to take at a time.
+
+    Those of ``few`` values, at most 65,536; of wide rows 1,024 while they are at most ``many``
+    values, since each column costs some time whatever its length; never fewer than 64.
+    """
+    columns = max(1, columns)
+    return max(64, min(65_536, max(few // columns, min(1024, many // columns))))
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what `error` says, without its full stop."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].strip().rstrip(".")[:200]
+
+
+def check_ends(path: Path, magic: bytes, what: str) -> None:
+    """Raise DataError unless the file starts and ends with `magic`, as whole files do."""
+    with reading(path, what), path.open("rb") as file:
+        start = file.read(len(magic))
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - len(magic)))
+        end = file.read()
+    if start != magic:
+        raise DataError(f"{path} is not {what}: rename it to what it holds.")
+    if end != magic:
+        raise DataError(f"{path} is {what} cut short: copy it again from where it is whole.")
+
+
+def typed_columns(path: Path, schema: pa.Schema) -> dict[str, pa.DataType | None]:
+    """Return the columns of `schema` by name; two columns of one name raise DataError."""
+    check_names(path, schema.names)
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def check_names(path: Path, names: list[str]) -> None:
+    """Raise DataError when two columns have the same name."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DataError(f"{path} has {times} columns named '{name}': rename all but one.")
+
+
+def _check_codes(batch: pa.RecordBatch) -> None:
+    """Raise ArrowInvalid where a damaged dictionary column has codes beyond its values."""
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) and column.null_count < len(column):
+            ends = pc.min_max(column.indices).as_py()
+            if ends["min"] < 0 or ends["max"] >= len(column.dictionary):
+                raise pa.ArrowInvalid("codes beyond the values of a dictionary")
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)

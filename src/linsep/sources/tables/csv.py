@@ -1,0 +1,209 @@
+"""CSV and TSV files."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from linsep.errors import DataError, way
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.svmlight import text_files
+from linsep.sources.svmlight.text_files import (
+    ARROW_TYPES,
+    LARGEST_BLOCK,
+    TextFile,
+    misfit,
+    too_long,
+)
+from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
+from linsep.sources.tables.roles import WHITESPACE, squeezed
+
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_FIELDS = Lock()
+_INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
+
+
+class CsvFile(TextFile):
+    """Values separated by commas, tabs or the like, with a header row.
+
+    Quoted fields may hold the delimiter and line breaks. Empty lines are skipped.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
+        lines, too.
+    """
+
+    returns = True
+
+    def __init__(self, path: Path, delimiter: str, max_line: int = MAX_LINE):
+        self._squeezes = delimiter == WHITESPACE
+        super().__init__(path, max_line)
+        self._delimiter = "\t" if self._squeezes else delimiter
+        records = [fields for _, fields in islice(self._records(), 2)]
+        if not records:
+            raise DataError(f"{path} has no header row: give a file with column names and rows.")
+        header = records[0]
+        if len(header) == 1 and (other := _other_delimiter(records, delimiter)):
+            raise DataError(
+                f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
+                f"{_shown(other)} in it",
+                way("separate fields by that with {}", delimiter=other),
+            )
+        try:
+            "".join(header).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(f"{path} line 1 is not UTF-8 text: save the file as UTF-8.") from error
+        if all(_NUMBER.fullmatch(name.strip()) for name in header):
+            raise DataError(
+                f"{path} line 1 holds numbers where the header row should be: add column names."
+            )
+        check_names(path, header)
+        self._header = header
+        self._has_rows = len(records) == 2
+        self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
+
+    def _looked_at(self, block: bytes, lines: int) -> bytes:
+        """Runs of blanks as one tab where they separate fields."""
+        return squeezed(block) if self._squeezes else block
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the names in the header row; the types are unknown."""
+        return dict.fromkeys(self._header)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the rows of the first block with the types Arrow guesses."""
+        if not self._has_rows:
+            return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
+        for batch in self._read({}, None):
+            return batch.slice(0, SAMPLE_ROWS)
+        raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns block by block; an empty cell is null in every column."""
+        if not self._has_rows:
+            return
+        texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
+        for batch in self._read(kinds, list(kinds)):
+            if texts:
+                arrays = batch.columns
+                for number in texts:
+                    empty = pc.equal(arrays[number], "")
+                    arrays[number] = pc.if_else(empty, pa.scalar(None, pa.string()), arrays[number])
+                batch = pa.record_batch(arrays, names=list(kinds))  # noqa: PLW2901
+            yield batch
+
+    def where(self, row: int) -> str:
+        """Return the line on which the 0-based `row` starts."""
+        try:
+            # Row 0 comes after the header.
+            for line, _ in islice(self._records(), row + 1, None):
+                return f"{self.path} line {line}"
+        except DataError:
+            pass
+        return super().where(row)
+
+    def _read(self, kinds: Kinds, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+        convert = pa.csv.ConvertOptions(
+            column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
+            include_columns=names,
+        )
+        return self._checked(
+            lambda stream: pa.csv.open_csv(
+                stream,
+                read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=self._delimiter, newlines_in_values=True
+                ),
+                convert_options=convert,
+            ),
+            lambda error, done: self._explain(error, done, kinds),
+        )
+
+    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
+        """Find the first row after `done` rows that does not fit; None when all seem to fit."""
+        found = _INVALID.search(str(error))
+        bad = found[1].strip() if found else None
+        for line, fields in islice(self._records(), done + 1, None):
+            place = f"{self.path} line {line}"
+            if len(fields) != len(self._header):
+                quote = " or close an open quote" if any("\n" in field for field in fields) else ""
+                return DataError(
+                    f"{place} has {_count(len(fields), 'field')} where the header has "
+                    f"{len(self._header)}",
+                    f"correct the line{quote}",
+                )
+            for name, field in zip(self._header, fields, strict=True):
+                kind = kinds.get(name)
+                if kind not in {None, "text"} and field.strip() == bad:
+                    return misfit(place, name, repr(field), kinds[name])
+                if kind == "text" and not field.isascii() and not _is_utf8(field):
+                    return DataError(
+                        f"{place}, column '{name}' is not UTF-8 text", "save the file as UTF-8"
+                    )
+            if bad is None and (said := too_long(place, _length(fields), self._block)):
+                return said
+        return None
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield each record with the number of the line it starts on, the header first."""
+        with self.open() as stream, io.BufferedReader(stream) as buffer:
+            text = io.TextIOWrapper(buffer, "utf-8", errors="surrogateescape", newline="")
+            reader = csv.reader(text, delimiter=self._delimiter)
+            line = 1
+            while (fields := self._next_record(reader, line)) is not None:
+                if fields:
+                    yield line, fields
+                line = reader.line_num + 1
+
+    def _next_record(self, reader: Any, line: int) -> list[str] | None:
+        """The next fields, of any length; None at the end."""
+        with _FIELDS:  # the limit is one for all readers of the process, so it is put back
+            before = csv.field_size_limit(self._max_line)
+            try:
+                return next(reader, None)
+            except csv.Error as error:
+                raise DataError(
+                    f"{self.path} line {line} cannot be read ({error}): correct the line."
+                ) from error
+            finally:
+                csv.field_size_limit(before)
+
+
+def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
+    """The character that seems to separate the fields of the first lines instead."""
+    lines = [delimiter.join(fields) for fields in records]
+    found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
+    runs = any("  " in line or line != line.strip(" ") for line in lines)
+    return WHITESPACE if found == " " and runs else found
+
+
+def _shown(delimiter: str) -> str:
+    return {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}.get(delimiter, f"'{delimiter}'")
+
+
+def _length(fields: list[str]) -> int:
+    """Bytes of a row, as they were read."""
+    return sum(len(field.encode(errors="surrogateescape")) for field in fields) + len(fields)
+
+
+def _is_utf8(field: str) -> bool:
+    try:
+        field.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,98 @@
+"""The files of a table: how they are opened, which columns are read, and in what pieces."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from linsep.errors import DataError, way
+from linsep.sources.formats import format_by_name, unknown_format
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
+from linsep.sources.tables.csv import CsvFile
+from linsep.sources.tables.encoding import Columns
+from linsep.sources.tables.json_lines import JsonFile
+from linsep.sources.tables.roles import check_target, family_of, listed
+
+
+def open_table(
+    path: Path, format: str | None = None, delimiter: str | None = None, max_line: int = MAX_LINE
+) -> TableFile:
+    """Open a file of a format, by default as its name says; DataError where that is no table's."""
+    format = format or format_by_name(path)
+    if format in {"csv", "tsv"}:
+        return CsvFile(path, delimiter or ("," if format == "csv" else "\t"), max_line)
+    if format == "jsonl":
+        return JsonFile(path, max_line)
+    if format == "parquet":
+        return ParquetFile(path)
+    if format == "arrow":
+        return IpcFile(path)
+    raise unknown_format(path)
+
+
+def kinds_in(
+    file: TableFile, columns: Columns, require_target: bool, first: Path | None
+) -> dict[str, str]:
+    """Return the columns to read from `file` and their kinds, or say what does not fit.
+
+    ``first`` is the file that the columns were guessed from, None where they are a model's.
+    """
+    found, by_recipe = file.columns(), first is None
+    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    model = "the model was learnt from" if by_recipe else f"{first} has"
+    absent = [f"'{name}'" for name in kinds if name not in found]
+    if absent and not file.sparse:
+        names, them = ", ".join(absent[:20]), "it" if len(absent) == 1 else "them"
+        raise DataError(f"{file.path} has no column {names}, which {model}: add {them}.")
+    if not by_recipe:
+        known = {*kinds, *columns.exclude, columns.target}
+        for name in found:
+            if name not in known:
+                raise DataError(
+                    f"{file.path} has a column '{name}' that {first} lacks",
+                    "add it there",
+                    way("leave it out with {}", exclude=[name]),
+                )
+    if require_target or columns.target in found:
+        if by_recipe and columns.target not in found:
+            raise DataError(
+                f"{file.path} has no column '{columns.target}', the labels that the model "
+                f"learnt, only {listed(list(found))}",
+                "add it",
+                "rename one",
+            )
+        check_target(file.path, found, columns.target, [])
+        assert columns.target is not None
+        kind = columns.target_kind
+        kinds[columns.target] = "number" if kind in {"int", "float", None} else kind
+    for name, kind in kinds.items():
+        stored = found.get(name)
+        if stored is not None and not _fits(family_of(stored), kind, name == columns.target):
+            raise DataError(
+                f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."
+            )
+    return kinds
+
+
+def _fits(family: str | None, kind: str, is_target: bool) -> bool:
+    mixed = {family, kind} == {"number", "bool"} and not is_target
+    return family == kind or mixed
+
+
+def rechunked(chunks: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Yield the rows in tables of `rows` rows, the last with what is left."""
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for chunk in chunks:
+        held.append(chunk)
+        count += chunk.num_rows
+        if count < rows:
+            continue
+        table = pa.Table.from_batches(held)
+        whole = count - count % rows
+        for start in range(0, whole, rows):
+            yield table.slice(start, rows)
+        held, count = table.slice(whole).to_batches(), count - whole
+    if count:
+        yield pa.Table.from_batches(held)

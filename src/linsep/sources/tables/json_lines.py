@@ -1,0 +1,134 @@
+"""JSON lines files."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from linsep.errors import DataError, way
+from linsep.sources.svmlight.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
+from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names, reading
+
+#: brackets that may be open at once: parsers call themselves for each, until their stack is full
+MOST_DEPTH = 100
+
+
+class JsonFile(TextFile):
+    """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
+
+    sparse = True
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the fields of the objects in the first block."""
+        return dict.fromkeys(self.head().schema.names)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the rows of the first block with the types Arrow guesses."""
+        options = pa.json.ParseOptions(unexpected_field_behavior="infer")
+        for batch in self._read(options, {}, True):
+            if batch.num_rows:
+                with reading(self.path, "UTF-8 text"):
+                    check_names(self.path, batch.schema.names)
+                return batch.slice(0, SAMPLE_ROWS)
+        return pa.record_batch([], names=[])
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns block by block; a field that is not there is null."""
+        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
+        options = pa.json.ParseOptions(
+            explicit_schema=schema,
+            unexpected_field_behavior="ignore" if others_allowed else "error",
+        )
+        for batch in self._read(options, kinds, others_allowed):
+            yield batch.select(list(kinds))
+
+    def where(self, row: int) -> str:
+        """Return the line of the 0-based `row`."""
+        try:
+            for line, _ in islice(self._lines(), row, None):
+                return f"{self.path} line {line}"
+        except DataError:
+            pass
+        return super().where(row)
+
+    def _read(
+        self, options: pa.json.ParseOptions, kinds: Kinds, others_allowed: bool
+    ) -> Iterator[pa.RecordBatch]:
+        if next(self._lines(), None) is None:
+            return iter(())
+        return self._checked(
+            lambda stream: pa.json.open_json(
+                stream,
+                read_options=pa.json.ReadOptions(block_size=LARGEST_BLOCK),
+                parse_options=options,
+            ),
+            lambda error, done: self._explain(done, kinds, others_allowed),
+        )
+
+    def _explain(self, done: int, kinds: Kinds, others_allowed: bool) -> DataError | None:
+        """Find the first line after `done` rows that does not fit; None when all seem to fit."""
+        known = dict(kinds)
+        for line, raw in islice(self._lines(), done, None):
+            place = f"{self.path} line {line}"
+            try:
+                fields = json.loads(raw)
+            except (ValueError, RecursionError):
+                fields = None
+            if not isinstance(fields, dict):
+                return _no_object(place)
+            for name, value in fields.items():
+                if not kinds and value is not None:  # still guessing: the first value says the kind
+                    known.setdefault(name, _kind_of(value))
+                kind = known.get(name)
+                if kind is None and not others_allowed:
+                    return DataError(
+                        f"{place} has a field '{name}' that the first lines lack",
+                        "add it to the first line (null will do)",
+                        way("leave it out with {}", exclude=[name]),
+                    )
+                if kind is not None and value is not None and _kind_of(value) != kind:
+                    return misfit(place, name, json.dumps(value), kind)
+        return None
+
+    def _looked_at(self, block: bytes, lines: int) -> bytes:
+        """Refuse what is not one object a line before Arrow's parser sees it: it may crash."""
+        from linsep.compiled.scanners.json_lines import FINE, TOO_DEEP, look_at_lines
+
+        ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
+        if ended == FINE:
+            return block
+        number = lines + block.count(b"\n", 0, at) + 1
+        place = f"{self.path} line {number}"
+        if ended == TOO_DEEP:
+            raise DataError(
+                f"{place} has values nested more than {MOST_DEPTH} deep", "leave them out"
+            )
+        raise _no_object(place)
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each line that is not blank with its number."""
+        with self.open() as stream, io.BufferedReader(stream) as buffer:
+            for number, line in enumerate(buffer, 1):
+                if not line.isspace():
+                    yield number, line
+
+
+def _no_object(place: str) -> DataError:
+    return DataError(f"{place} is not one JSON object", "write one object per line")
+
+
+def _kind_of(value: object) -> str:
+    """Return the kind of a JSON value; "other" for lists, objects and numbers out of range."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "text"
+    # A number beyond floating point comes as infinity or as a very long whole number.
+    if isinstance(value, int | float) and -sys.float_info.max <= value <= sys.float_info.max:
+        return "number"
+    return "other"

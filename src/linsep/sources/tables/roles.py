@@ -1,0 +1,339 @@
+"""What each column of a table is: guessed from the first rows, or taken from a recipe."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from linsep.errors import DataError, way
+from linsep.sources.tables.arrow import TableFile
+from linsep.sources.tables.encoding import Columns, coded
+
+#: stands for a delimiter: any run of blanks and tabs
+WHITESPACE = "whitespace"
+#: a quoted field, which stays as it is, or a run
+_RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
+_ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
+
+
+def squeezed(lines: bytes) -> bytes:
+    """Whole lines with each run of blanks and tabs as one tab, and none at the ends of lines."""
+    return _ENDS.sub(b"", _RUNS.sub(_tab, lines))
+
+
+def _tab(found: re.Match[bytes]) -> bytes:
+    return found[1] or b"\t"
+
+
+MISSING = ("error", "zero", "drop", "mean")
+SCALES = ("none", "standard")
+#: the reference level of every text column is its first value
+FIRST = "first"
+#: from so many rows on, a text column without a repeated value is taken for an id
+_MANY_ROWS = 100
+#: a text column of so many different numbers, and few other rows, was meant to be numeric
+_MANY_NUMBERS, _FEW_ODD = 10, 0.1
+# A leading zero is left to codes such as 02134, which are no numbers.
+_NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
+_GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
+
+
+def guess_columns(
+    files: list[TableFile], target: str | None, exclude: list[str], require_target: bool
+) -> Columns:
+    """Return what the columns are, judged by the first file with rows.
+
+    Parameters
+    ----------
+    files : list of TableFile
+    target : str or None
+        Label column; must be in the file if `require_target`.
+    exclude : list of str
+        Columns left out; must be in the file.
+
+    Raises DataError when there are no rows, no features, or columns that cannot be features.
+    """
+    file, head = _first_rows(files)
+    stored = file.columns()
+    names = list(stored)
+    if require_target or (target is not None and target in exclude):
+        check_target(file.path, names, target, exclude)
+    for name in exclude:
+        if name not in names:
+            advice = _closest(name, names) or "check its name."
+            raise DataError(f"{file.path} has no column '{name}' to leave out: {advice}")
+    columns = Columns(numeric={}, text={}, target=target, target_kind=None, exclude=exclude)
+    for name, guessed in zip(names, head.schema.types, strict=True):
+        kind = stored[name] or guessed
+        if name == target:
+            columns.target_kind = _label_kind(file, name, kind)
+        elif name not in exclude:
+            family = family_of(kind)
+            if family is None:
+                said, change = _unusable(file, kind)
+                leave_out = way("leave it out with {}", exclude=[name])
+                raise DataError(f"{file.path}, column '{name}' {said}", change, leave_out)
+            if family == "text":
+                columns.text[name] = {}
+            else:
+                columns.numeric[name] = family
+    if not columns.numeric and not columns.text:
+        raise DataError(
+            f"{file.path} has no column to learn from (its columns: {listed(names)}): give a file "
+            f"with features."
+        )
+    columns.dtype = _dtype(files, columns)
+    return columns
+
+
+def check_text_columns(files: list[TableFile], columns: Columns) -> None:
+    """Raise DataError for text columns whose first values are numbers, or nearly all, or never
+    repeat.
+
+    With hashing, values may be as many as they like.
+    """
+    file, head = _first_rows(files)
+    for name in columns.text:
+        codes, values = coded(pa.chunked_array([head.column(name)]), name, file.where)
+        filled = int(np.count_nonzero(codes >= 0))
+        odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+        if values and not odd:
+            raise DataError(
+                f"{file.path}, column '{name}' looks like numbers stored as text (such as "
+                f"'{values[0]}')",
+                "convert it to numbers",
+                way("leave it out with {}", exclude=[name]),
+            )
+        if odd and (said := _commas(values)):
+            raise DataError(
+                f"{file.path}, column '{name}' has {said} (such as '{values[odd[0]]}')",
+                "write numbers without them" if "thousands" in said else "write points",
+                way("leave it out with {}", exclude=[name]),
+            )
+        rows = np.flatnonzero(np.isin(codes, odd))
+        if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
+            more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+            raise DataError(
+                f"{file.where(int(rows[0]))}, column '{name}' holds "
+                f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
+                "correct it",
+                way("leave the cell empty and choose {}", missing="mean"),
+                way("leave the column out with {}", exclude=[name]),
+            )
+        if len(values) == filled >= _MANY_ROWS and columns.hash_bits is None:
+            raise DataError(
+                f"{file.path}, column '{name}' has another text in each of its first "
+                f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
+                way("leave it out with {}", exclude=[name]),
+                way("if its values do come again later, hash them with {}", hash_bits=20),
+            )
+
+
+def _commas(values: list[str]) -> str | None:
+    """What the commas stand for where all values are numbers with some of them."""
+    grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
+    # Commas before three digits each, as in 1,234, may be either: more often they part thousands.
+    return "commas between thousands" if grouped else "decimal commas" if decimal else None
+
+
+def check_target(path: Path, names: Iterable[str], target: str | None, exclude: list[str]) -> None:
+    """Raise DataError unless `target` is one of `names` and not excluded."""
+    names = list(names)
+    if target is None:
+        raise DataError(
+            f"{path} (columns: {listed(names)}) needs a label column",
+            way("name it with {}", target=None),
+        )
+    if target in exclude:
+        raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
+    if target not in names:
+        said = f"{path} has no column '{target}' to learn, only {listed(names)}"
+        if advice := _closest(target, names):
+            raise DataError(f"{said}: {advice}")
+        raise DataError(said, way("choose one of these with {}", target=None))
+
+
+def family_of(kind: pa.DataType) -> str | None:
+    """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return family_of(kind.value_type)
+    if types.is_boolean(kind):
+        return "bool"
+    if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
+        return "text"
+    # A column without any value yet counts as numbers.
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return "number" if any(check(kind) for check in numbers) else None
+
+
+def to_recipe(columns: Columns) -> dict[str, Any]:
+    """Return the columns as plain JSON."""
+    return {
+        "format": "table",
+        "target": columns.target,
+        "target_kind": columns.target_kind,
+        "numeric": list(columns.numeric),
+        "bool": [name for name, kind in columns.numeric.items() if kind == "bool"],
+        "text": {name: dict(values) for name, values in columns.text.items()},
+        "hash_bits": columns.hash_bits,
+        "missing": columns.missing,
+        "means": dict(columns.means),
+        "scale": {name: list(pair) for name, pair in columns.scale.items()},
+        "reference": dict(columns.reference),
+        "exclude": list(columns.exclude),
+        "dtype": columns.dtype,
+    }
+
+
+def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
+    """Return the columns a recipe describes; `target`, when given, replaces the recipe's.
+
+    Raises DataError when the recipe is not one that :func:`to_recipe` could have made.
+    """
+    try:
+        bools = set(recipe["bool"])
+        columns = Columns(
+            numeric={name: "bool" if name in bools else "number" for name in recipe["numeric"]},
+            text={name: dict(values) for name, values in recipe["text"].items()},
+            target=recipe["target"] if target is None else target,
+            target_kind=recipe["target_kind"],
+            missing=recipe["missing"],
+            hash_bits=recipe["hash_bits"],
+            exclude=list(recipe["exclude"]),
+            dtype=recipe["dtype"],
+            means={name: float(mean) for name, mean in recipe["means"].items()},
+            scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
+        )
+        columns.reference = dict(recipe.get("reference", {}))
+        check_options(columns.missing, columns.hash_bits)
+        places = sorted(place for values in columns.text.values() for place in values.values())
+        first = len(columns.numeric)
+        whole = (
+            recipe["format"] == "table"
+            and places == list(range(first, first + len(places)))
+            and columns.dtype in {"float32", "float64"}
+            and columns.target_kind in {None, "int", "float", "bool", "text"}
+            and (not columns.scale or list(columns.scale) == list(columns.numeric))
+            and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
+            and all(value not in columns.text[name] for name, value in columns.reference.items())
+        )
+    except (KeyError, TypeError, AttributeError, ValueError):
+        whole = False
+    if not whole:
+        raise DataError("The recipe for reading tables is damaged: learn the model again.")
+    return columns
+
+
+def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> None:
+    """Raise DataError for values that the options do not have."""
+    if scale not in SCALES:
+        raise DataError(f"scale is {scale!r}: choose none or standard.")
+    if missing not in MISSING:
+        raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
+    if hash_bits is not None and not 1 <= hash_bits <= 30:
+        raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")
+
+
+def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
+    """Raise DataError for a reference level of what has no levels."""
+    if reference_level is None or reference_level == FIRST:
+        return
+    if not isinstance(reference_level, dict):
+        raise DataError(
+            f"reference_level is {reference_level!r}: give 'first' or a dict of columns and values."
+        )
+    if columns.hash_bits is not None:
+        raise DataError(
+            "A reference level needs values that are learnt, not hashed",
+            way("leave out {}", hash_bits=None),
+        )
+    for column in reference_level:
+        if column not in columns.text:
+            advice = (
+                _closest(column, columns.text) or f"text columns are {listed(list(columns.text))}."
+            )
+            raise DataError(f"{name} has no text column '{column}' for a reference level: {advice}")
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Raise DataError for what cannot separate fields."""
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise DataError(
+            f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
+            "'whitespace'."
+        )
+
+
+def is_delimiter(given: Any) -> bool:
+    """Whether fields can be separated by that."""
+    if isinstance(given, str) and given == WHITESPACE:
+        return True
+    one = isinstance(given, str) and len(given) == 1 and given.isascii()
+    return one and not given.isalnum() and given not in '"\r\n\0'
+
+
+def _first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
+    for file in files:
+        head = file.head()
+        if head.num_rows:
+            return file, head
+    more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
+    raise DataError(f"{files[0].path}{more} has no rows: give a file with rows.")
+
+
+def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _label_kind(file, name, kind.value_type)
+    family = family_of(kind)
+    if family == "number":
+        whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
+        return "int" if whole else "float"
+    if family is not None:
+        return family
+    guessed = pa.types.is_temporal(kind) and not file.typed
+    if guessed:  # text that looks like a date to Arrow is a name as good as any other
+        return "text"
+    said, change = _unusable(file, kind)
+    raise DataError(f"{file.path}, label column '{name}' {said}", change)
+
+
+def _unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str]:
+    """What a column of that type holds, and what would make it usable."""
+    if pa.types.is_temporal(kind):
+        return f"holds dates or times ({kind})", "make it a number"
+    if pa.types.is_nested(kind):
+        return f"holds lists or objects ({kind})", "flatten it"
+    if pa.types.is_binary(kind) and not file.typed:
+        return "is not UTF-8 text", "save the file as UTF-8"
+    return f"holds values of type {kind}", "make it a number or text"
+
+
+def _dtype(files: list[TableFile], columns: Columns) -> str:
+    """Return "float32" when no file holds a number wider than that, and one holds floats."""
+    floats = 0
+    for file in files:
+        types = file.columns()
+        for name, family in columns.numeric.items():
+            kind = types.get(name)
+            if kind in {pa.float32(), pa.float16()}:
+                floats += 1
+            elif family != "bool" or not file.typed:
+                return "float64"
+    return "float32" if floats else "float64"
+
+
+def _closest(name: str, names: Iterable[str]) -> str:
+    near = get_close_matches(name, list(names), 1)
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def listed(names: list[str]) -> str:
+    """Names for a message, the first twenty."""
+    shown = ", ".join(names[:20])
+    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown

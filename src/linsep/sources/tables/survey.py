@@ -1,0 +1,167 @@
+"""What must be known of all rows of a table before the first of them can become features.
+
+Means and spreads of numeric columns and the values of text columns are the same however the rows
+were cut into batches and files: values are sorted, and moments are added up in blocks of one size.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError, way
+from linsep.sources.tables.encoding import Columns
+from linsep.sources.tables.roles import FIRST
+
+#: text columns with more values than this are hashed or left out, so that memory stays flat
+MOST_VALUES = 1 << 20
+
+
+class Moments:
+    """Counts, means and spreads of ``width`` columns, values that are NaN left out.
+
+    Rows are added up in blocks of :attr:`BLOCK` rows from the first one, so that no digit depends
+    on how they were handed over.
+    """
+
+    BLOCK = 1024
+
+    def __init__(self, width: int):
+        self.counts = np.zeros(width, np.int64)
+        self._sums, self._squares = np.zeros(width), np.zeros(width)
+        self._lows, self._highs = np.full(width, np.inf), np.full(width, -np.inf)
+        self._open = np.empty((0, width))
+
+    def add(self, X: np.ndarray) -> None:
+        """Take in the rows of X, shape (rows, width)."""
+        start = (self.BLOCK - len(self._open)) % self.BLOCK
+        if len(self._open):
+            self._open = np.concatenate([self._open, X[:start]])
+            if len(self._open) < self.BLOCK:
+                return
+            self._add(self._open)
+        for first in range(start, len(X), self.BLOCK):
+            self._open = X[first : first + self.BLOCK]
+            if len(self._open) == self.BLOCK:
+                self._add(self._open)
+        self._open = self._open[:0] if len(self._open) == self.BLOCK else self._open.copy()
+
+    def close(self) -> "Moments":
+        """Add the rows of an unfinished block; no more may come."""
+        if len(self._open):
+            self._add(self._open)
+            self._open = self._open[:0]
+        return self
+
+    def _add(self, X: np.ndarray) -> None:
+        X = X.astype(np.float64, copy=False)
+        with np.errstate(all="ignore"):
+            sums, counts = X.sum(axis=0), np.full(X.shape[1], len(X))
+            if np.isnan(sums).any():
+                sums, counts = np.nansum(X, axis=0), np.count_nonzero(~np.isnan(X), axis=0)
+            means = sums / np.maximum(counts, 1)
+            apart = X - means
+            apart *= apart
+            squares = apart.sum(axis=0)
+            if np.isnan(squares).any():
+                squares = np.nansum(apart, axis=0)
+            # Chan, Golub and LeVeque (1979): squares about the mean of both parts.
+            between = (means - self._means()) ** 2 * counts * self.counts
+            self._squares += squares + between / np.maximum(counts + self.counts, 1)
+            self._sums += sums
+        self.counts += counts
+        self._lows = np.fmin(self._lows, np.fmin.reduce(X, axis=0))
+        self._highs = np.fmax(self._highs, np.fmax.reduce(X, axis=0))
+
+    def _means(self) -> np.ndarray:
+        return self._sums / np.maximum(self.counts, 1)
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean of each column, 0 of one without values."""
+        # A sum of equal values is rounded: their mean is that value.
+        return np.where(self._lows == self._highs, self._lows, self._means())
+
+    @property
+    def spreads(self) -> np.ndarray:
+        """The standard deviation of each column, 1 where it is 0 or beyond floating point."""
+        found = np.sqrt(self._squares / np.maximum(self.counts, 1))
+        usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
+        return np.where(usable, found, 1.0)
+
+
+class Survey:
+    """Takes in all rows of a table once, and completes its columns.
+
+    Parameters
+    ----------
+    columns : Columns
+    moments : whether means and spreads of the numeric columns are wanted
+    """
+
+    def __init__(self, columns: Columns, moments: bool):
+        self._columns = columns
+        self._moments = Moments(len(columns.numeric)) if moments else None
+        learns = columns.hash_bits is None
+        self._values: dict[str, set[str]] = {name: set() for name in columns.text if learns}
+
+    def take(self, X: np.ndarray, values: dict[str, list[str]]) -> None:
+        """Take in rows that will be learnt: their numbers (NaN where missing), and which values
+        their text columns have.
+        """
+        if self._moments is not None:
+            self._moments.add(X)
+        for name, known in self._values.items():
+            known.update(values[name])
+            if len(known) > MOST_VALUES:
+                raise DataError(
+                    f"Column '{name}' has more than {MOST_VALUES} different values",
+                    way("leave it out with {}", exclude=[name]),
+                    way("hash the values with {}", hash_bits=20),
+                )
+
+    def finish(self, who: str, scale: bool, reference_level: Any) -> None:
+        """Complete the columns; ``who`` is what the table is called in errors."""
+        if self._moments is not None and self._columns.numeric:
+            self._describe_numbers(self._moments.close(), who, scale)
+        self._columns.order_values(self._values, self._references(who, reference_level))
+        if not self._columns.width:
+            raise DataError(
+                f"{who} has no feature to learn from: every column has the same text in all rows"
+            )
+
+    def _describe_numbers(self, moments: Moments, who: str, scale: bool) -> None:
+        columns, names = self._columns, list(self._columns.numeric)
+        if columns.missing == "mean":
+            for name, count in zip(names, moments.counts, strict=True):
+                if not count:
+                    raise DataError(
+                        f"{who}, column '{name}' has no value at all and so no mean",
+                        way("leave it out with {}", exclude=[name]),
+                    )
+            columns.means = dict(zip(names, moments.means.tolist(), strict=True))
+        if not np.isfinite(moments.means).all():
+            name = names[int(np.argmin(np.isfinite(moments.means)))]
+            raise DataError(
+                f"{who}, column '{name}' has a mean beyond floating point: divide its values by a "
+                "large number."
+            )
+        if scale:
+            pairs = np.column_stack([moments.means, moments.spreads]).tolist()
+            columns.scale = dict(zip(names, pairs, strict=True))
+
+    def _references(self, who: str, reference_level: Any) -> dict[str, str]:
+        """The value of each text column that has no indicator."""
+        if reference_level is None:
+            return {}
+        first = {name: min(values) for name, values in self._values.items() if values}
+        if reference_level == FIRST:
+            return first
+        for name, value in reference_level.items():
+            if value not in self._values[name]:
+                some = ", ".join(f"'{known}'" for known in sorted(self._values[name])[:20])
+                raise DataError(
+                    f"{who}, column '{name}' has no value '{value}' to be the reference level, "
+                    f"only {some}",
+                    way("choose one of these with {}", reference_level=None),
+                )
+        return first | reference_level

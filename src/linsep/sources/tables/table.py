@@ -1,0 +1,385 @@
+"""Rows from tables: CSV, TSV, JSON lines, Parquet and Arrow IPC files."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from linsep.errors import DataError, way
+from linsep.sources.base import Batch, Source
+from linsep.sources.formats import format_by_name
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.tables.arrow import TableFile, rows_at_once
+from linsep.sources.tables.csv import CsvFile
+from linsep.sources.tables.encoding import Encoder
+from linsep.sources.tables.files import kinds_in, open_table, rechunked
+from linsep.sources.tables.roles import (
+    check_delimiter,
+    check_options,
+    check_reference,
+    check_text_columns,
+    from_recipe,
+    guess_columns,
+    to_recipe,
+)
+from linsep.sources.tables.survey import Survey
+
+_BATCH_VALUES = 1 << 21
+
+
+class TableSource(Source):
+    """Rows of one table in one or several files, read in batches with flat memory.
+
+    Numeric and bool columns are features in file order; text columns become indicator features
+    behind them, ordered by column and value (see :mod:`linsep.sources.tables.encoding`). X is a C-contiguous
+    array when there is no text column, else a canonical csr_matrix; float32 when the files hold
+    nothing wider than float32 and at least one such column, else float64. The first file (with the
+    recipe, if there is one) says what the columns mean; others must have the same columns, in any
+    order.
+
+    Scaling, means and the values of text columns are learnt from all rows before the first batch.
+    A table that takes up to a quarter of :attr:`memory_bytes` is kept in memory meanwhile, a larger
+    one is read twice. The batches, and so all that is learnt from them, are the same either way.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Files named .csv .tsv .jsonl .ndjson .json .parquet .pq .arrow .feather .ipc; text
+        may be compressed (.gz .bz2 .zst).
+    target : str or None
+        The label column; labels may be text, whole numbers, floats or bools. With a recipe, None
+        takes the recipe's.
+    missing : "error", "zero", "drop" or "mean"
+        What to do with null, NaN and empty cells in features: refuse, take as zero, leave the row
+        out, or take the column's mean over all files. In text columns "zero" and "mean" set no
+        indicator. A missing label is refused unless "drop".
+    hash_bits : int or None
+        Hash text values into 2**hash_bits features (1 to 30) instead of learning them.
+    exclude : str or list of str
+        Column or columns to leave out.
+    scale : "none" or "standard"
+        "standard" subtracts the mean of each numeric column and divides by its standard deviation,
+        both over the rows of all files that are not dropped.
+    reference_level : None, "first" or dict
+        Text values that have no indicator, so that indicators and an intercept are not collinear:
+        of every text column the first in order, or another where the dict says {column: value}.
+        Where ``missing`` is "zero" or
+        "mean", missing text is then taken for the reference level.
+    format : str or None
+        What the files are, of :data:`linsep.sources.formats.FORMATS`; None goes by their names.
+    delimiter : str or None
+        One character that separates the fields of CSV; None takes that of the recipe, else a comma,
+        in TSV a tab.
+    batch_rows : int or None
+        Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
+        None fits batches to half a million values, of wide rows up to two million. Rows and columns
+        come out the same.
+    recipe : dict or None
+        What :meth:`recipe` returned: columns mean exactly the same again, other columns are
+        ignored, `missing`, `hash_bits`, `exclude`, `scale` and `reference_level` are taken from it,
+        and unknown text values set no indicator and are counted in :attr:`unseen`.
+    require_target : bool
+        False allows files without labels: Batch.y is then None, also where some are missing.
+    max_line : int
+        Bytes that a line of text may have.
+
+    Raises
+    ------
+    DataError
+        When the files cannot be used as they are; here, and from :meth:`batches`.
+    """
+
+    def __init__(
+        self,
+        paths: list[Path],
+        *,
+        target: str | None,
+        missing: str = "error",
+        hash_bits: int | None = None,
+        exclude: str | list[str] | None = None,
+        scale: str = "none",
+        reference_level: str | dict[str, str] | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
+        batch_rows: int | None = None,
+        recipe: dict[str, Any] | None = None,
+        require_target: bool = True,
+        max_line: int = MAX_LINE,
+    ):
+        if not paths:
+            raise DataError("There is no file to read: name at least one.")
+        if batch_rows is not None and batch_rows < 1:
+            raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
+        check_options(missing, hash_bits, scale)
+        self.paths = [Path(path) for path in paths]
+        others = len(paths) - 1
+        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
+        self._options = {
+            "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
+            "exclude": exclude, "recipe": recipe, "as": [format, delimiter], "scale": scale,
+            "reference_level": reference_level,
+        }  # fmt: skip
+        self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
+        check_delimiter(self._delimiter)
+        kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
+        self.kind = " and ".join(sorted(kinds))
+        self._files = [open_table(path, format, self._delimiter, max_line) for path in self.paths]
+        self.is_text = not all(file.typed for file in self._files)
+        if delimiter is not None:
+            self._check_separated()
+        self.by_recipe = recipe is not None
+        self._require_target = require_target
+        self._others_allowed = recipe is not None or bool(exclude)
+        if recipe is None:
+            self._columns = guess_columns(self._files, target, exclude, require_target)
+            self._columns.missing, self._columns.hash_bits = missing, hash_bits
+            check_text_columns(self._files, self._columns)
+            check_reference(reference_level, self._columns, self.name)
+        else:
+            self._columns = from_recipe(recipe, target)
+        first = None if self.by_recipe else self.paths[0]
+        self._kinds = [kinds_in(f, self._columns, require_target, first) for f in self._files]
+        self._encoder = Encoder(self._columns, require_target)
+        learns = (self._columns.text and hash_bits is None) or (
+            self._columns.numeric and (scale != "none" or missing == "mean")
+        )
+        self._surveyed = self.by_recipe or not learns
+        width = len(self._columns.numeric) + len(self._columns.text)
+        self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
+        self._starts: list[int] = []  # number of the first row of every file reached so far
+        self._running = 0
+
+    def _check_separated(self) -> None:
+        """Raise DataError where a delimiter has nothing to separate."""
+        if not any(isinstance(file, CsvFile) for file in self._files):
+            raise DataError(
+                f"{self.paths[0]} is {self.kind}, where nothing separates fields",
+                way("leave out {}", delimiter=None),
+            )
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
+        return self._described(exact=False)
+
+    def exactly(self) -> Iterator[Batch]:
+        """The same with whole numbers and decimals as the file has them, where they are not scaled.
+
+        Text is read as the nearest double all the same.
+        """
+        return self._described(exact=True)
+
+    def _described(self, exact: bool) -> Iterator[Batch]:
+        try:
+            yield from self._batches(exact)
+        except DataError as problem:
+            if not self.by_recipe:
+                raise
+            raise problem.of_model() from problem.__cause__
+
+    def _batches(self, exact: bool) -> Iterator[Batch]:
+        kept = self._survey()
+        self.stage = "reading"
+        self._encoder.unseen, self.dropped = {}, 0
+        first, some = 0, False
+        for number, start, table in self._all_tables() if kept is None else _taken(kept):
+            some = True
+            # Files without rows begin where the next one does.
+            self._starts += [first] * (number + 1 - len(self._starts))
+            place = partial(_place, self._files[number], start)
+            X, y, _ = self._encoder.encode(table, place, exact)
+            self.dropped += table.num_rows - X.shape[0]
+            self._check_unchanged()
+            if X.shape[0]:
+                yield Batch(X, y, first)
+                first += X.shape[0]
+        self._starts += [first] * (len(self._files) - len(self._starts))
+        self.n_rows = first
+        if not some:
+            raise DataError(f"{self.name} has no rows: give a file with rows.")
+        if first == 0:
+            raise self._all_dropped()
+
+    def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
+        """Learn what must be known of all rows, unless it is known; the tables that were read for
+        it, if they are few enough to be kept.
+        """
+        if self._surveyed:
+            return None
+        self.stage = "surveying"
+        options, rows = self._options, 0
+        scale = options["scale"] != "none"
+        survey = Survey(self._columns, moments=scale or options["missing"] == "mean")
+        kept: list[tuple[int, int, pa.Table]] | None = []
+        held = 0
+        if (self.memory_needed or 0) > self.memory_bytes // 4:
+            kept = None
+        for number, start, table in self._all_tables():
+            place = partial(_place, self._files[number], start)
+            X, values = self._encoder.survey(table, place)
+            survey.take(X, values)
+            rows, held = rows + X.shape[0], held + table.nbytes
+            if kept is not None:
+                kept.append((number, start, table))
+            if held > self.memory_bytes // 4:
+                kept = None
+        if rows:
+            survey.finish(self.name, scale, options["reference_level"])
+            self._surveyed = True
+        return kept
+
+    def _all_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
+        """Yield file number, row number in the file and rows of every table."""
+        for number in range(len(self._files)):
+            self._running = number
+            for start, table in self._tables(number):
+                yield number, start, table
+        # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
+        pa.default_memory_pool().release_unused()
+
+    def _check_unchanged(self) -> None:
+        """Raise DataError for text values that were not there when the table was surveyed."""
+        if not self.by_recipe and (names := list(self._encoder.unseen)):
+            raise DataError(
+                f"{self.name} has changed while it was read: there are new values in column "
+                f"'{names[0]}'; let nobody write to it meanwhile."
+            )
+
+    def _all_dropped(self) -> DataError:
+        return DataError(
+            f"{self.name} has a missing value in every row, so that dropping them leaves none",
+            way("choose {}", missing="zero"),
+            way("{}", missing="mean"),
+        )
+
+    def where(self, row: int) -> str:
+        """Return "file.csv line 18" or "file.parquet row 17" for the row of that number.
+
+        Text formats count lines of the file (the header is line 1), others rows from 1. Rows left
+        out by "drop" have no number but their lines count. Reads the file again up to the row;
+        IndexError beyond the last.
+        """
+        number = max(0, bisect_right(self._starts, row) - 1)
+        before = self._starts[number] if self._starts else 0
+        for file_number in range(number, len(self._files)):
+            file = self._files[file_number]
+            for start, table in self._tables(file_number):
+                kept = self._encoder.kept(table, partial(_place, file, start))
+                rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
+                if row - before < rows.size:
+                    return file.where(start + int(rows[row - before]))
+                before += rows.size
+        raise IndexError(f"{self.name} has {before} rows, no row {row}.")
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Column names and ``column=value`` names seen so far; None when values are hashed."""
+        return self._columns.names
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Values of the last reading, by text column, that the recipe does not have."""
+        return dict(self._encoder.unseen)
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the largest value of each numeric column, of the rows read so far."""
+        ends = zip(self._encoder.lows.tolist(), self._encoder.highs.tolist(), strict=True)
+        return dict(zip(self._columns.numeric, ends, strict=True))
+
+    @property
+    def memory_needed(self) -> int | None:
+        """Bytes that all rows would take in memory; None unless all files say how many they are."""
+        rows = [file.n_rows for file in self._files]
+        numbers, texts = len(self._columns.numeric), len(self._columns.text)
+        value = np.dtype(self._columns.dtype).itemsize
+        # Sparse rows have a column of four bytes beside each value.
+        each = (numbers + texts) * (value + 4) if texts else numbers * value
+        return None if None in rows else each * sum(n for n in rows if n is not None)
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, as they were when the source was made."""
+        return sum(file.size for file in self._files)
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far, about: text is counted as it is read ahead."""
+        done = sum(file.size for file in self._files[: self._running])
+        return done + self._files[self._running].position
+
+    def options(self) -> dict[str, Any]:
+        """The arguments that change what rows come out."""
+        return self._options
+
+    def recipe(self) -> dict[str, Any]:
+        """What the columns mean, with the text values learnt so far.
+
+        ``numeric`` (of which ``bool``) lists columns in feature order, ``text`` maps column to
+        value to feature (empty when hashed into 2**``hash_bits``), ``reference`` to the value that
+        has none; ``means`` is filled for ``missing`` "mean", ``scale`` with mean and standard
+        deviation. Reads the file when these are needed and not known yet.
+        """
+        self._survey()
+        return to_recipe(self._columns) | {"delimiter": self._delimiter}
+
+    def layout(self) -> dict[str, Any]:
+        """A recipe that says of the columns what the first rows of a file say."""
+        known = to_recipe(self._columns) | {"delimiter": self._delimiter}
+        return known if self._surveyed else known | {"missing": "error", "scale": {}}
+
+    def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
+        """Yield tables of one file, each with the number of its first row in the file."""
+        start = 0
+        chunks = self._files[number].chunks(self._kinds[number], self._others_allowed)
+        for table in rechunked(chunks, self._batch_rows):
+            yield start, table
+            start += table.num_rows
+
+
+def _place(file: TableFile, start: int, row: int) -> str:
+    return file.where(start + row)
+
+
+def _taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
+    """Yield what is kept and forget it, so that rows and features are in memory about once."""
+    kept.reverse()
+    while kept:
+        yield kept.pop()
+
+
+def load_table(
+    paths: str | Path | Iterable[str | Path], *, target: str | None = None, **options: Any
+) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, list[str] | None]:
+    """Read whole tables into memory.
+
+    Parameters
+    ----------
+    paths : one path or several
+    target : str or None
+        The label column; None needs ``require_target=False``.
+    **options : the other parameters of :class:`TableSource`
+
+    Returns
+    -------
+    X : array or csr_matrix of shape (rows, features)
+    y : array of shape (rows,) or None
+    feature_names : list of str, or None when text values are hashed
+
+    Raises DataError as :class:`TableSource` does.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    source = TableSource([Path(path) for path in given], target=target, **options)
+    batches = list(source.batches())
+    labels = [batch.y for batch in batches if batch.y is not None]
+    y = np.concatenate(labels) if len(labels) == len(batches) else None
+    if not sp.issparse(batches[0].X):
+        return np.concatenate([batch.X for batch in batches]), y, source.feature_names
+    X = sp.vstack([batch.X for batch in batches], format="csr")
+    X.has_canonical_format = True
+    return X, y, source.feature_names

@@ -1,0 +1,64 @@
+"""The same algorithms in plain Python: to read, to trace, and to test the compiled ones against.
+
+A rule (:class:`Perceptron`, :class:`MarginPerceptron`, ...) is what happens at one example, a
+scheme ("binary", "native", "ovr", "ovo") what several machines are shown, :func:`run` the loop,
+which yields every step, and :func:`kept` what to predict with afterwards.
+"""
+
+from linsep.teaching.textbook.dual import KernelPerceptron, dual_row, dual_rows
+from linsep.teaching.textbook.keeping import Kept, kept
+from linsep.teaching.textbook.logistic import gradient_ascent, log_likelihood, newton, penalised
+from linsep.teaching.textbook.machine import Rule, score, scores, unit_rows
+from linsep.teaching.textbook.margin import MarginPerceptron, most_updates
+from linsep.teaching.textbook.passive_aggressive import PassiveAggressive
+from linsep.teaching.textbook.perceptron import (
+    BatchPerceptron,
+    Perceptron,
+    binary_perceptron,
+    native_perceptron,
+    ovo_perceptron,
+    ovr_perceptron,
+)
+from linsep.teaching.textbook.running import Step, run
+from linsep.teaching.textbook.schemes import (
+    pairs,
+    predict_binary,
+    predict_native,
+    predict_ovo,
+    predict_ovr,
+)
+from linsep.teaching.textbook.winnow import BalancedWinnow, Winnow
+
+__all__ = [
+    "BalancedWinnow",
+    "BatchPerceptron",
+    "Kept",
+    "KernelPerceptron",
+    "MarginPerceptron",
+    "PassiveAggressive",
+    "Perceptron",
+    "Rule",
+    "Step",
+    "Winnow",
+    "binary_perceptron",
+    "dual_row",
+    "dual_rows",
+    "gradient_ascent",
+    "kept",
+    "log_likelihood",
+    "most_updates",
+    "native_perceptron",
+    "newton",
+    "ovo_perceptron",
+    "ovr_perceptron",
+    "pairs",
+    "penalised",
+    "predict_binary",
+    "predict_native",
+    "predict_ovo",
+    "predict_ovr",
+    "run",
+    "score",
+    "scores",
+    "unit_rows",
+]

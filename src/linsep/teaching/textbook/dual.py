@@ -1,0 +1,53 @@
+"""The perceptron in the space of a kernel: weights are sums of examples, w = sum_j a_j phi(x_j).
+
+The a_j are weights like others: <w, phi(x)> = sum_j a_j K(x_j, x), so a row is shown as its kernel
+values with all rows. But what a mistake on row i adds is 1 to a_i alone. So that a rule can know
+which row it is, the kernel values are followed by the row's own unit vector, whose weights stay 0.
+
+References: M. Aizerman, E. Braverman and L. Rozonoer, Theoretical foundations of the potential
+function method in pattern recognition learning, Automation and Remote Control 25 (1964).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule
+
+
+@dataclass(frozen=True)
+class KernelPerceptron(Rule):
+    """On a mistake add 1, times the label, to the dual weight of the row.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows are learnt from; all are shown as :func:`dual_rows` gives them.
+    """
+
+    n_rows: int
+    learns_intercept = False
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """a_i += importance * y, for each of the vectors that a joint example has a part for."""
+        n = self.n_rows
+        for start in range(0, len(example.x), 2 * n):
+            for j in range(n):
+                machine.weights[start + j] += importance * y * example.x[start + n + j]
+        return True
+
+
+def dual_rows(kernel: Callable[[Any, Any], Number], rows: Sequence[Any]) -> list[list]:
+    """The rows to learn from: kernel values with all rows, then which row it is."""
+    n = len(rows)
+    return [
+        [*(kernel(x, z) for z in rows), *(int(i == j) for j in range(n))]
+        for i, x in enumerate(rows)
+    ]
+
+
+def dual_row(kernel: Callable[[Any, Any], Number], x: Any, rows: Sequence[Any]) -> Row:
+    """A row to predict, by its kernel values with the rows learnt from."""
+    return [*(kernel(x, z) for z in rows), *(0 for _ in rows)]

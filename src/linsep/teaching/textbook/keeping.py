@@ -1,0 +1,218 @@
+"""Which weights to predict with, by the plain definitions: every round's weights are looked at.
+
+A round of a machine is an example it sees, or for a batch rule a pass; its weights are those after
+the round. Weights that stay the same from an update to the next are one version.
+
+References: Y. Freund and R. Schapire, Large margin classification using the perceptron algorithm,
+Machine Learning 37 (1999), for average and vote; S. Gallant, Perceptron-based learning algorithms,
+IEEE Transactions on Neural Networks 1 (1990), for the pocket.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from math import inf
+from typing import Any, NamedTuple
+
+from linsep.teaching.textbook.machine import Machine, Number, Row, Rows, moved
+from linsep.teaching.textbook.running import Step, weight_of
+from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary
+
+
+class Version(NamedTuple):
+    """A machine as it was for ``rounds`` rounds."""
+
+    machine: Machine
+    rounds: int
+
+
+class Kept:
+    """What a learner predicts with.
+
+    Attributes
+    ----------
+    weights, intercept
+        In the shape that steps have; with "vote" the last.
+    versions : list of lists of Version
+        Who votes, for each machine: with "vote" all versions, otherwise one.
+    """
+
+    def __init__(
+        self, scheme: Scheme, machines: list[Machine], versions: list[list[Version]] | None = None
+    ):
+        self._scheme, self._machines, self._votes = scheme, machines, versions is not None
+        self.weights, self.intercept = scheme.weights(machines)
+        self.versions = versions or [[Version(machine, 1)] for machine in machines]
+
+    def scores(self, x: Row) -> Any:
+        """Scores of a row, one a class or pair; with "vote" the share of the votes.
+
+        A version of a machine votes -1 or +1, or 0 on a score of 0 with tie "random"; a version of
+        the joint machine of native learning votes for one class.
+        """
+        if not self._votes:
+            return self._scheme.scores(self._machines, x)
+        if self._scheme.joint:
+            return self._votes_of_classes(x)
+        shares = []
+        for k, versions in enumerate(self.versions):
+            votes = sum(v.rounds * self._sign(self._score(k, v.machine, x)) for v in versions)
+            shares.append(votes / sum(v.rounds for v in versions))
+        return self._scheme.bare(shares)
+
+    def predict(self, x: Row) -> int:
+        """The class of a row."""
+        return self._scheme.predict(self.scores(x))
+
+    def _score(self, k: int, machine: Machine, x: Row) -> Number:
+        machines = [*self._machines[:k], machine, *self._machines[k + 1 :]]
+        return self._scheme.listed(self._scheme.scores(machines, x))[k]
+
+    def _sign(self, score: Number) -> int:
+        if score == 0 and self._scheme.tie == "random":
+            return 0
+        return predict_binary(score, self._scheme.tie)
+
+    def _votes_of_classes(self, x: Row) -> list:
+        votes = [0] * self._scheme.n_classes
+        for machine, rounds in self.versions[0]:
+            votes[self._scheme.predict(self._scheme.scores([machine], x))] += rounds
+        return [v / sum(votes) for v in votes]
+
+
+def kept(
+    steps: Iterable[Step],
+    how: str,
+    scheme: str,
+    n_classes: int = 2,
+    *,
+    tie: str = "negative",
+    X: Rows = (),
+    y: Sequence[int] = (),
+    row_weights: Sequence[Number] | None = None,
+) -> Kept:
+    """What to predict with after these steps of :func:`linsep.textbook.run`.
+
+    Parameters
+    ----------
+    steps : at least one
+    how : "last"; "average": the mean over all rounds; "vote": every version votes with the rounds
+        it survived; "best": of the candidates of every pass, its longest-lived version and its last
+        weights, those with fewest mistakes on the rows; "longest": the version that survived most
+        rounds, which is what "best" means where rows are seen only once
+    scheme, n_classes, tie : as they were for ``run``
+    X, y, row_weights : the rows learnt from, their classes and what a mistake on each counts
+        (default 1), for "best"
+    """
+    made = SCHEMES[scheme](n_classes, tie)
+    listed = list(steps)
+    # A rule that started anew has forgotten what it did before.
+    listed = [step for step in listed if step.attempt == listed[-1].attempt]
+    last = machines_after(listed[-1], made)
+    lives = [versions(rounds(listed, made, k)) for k in range(len(last))]
+    if how == "last":
+        return Kept(made, last)
+    if how == "average":
+        return Kept(made, [mean(rounds(listed, made, k)) or m for k, m in enumerate(last)])
+    if how == "vote":
+        return Kept(made, last, [v or [Version(m, 1)] for v, m in zip(lives, last, strict=True)])
+    if how == "longest":
+        return Kept(made, [longest(v, m) for v, m in zip(lives, last, strict=True)])
+    if how == "best":
+        return Kept(made, pocket(listed, made, X, y, row_weights))
+    raise ValueError(f"how must be last, average, vote, best or longest, got {how!r}.")
+
+
+def machines_after(step: Step, scheme: Scheme) -> list[Machine]:
+    """The machines as they were after a step."""
+    return scheme.machines(step.weights, step.intercept)
+
+
+def rounds(steps: Iterable[Step], scheme: Scheme, number: int) -> Iterator[tuple[Machine, bool]]:
+    """One machine after each round it took part in, and whether the round changed it."""
+    for _, group in groupby(steps, key=lambda step: step.round):
+        parts = list(group)
+        changed = any(number in step.updated for step in parts)
+        if changed or any(number in step.seen for step in parts):
+            yield machines_after(parts[-1], scheme)[number], changed
+
+
+def versions(
+    rounds: Iterable[tuple[Machine, bool]], before: Iterable[Version] = ()
+) -> list[Version]:
+    """The versions of one machine and how many rounds each survived, in order.
+
+    The round that made a version counts: one that is replaced in the next has survived one.
+    ``before`` are those of earlier rounds, of which the last may live on.
+    """
+    found = list(before)
+    for machine, changed in rounds:
+        if changed or not found:
+            found.append(Version(machine, 1))
+        else:
+            found[-1] = Version(machine, found[-1].rounds + 1)
+    return found
+
+
+def mean(rounds: Iterable[tuple[Machine, bool]]) -> Machine | None:
+    """The weights after every round, summed and divided by their number; None of no rounds."""
+    weights = intercept = None
+    count = 0
+    for machine, _ in rounds:
+        weights = machine.weights if weights is None else moved(weights, machine.weights, 1)
+        intercept = (
+            machine.intercept if intercept is None else moved(intercept, machine.intercept, 1)
+        )
+        count += 1
+    if weights is None or intercept is None:
+        return None
+    return Machine([w / count for w in weights], [b / count for b in intercept])
+
+
+def longest(versions: list[Version], otherwise: Machine) -> Machine:
+    """The version that survived most rounds, of equals the first."""
+    return max(versions, key=lambda v: v.rounds).machine if versions else otherwise
+
+
+def pocket(
+    steps: list[Step],
+    scheme: Scheme,
+    X: Rows,
+    y: Sequence[int],
+    row_weights: Sequence[Number] | None = None,
+) -> list[Machine]:
+    """The machines with the fewest mistakes on the rows, each counted on those it sees.
+
+    At the end of every pass two candidates are counted out: the version that survived longest of
+    all that were current in the pass, then the last. One that makes fewer mistakes than what is in
+    the pocket takes its place.
+    """
+    counted = {row: weight_of(row, row_weights) for row in {step.row for step in steps}}
+    best: list[Machine] = []
+    fewest: list[float] = []
+    lives: list[list[Version]] = []
+    for _, group in groupby(steps, key=lambda step: step.pass_number):
+        parts = list(group)
+        last = machines_after(parts[-1], scheme)
+        lives, oldest = lives or [[] for _ in last], []
+        for k, life in enumerate(lives):
+            running = max(0, len(life) - 1)
+            life[:] = versions(rounds(parts, scheme, k), life)
+            oldest.append(longest(life[running:], last[k]))
+        for candidates in (oldest, last):
+            best, fewest = best or candidates, fewest or [inf] * len(candidates)
+            counts = mistakes(candidates, scheme, X, y, counted)
+            better = [count < least for count, least in zip(counts, fewest, strict=True)]
+            best = [c if b else m for c, b, m in zip(candidates, better, best, strict=True)]
+            fewest = [min(pair) for pair in zip(counts, fewest, strict=True)]
+    return best
+
+
+def mistakes(
+    machines: list[Machine], scheme: Scheme, X: Rows, y: Sequence[int], counted: dict[int, Number]
+) -> list[Number]:
+    """What each machine gets wrong of the rows it sees, each as much as it counts."""
+    counts = [0] * len(machines)
+    for row, weight in counted.items():
+        for shown in scheme.show(machines, X[row], 1, y[row]):
+            counts[shown.machine] += weight * shown.wrong
+    return counts

@@ -1,0 +1,105 @@
+"""The perceptron, one row at a time or one pass at a time, in plain Python.
+
+References: F. Rosenblatt, The perceptron, Psychological Review 65 (1958); for the batch rule
+R. Duda and P. Hart, Pattern Classification and Scene Analysis (1973).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rows, Rule
+from linsep.teaching.textbook.rates import rate_of
+from linsep.teaching.textbook.running import Step, run
+
+
+@dataclass(frozen=True)
+class Perceptron(Rule):
+    """On a mistake add the example, times its label, to the weights.
+
+    Parameters
+    ----------
+    learning_rate : number, or function from k to a number
+        What update k = 1, 2, ... of a machine is multiplied by; for a number, ``schedule`` says how
+        it goes on from there.
+    schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
+    """
+
+    learning_rate: Number | Callable[[int], Number] = 1
+    schedule: str = "constant"
+
+    def rate(self, k: int) -> Number:
+        """The learning rate of update k; ValueError where a function gives one that is none."""
+        return rate_of(self.learning_rate, self.schedule, k)
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """W += rate * importance * y * z."""
+        machine.add(example, self.rate(machine.updates + 1) * importance * y)
+        return True
+
+
+@dataclass(frozen=True)
+class BatchPerceptron(Perceptron):
+    """The same with one update a pass: all mistakes made by the weights it started with, summed."""
+
+    batch = True
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """Put the example aside."""
+        machine.waiting.append((importance * y, example))
+        return False
+
+    def end_pass(self, machine: Machine) -> bool:
+        """W += rate * (sum of importance * y * z over the mistakes)."""
+        if not machine.waiting:
+            return False
+        total = Machine([0] * len(machine.weights), [0] * len(machine.intercept))
+        for amount, example in machine.waiting:
+            total.add(example, amount)
+        machine.waiting = []
+        machine.add(Example(total.weights, total.intercept), self.rate(machine.updates + 1))
+        return True
+
+
+def binary_perceptron(
+    X: Rows, y: Sequence[int], *, learning_rate: Number = 1, **how: Any
+) -> Iterator[Step]:
+    """The perceptron of two classes, here -1 and +1; see :func:`linsep.textbook.run`.
+
+    Other labels, also booleans, raise ValueError.
+    """
+    for row, label in enumerate(y):
+        if type(label).__name__.startswith("bool") or label not in (-1, 1):
+            raise ValueError(
+                f"Row {row} has the label {label!r}: binary_perceptron takes -1 and +1."
+            )
+    codes = [int(label == 1) for label in y]
+    return run(Perceptron(learning_rate), "binary", X, codes, **how)
+
+
+def native_perceptron(
+    X: Rows, y: Sequence[int], n_classes: int, *, learning_rate: Number = 1, **how: Any
+) -> Iterator[Step]:
+    """The joint perceptron of several classes; see :func:`linsep.textbook.run`.
+
+    On a mistake the true class gains the example, the predicted one loses it, the others stay.
+    """
+    return run(Perceptron(learning_rate), "native", X, y, n_classes, **how)
+
+
+def ovr_perceptron(
+    X: Rows, y: Sequence[int], n_classes: int, *, learning_rate: Number = 1, **how: Any
+) -> Iterator[Step]:
+    """One perceptron a class; see :func:`linsep.textbook.run`."""
+    return run(Perceptron(learning_rate), "ovr", X, y, n_classes, **how)
+
+
+def ovo_perceptron(
+    X: Rows, y: Sequence[int], n_classes: int, *, learning_rate: Number = 1, **how: Any
+) -> Iterator[Step]:
+    """One perceptron for every two classes; see :func:`linsep.textbook.run`."""
+    return run(Perceptron(learning_rate), "ovo", X, y, n_classes, **how)

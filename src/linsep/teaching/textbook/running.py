@@ -1,0 +1,195 @@
+"""The one loop of the textbook: any rule, any scheme, pass after pass, every step on view.
+
+Numbers may be ints, floats or fractions. Rows are sequences of numbers, all of one length.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from linsep.teaching.textbook.machine import Machine, Number, Rows, Rule
+from linsep.teaching.textbook.schemes import SCHEMES, Scheme, Shown
+
+Orders = Callable[[int], Iterable[int]]
+
+
+class Step(NamedTuple):
+    """One example seen: how it was scored, whether that was a mistake, the weights afterwards.
+
+    Attributes
+    ----------
+    round : int
+        How many examples were seen before, over all passes; for a batch rule, whose weights change
+        with the last step of a pass, how many passes.
+    pass_number : int
+        Counted from 0.
+    row : int
+        Number of the example.
+    score : number or list
+        With several classes one a class, or for one-vs-one one a pair; before the update.
+    mistakes : int
+        How many machines were asked for an update: 0 or 1, or more with ovr and ovo.
+    updates : int
+        How many machines changed their weights.
+    weights : list
+        A copy, after the update; with several classes one list a class or pair.
+    intercept : number or list
+        After the update; with several classes one a class or pair.
+    error : bool
+        Whether the class predicted before learning was not the row's.
+    seen, updated : tuple of int
+        The machines that saw the example, and those that changed; native learning has one.
+    criterion : number
+        The sum of -y s, times the importance, over the machines that were asked for an update: the
+        perceptron criterion J_p of a batch pass is the sum of these.
+    attempt : int
+        How often a rule has started anew from zero before.
+    """
+
+    round: int
+    pass_number: int
+    row: int
+    score: Any
+    mistakes: int
+    updates: int
+    weights: list
+    intercept: Any
+    error: bool
+    seen: tuple[int, ...]
+    updated: tuple[int, ...]
+    criterion: Number
+    attempt: int
+
+
+def run(
+    rule: Rule,
+    scheme: str,
+    X: Rows,
+    y: Sequence[int],
+    n_classes: int = 2,
+    *,
+    fit_intercept: bool = True,
+    max_iter: int = 1000,
+    orders: Orders | None = None,
+    row_weights: Sequence[Number] | None = None,
+    weights: Any = None,
+    intercept: Any = None,
+    tie: str = "negative",
+) -> Iterator[Step]:
+    """Learn, yielding a Step an example, until a pass made no mistake or ``max_iter`` are made.
+
+    Parameters
+    ----------
+    rule : what learns, e.g. ``Perceptron()``
+    scheme : "binary", "native", "ovr" or "ovo"
+    X, y : rows, and the class of each: 0, 1, 2, ...
+    n_classes : 2 for "binary"
+    fit_intercept : learn the intercept too: it is the weight of one more feature that is always 1
+    max_iter : at most this many passes
+    orders : function from the number of a pass, counted from 0, to the row numbers in visiting
+        order; default: as given
+    row_weights : what the update of a row is multiplied by, default 1; rows of weight 0 are never
+        visited
+    weights, intercept : where to start, in the shapes that steps have; default: as the rule says
+    tie : "negative" (of equal scores the smallest class wins), "positive" (the largest) or
+        "random": a draw might choose any, so that native learning calls a tie a mistake
+
+    Raises
+    ------
+    ValueError
+        For rows that the rule cannot learn, and labels that are no classes.
+    """
+    y = classes_of(X, y, scheme, n_classes)
+    how = SCHEMES[scheme](n_classes, tie)
+    one = int(fit_intercept and rule.learns_intercept)
+    machines = start(rule, how, len(X[0]), weights, intercept)
+    for row in visited(len(X), 0, row_weights, orders):
+        rule.check(row, X[row], one)
+    rounds = attempt = 0
+    for pass_number in range(max_iter):
+        order, clean = visited(len(X), pass_number, row_weights, orders), True
+        for place, row in enumerate(order, start=1):
+            score = how.scores(machines, X[row])
+            shown = how.show(machines, X[row], one, y[row])
+            mistakes, updated, criterion = learn(rule, machines, shown, weight_of(row, row_weights))
+            if place == len(order):
+                updated += end_pass(rule, machines)
+            clean = clean and mistakes == 0
+            yield Step(
+                pass_number if rule.batch else rounds, pass_number, row, score, mistakes,
+                len(updated), *how.weights(machines), how.predict(score) != y[row],
+                tuple(s.machine for s in shown), tuple(updated), criterion, attempt,
+            )  # fmt: skip
+            rounds += 1
+        if clean:
+            return
+        other = rule.again(machines)
+        if other is not None:
+            rule, attempt = other, attempt + 1
+            machines = start(rule, how, len(X[0]), None, None)
+
+
+def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[int]:
+    """The class of every row, a whole number that there is; else ValueError."""
+    if scheme == "binary" and n_classes != 2:
+        raise ValueError(f"The binary scheme has two classes, not {n_classes}: choose another.")
+    if not len(X):
+        raise ValueError("X has no rows to learn from.")
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels: give one a row.")
+    for row, code in enumerate(y):
+        if not isinstance(code, Integral) or int(code) not in range(n_classes):
+            raise ValueError(
+                f"Row {row} has the class {code!r}: classes are the whole numbers from 0 to "
+                f"{n_classes - 1} (n_classes {n_classes})."
+            )
+    return [int(code) for code in y]
+
+
+def start(
+    rule: Rule, scheme: Scheme, n_features: int, weights: Any, intercept: Any
+) -> list[Machine]:
+    """Machines with copies of the given weights, or with those the rule starts from."""
+    w, b = scheme.same(n_features, *rule.first(n_features, scheme.joint))
+    return scheme.machines(w if weights is None else weights, b if intercept is None else intercept)
+
+
+def learn(
+    rule: Rule, machines: list[Machine], shown: list[Shown], importance: Number
+) -> tuple[int, list[int], Number]:
+    """Let the machines learn what they are shown: mistakes, machines that changed, criterion."""
+    mistakes, updated, criterion = 0, [], 0
+    for number, example, y, s, wrong in shown:
+        machine = machines[number]
+        if rule.asks(machine, example, y, s, wrong):
+            mistakes += 1
+            criterion += importance * -y * s
+            if rule.update(machine, example, y, s, importance):
+                machine.updates += 1
+                machine.total += importance
+                machine.heaviest = max(machine.heaviest, importance)
+                updated.append(number)
+    return mistakes, updated, criterion
+
+
+def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
+    """Tell the rule that all rows have been seen: the machines that changed."""
+    updated = []
+    for number, machine in enumerate(machines):
+        if rule.end_pass(machine):
+            machine.updates += 1
+            updated.append(number)
+    return updated
+
+
+def visited(
+    n_rows: int, pass_number: int, row_weights: Sequence[Number] | None, orders: Orders | None
+) -> list[int]:
+    """The rows of one pass in visiting order, those of weight 0 left out."""
+    order = range(n_rows) if orders is None else orders(pass_number)
+    return [row for row in order if weight_of(row, row_weights) != 0]
+
+
+def weight_of(row: int, row_weights: Sequence[Number] | None) -> Number:
+    """What an update of this row counts."""
+    return 1 if row_weights is None else row_weights[row]

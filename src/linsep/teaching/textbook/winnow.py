@@ -1,0 +1,108 @@
+"""Winnow and balanced Winnow in plain Python: weights are multiplied, not added to.
+
+Reference: N. Littlestone, Learning quickly when irrelevant attributes abound: a new
+linear-threshold algorithm, Machine Learning 2 (1988).
+"""
+
+from dataclasses import dataclass
+from math import asinh, log, sinh
+
+from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule
+
+#: beyond this a weight decides alone, and below its inverse it never does
+MOST = 1e150
+
+
+@dataclass(frozen=True)
+class Winnow(Rule):
+    """On a mistake every weight is multiplied by promotion to the power of y x_j.
+
+    Features must not be negative. All weights start at 1; the score is <w, x> less the threshold,
+    so the intercept is minus the threshold and never learnt.
+
+    Parameters
+    ----------
+    promotion : above 1
+    threshold : half the number of features if None; native learning compares classes and has none
+    """
+
+    promotion: Number = 2
+    threshold: Number | None = None
+    learns_intercept = False
+
+    def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
+        """Weights of 1 against the threshold."""
+        threshold = n_features / 2 if self.threshold is None else self.threshold
+        return 1, 0 if joint else -threshold
+
+    def check(self, row: int, x: Row, one: int) -> None:
+        """Features must not be negative."""
+        for column, value in enumerate(x):
+            if value < 0:
+                raise ValueError(
+                    f"Feature {column} of row {row} is {value}; Winnow learns from features of at "
+                    "least 0: use BalancedWinnow."
+                )
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """w_j *= promotion^(importance y x_j)."""
+        machine.weights = [
+            self.multiplied(w, importance * y * x) if x else w
+            for w, x in zip(machine.weights, example.x, strict=True)
+        ]
+        return True
+
+    def multiplied(self, w: Number, power: Number) -> Number:
+        """W * promotion^power, kept where nothing overflows."""
+        try:
+            return min(max(w * self.promotion**power, 1 / MOST), MOST)
+        except OverflowError:
+            return MOST
+
+
+@dataclass(frozen=True)
+class BalancedWinnow(Rule):
+    """Winnow for features and weights of either sign.
+
+    The weights are w = u - v, where u and v are learnt by two Winnows, the second from the opposite
+    of every example; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L). The
+    intercept is the weight of the constant feature less the threshold.
+
+    Parameters
+    ----------
+    promotion : above 1
+    threshold : must be 0 in native learning, which compares classes
+    """
+
+    promotion: Number = 2
+    threshold: Number = 0
+
+    def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
+        """Weights of 0, against the threshold."""
+        if joint and self.threshold:
+            raise ValueError("Native learning compares classes and has no threshold: leave it 0.")
+        return 0, -self.threshold
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """L_j += importance y log(promotion) z_j."""
+        machine.weights = [
+            self.multiplied(w, importance * y * x)
+            for w, x in zip(machine.weights, example.x, strict=True)
+        ]
+        machine.intercept = [
+            self.multiplied(b + self.threshold, importance * y * one) - self.threshold
+            for b, one in zip(machine.intercept, example.ones, strict=True)
+        ]
+        return True
+
+    def multiplied(self, w: Number, power: Number) -> Number:
+        """U = exp(L) multiplied by promotion^power, as w = 2 sinh(L); kept from overflowing."""
+        if power == 0:
+            return w
+        most = log(MOST)
+        L = asinh(w / 2) + power * log(self.promotion)
+        return 2 * sinh(min(max(L, -most), most))

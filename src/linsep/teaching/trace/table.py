@@ -1,0 +1,258 @@
+"""The table of a trace, as rows and as text, CSV, Markdown, LaTeX and HTML."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+
+from linsep.escaping import cell, escaped
+from linsep.online.passes import StopReason
+
+Vectors = tuple[tuple[float, ...], ...]
+Shown = Callable[[float], str]
+
+
+class TraceRow(NamedTuple):
+    """One round.
+
+    Attributes
+    ----------
+    round, pass_number : int
+        Counted from 1.
+    row, label : str
+        Name and class of the row.
+    scores : tuple
+        Before the update: one, or with several classes one a class or pair.
+    mistakes, updates : int
+        How many machines were asked for an update, and how many made one.
+    change, weights : tuple of tuples
+        What the update added, and the weights afterwards: for each score the intercept, then one
+        number a feature.
+    """
+
+    round: int
+    pass_number: int
+    row: str
+    label: str
+    scores: tuple[float, ...]
+    mistakes: int
+    updates: int
+    change: Vectors
+    weights: Vectors
+
+
+class Trace(Sequence):
+    """The rounds of a fit: a sequence of TraceRow that can be shown as a table.
+
+    ``print(trace)`` aligns it, ``rich.print(trace)`` draws it, a notebook shows HTML.
+
+    Attributes
+    ----------
+    columns : list of str
+        The head of the table.
+    stop_reason : StopReason or None
+        Why the fit ends; None where the trace was cut before.
+    stopped : str
+        The same in words.
+    """
+
+    def __init__(
+        self,
+        rows: list[TraceRow],
+        features: Sequence[Any],
+        classes: list[str],
+        vectors: list[str],
+        with_intercept: bool,
+        stop_reason: StopReason | None,
+        sentence: str | None = None,
+    ):
+        self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
+        # Of two classes the second is +1, which the names of labels seldom say.
+        signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
+        self._signs = signs if len(classes) == 2 else {}
+        self.stop_reason = stop_reason
+        self._sentence = sentence or (stop_reason.sentence if stop_reason else "")
+        weights = ["intercept", *map(str, features)][not with_intercept :]
+        heads = [f"{vector} " for vector in vectors] or [""]
+        self.columns = ["round", "pass", "row", "class", *(f"{head}score" for head in heads)]
+        self.columns += ["mistakes" if len(vectors) > 1 else "mistake", "update"]
+        self.columns += [head + name for head in heads for name in weights]
+
+    @overload
+    def __getitem__(self, index: int) -> TraceRow: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[TraceRow]: ...
+
+    def __getitem__(self, index: int | slice) -> TraceRow | list[TraceRow]:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self):,} rounds; {self.stopped}>"
+
+    @property
+    def stopped(self) -> str:
+        """Why it ends, in words."""
+        if self.stop_reason is None:
+            return f"cut after {len(self):,} rounds: learning goes on"
+        return f"{self.stop_reason}: {self._sentence}"
+
+    def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
+        """The rows as texts, numbers with up to six digits or as ``shown`` writes them."""
+        shown = shown or short
+        for row in self._rows:
+            label = row.label + self._signs.get(row.label, "")
+            cells = [str(row.round), str(row.pass_number), row.row, label]
+            cells += [shown(score) for score in row.scores]
+            cells += [self._mistakes(row), self._update(row)]
+            yield cells + [shown(w) for vector in row.weights for w in self._visible(vector)]
+
+    def _visible(self, vector: tuple[float, ...]) -> tuple[float, ...]:
+        return vector[not self._with_intercept :]
+
+    def _mistakes(self, row: TraceRow) -> str:
+        return str(row.mistakes) if len(self._vectors) > 1 else "yes" if row.mistakes else "no"
+
+    def _update(self, row: TraceRow) -> str:
+        """What was added, for each vector that changed; a difference has no more exact digits."""
+        if not row.updates:
+            return ""
+        texts = []
+        for name, vector in zip(self._vectors or [""], row.change, strict=True):
+            if any(vector):
+                numbers = ", ".join(short(v) for v in self._visible(vector))
+                texts.append(f"{name} [{numbers}]".strip())
+        return "; ".join(texts)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self) -> str:
+        """Aligned columns, numbers to the right, and why it stopped."""
+        lines = [[escaped(cell) for cell in line] for line in (self.columns, *self.cells())]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        texts = []
+        for line in lines:
+            cells = [
+                " " * (width - cell_len(cell)) + cell
+                if right
+                else cell + " " * (width - cell_len(cell))
+                for cell, width, right in zip(line, widths, self._to_the_right(), strict=True)
+            ]
+            texts.append("  ".join(cells).rstrip() + "\n")
+        return "".join(texts) + escaped(self.stopped) + "\n"
+
+    def to_csv(self) -> str:
+        """Comma separated, numbers to the last digit; nothing but the table.
+
+        Text that a spreadsheet would take for a formula gets a quote before it.
+        """
+        out = io.StringIO()
+        lines = [list(map(cell, line)) for line in (self.columns, *self.cells(exact))]
+        csv.writer(out, lineterminator="\n").writerows(lines)
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        """A Markdown table, and why it stopped."""
+        rule = ["--:" if right else ":--" for right in self._to_the_right()]
+        lines = [
+            [markdown(cell) for cell in self.columns],
+            rule,
+            *([markdown(cell) for cell in line] for line in self.cells()),
+        ]
+        table = "".join("| " + " | ".join(line) + " |\n" for line in lines)
+        return f"{table}\n{markdown(self.stopped)}\n"
+
+    def to_latex(self) -> str:
+        """A LaTeX tabular, and why it stopped."""
+        kinds = "".join("r" if right else "l" for right in self._to_the_right())
+        head, *lines = (
+            " & ".join(latex(cell) for cell in line) + r" \\"
+            for line in (self.columns, *self.cells())
+        )
+        body = [rf"\begin{{tabular}}{{{kinds}}}", r"\hline", head, r"\hline", *lines, r"\hline"]
+        return "\n".join([*body, r"\end{tabular}", "", latex(self.stopped)]) + "\n"
+
+    def to_html(self) -> str:
+        """An HTML table with why it stopped as its foot."""
+        aligns = [' style="text-align:right"' if right else "" for right in self._to_the_right()]
+
+        def line(cells: list[str], tag: str) -> str:
+            return "<tr>" + "".join(
+                f"<{tag}{align}>{escape(cell)}</{tag}>"
+                for cell, align in zip(cells, aligns, strict=True)
+            ) + "</tr>\n"  # fmt: skip
+
+        body = "".join(line(cells, "td") for cells in self.cells())
+        return (
+            f"<table>\n<thead>\n{line(self.columns, 'th')}</thead>\n<tbody>\n{body}</tbody>\n"
+            f'<tfoot>\n<tr><td colspan="{len(self.columns)}">{escape(self.stopped)}</td></tr>\n'
+            "</tfoot>\n</table>\n"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __rich__(self) -> Table:
+        table = Table(caption=Text(escaped(self.stopped)), caption_justify="left")
+        for name, right in zip(self.columns, self._to_the_right(), strict=True):
+            table.add_column(Text(escaped(name)), justify="right" if right else "left")
+        for line in self.cells():
+            table.add_row(*(Text(escaped(cell)) for cell in line))
+        return table
+
+    def _to_the_right(self) -> list[bool]:
+        """Which columns are numbers."""
+        words = {"row", "class", "mistake", "update"}
+        places = range(len(self.columns))
+        first = 4 + max(1, len(self._vectors)) + 2
+        return [place >= first or self.columns[place] not in words for place in places]
+
+
+def short(value: float) -> str:
+    """A number with up to six digits: 1 rather than 1.0."""
+    return _whole(value) or f"{value:.6g}"
+
+
+def exact(value: float) -> str:
+    """A number to the last digit: 1 rather than 1.0."""
+    return _whole(value) or repr(value)
+
+
+def _whole(value: float) -> str:
+    """A whole number of at most 15 digits as such, else nothing."""
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else ""
+
+
+def label_text(label: Any) -> str:
+    """A label as people write it: 1 rather than 1.0."""
+    given = label.item() if isinstance(label, np.generic) else label
+    return short(given) if isinstance(given, float) and given.is_integer() else str(given)
+
+
+def markdown(text: str) -> str:
+    """``text`` with what Markdown would take for markup escaped."""
+    return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", escaped(text))
+
+
+LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}",
+    # At the begin of a line LaTeX would read an argument of the line break before it.
+    "[": "{[}", "]": "{]}",
+} | {c: "\\" + c for c in "{}$&#%_"}  # fmt: skip
+
+
+def latex(text: str) -> str:
+    """``text`` with what LaTeX would take for commands escaped."""
+    return "".join(LATEX.get(c, c) for c in escaped(text))

@@ -1,0 +1,270 @@
+"""What an estimator would do, one round after the other, told by its textbook twin."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from linsep import textbook
+from linsep.errors import DataError, ParameterError, way
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.checking import check_parameters
+from linsep.estimators.kernel import KernelPerceptron
+from linsep.estimators.margin import MarginPerceptron
+from linsep.estimators.passive_aggressive import PassiveAggressive
+from linsep.estimators.perceptron import Perceptron
+from linsep.estimators.winnow import BalancedWinnow, Winnow
+from linsep.online.cycle_detection import Repeats, watched
+from linsep.online.learner import State
+from linsep.online.passes import StopReason
+from linsep.online.rows.array import ArrayFeed
+from linsep.teaching.trace.table import Trace, TraceRow, label_text
+
+#: numbers in a trace, or in the rows it learns from: beyond that nobody reads it
+MOST_NUMBERS = 2_000_000
+
+
+def _perceptron(e: Any) -> textbook.Rule:
+    rule = textbook.BatchPerceptron if e.update == "batch" else textbook.Perceptron
+    return rule(e.learning_rate, e.schedule)
+
+
+#: the textbook rule of each estimator
+TWINS: dict[type, Callable[[Any], textbook.Rule]] = {
+    Perceptron: _perceptron,
+    MarginPerceptron: lambda e: textbook.MarginPerceptron(e.gamma, e.epsilon),
+    PassiveAggressive: lambda e: textbook.PassiveAggressive(e.C, e.loss),
+    Winnow: lambda e: textbook.Winnow(e.promotion, e.threshold),
+    BalancedWinnow: lambda e: textbook.BalancedWinnow(e.promotion, e.threshold),
+}
+
+
+def trace(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    max_rounds: int = 1000,
+    feature_names: Sequence[Any] | None = None,
+    row_names: Sequence[Any] | None = None,
+) -> Trace:
+    """The table of a fit: every round with its score, mistake, update and weights afterwards.
+
+    The estimator gives its parameters and is left alone, fitted or not. Every number comes from
+    the plain-Python twin in :mod:`linsep.textbook`, which is slow: this is for small data.
+
+    Parameters
+    ----------
+    estimator : a linear online learner of this library
+    X : array, data frame or sparse matrix of shape (rows, features)
+    y : array of shape (rows,)
+    sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
+    max_rounds : the trace is cut after so many examples
+    feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
+    row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    ValueError
+        Where the rows, or ``max_rounds`` times the weights, are more than two million numbers;
+        for parameters, rows, labels or weights that cannot be learnt from; and with early
+        stopping, which learns from a part of the rows.
+    TypeError
+        For an estimator that is no linear online learner.
+    """
+    rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
+    learner = model._learner()
+    X, y = model._checked(X, y, learner, reset=True, finite=True)
+    classes, codes = labels.encode(y)
+    labels.check_two_classes(classes)
+    texts = [label_text(label) for label in classes]
+    vectors = vector_names(texts, model.multiclass)
+    check_size(X.shape, max(1, len(vectors)), max_rounds)
+    weights = labels.check_sample_weight(sample_weight, len(y))
+    importance = labels.importance(model.class_weight, classes, codes, weights)
+    scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
+    begun, learner, keeping = model._start(learner, classes, X.shape[1], coef_init, intercept_init)
+    coef, intercept = (array.tolist() for array in begun.split(begun.W))
+    start = (coef, intercept) if vectors else (coef[0], intercept[0])
+    features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
+    rows = names_of(row_names, index or range(len(y)), "row_names")
+    feed = ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))
+    ending = Ending(begun, feed, watched(begun, learner, keeping, feed, model.tie))
+    steps = ending.before(textbook.run(
+        rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
+        fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
+        orders=orders(feed),
+        row_weights=importance.tolist() if importance.size else None,
+        weights=start[0], intercept=start[1],
+    ))  # fmt: skip
+    taken = list(islice(steps, max_rounds))
+    if not taken:
+        raise DataError("No row is left to learn from: all have weight 0.")
+    return Trace(
+        list(trace_rows(taken, start, rows, y)), features, texts, vectors,
+        learnt or not rule.learns_intercept,
+        *ending.reason(taken, cut=next(steps, None) is not None),
+    )  # fmt: skip
+
+
+def rule_of(estimator: Any) -> textbook.Rule:
+    """The textbook rule with the parameters of an estimator; TypeError if there is none."""
+    for kind, rule in TWINS.items():
+        if isinstance(estimator, kind):
+            return rule(estimator)
+    known = ", ".join(kind.__name__ for kind in TWINS)
+    dual = (
+        " Its weights are those of rows, not of features: linsep.textbook.run yields the steps of "
+        "its twin, linsep.textbook.KernelPerceptron."
+    )
+    raise TypeError(
+        f"{type(estimator).__name__} cannot be traced; these can: {known}."
+        + dual * isinstance(estimator, KernelPerceptron)
+    )
+
+
+def checked(estimator: Any, max_rounds: int) -> Any:
+    """An unfitted copy whose parameters are usable."""
+    model = clone(estimator)
+    check_parameters(model, model._parameters)
+    if model.early_stopping:
+        raise ParameterError(
+            "A trace shows how all rows are learnt, without holding any out",
+            way("leave out {}", early_stopping=None),
+        )
+    if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
+        raise ValueError(f"max_rounds must be a whole number of at least 1, got {max_rounds!r}.")
+    return model
+
+
+def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
+    """Raise DataError for more than anybody reads."""
+    for count, what, advice in (
+        (shape[0] * shape[1], f"{shape[0]:,} rows of {shape[1]:,} features", "give it fewer"),
+        (
+            max_rounds * vectors * (shape[1] + 1),
+            f"{max_rounds:,} rounds of {vectors * (shape[1] + 1):,} weights",
+            way("lower {}", max_rounds=None),
+        ),
+    ):
+        if count > MOST_NUMBERS:
+            raise DataError(
+                f"{what} are too much for a trace, which is for at most {MOST_NUMBERS:,} numbers",
+                advice,
+            )
+
+
+def index_of(X: Any) -> Any:
+    """The row names of a data frame, None of anything else."""
+    return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
+
+
+def names_in(model: Any, n_features: int) -> Sequence[Any]:
+    """The feature names of a data frame, else x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(n_features)] if names is None else names.tolist()
+
+
+def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> Sequence[Any]:
+    """The given names, else the default ones, which are as many as there must be."""
+    if given is None:
+        return default
+    if len(given) != len(default):
+        raise ValueError(f"{what} has {len(given)} names, but the data need {len(default)}.")
+    return given
+
+
+def vector_names(texts: list[str], multiclass: str) -> list[str]:
+    """What each weight vector decides: a class, or a class against another; [] of two classes."""
+    if len(texts) == 2:
+        return []
+    if multiclass == "ovo":
+        return [f"{texts[b]} vs {texts[a]}" for a, b in textbook.pairs(len(texts))]
+    return texts
+
+
+def plain(X: Any, normalize: bool) -> list[list[float]]:
+    """Rows as Python numbers, scaled to length 1 if asked to."""
+    rows = (X.toarray() if sp.issparse(X) else X).tolist()
+    return textbook.unit_rows(rows) if normalize else rows
+
+
+def orders(feed: ArrayFeed) -> Callable[[int], list[int]]:
+    """The orders in which the estimator would visit the rows."""
+    return lambda number: [int(row) for visit in feed.visits(number) for row in visit.order]
+
+
+def trace_rows(
+    steps: list[textbook.Step], start: Any, names: Sequence[Any], y: Any
+) -> Iterator[TraceRow]:
+    """The steps as lines of a table; ``start`` is where they begin, unless they start anew."""
+    before, attempt = vectors_of(*start), 0
+    for number, step in enumerate(steps, start=1):
+        if step.attempt > attempt:
+            before, attempt = tuple((0.0,) * len(v) for v in before), step.attempt
+        after = vectors_of(step.weights, step.intercept)
+        change = tuple(
+            tuple(p - q for p, q in zip(new, old, strict=True))
+            for new, old in zip(after, before, strict=True)
+        )
+        yield TraceRow(
+            number, step.pass_number + 1, str(names[step.row]), label_text(y[step.row]),
+            tuple(np.atleast_1d(step.score).tolist()), step.mistakes, step.updates, change, after,
+        )  # fmt: skip
+        before = after
+
+
+def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
+    """Each intercept with its weights behind it."""
+    if not np.ndim(intercept):
+        weights, intercept = [weights], [intercept]
+    return tuple((b, *w) for b, w in zip(intercept, weights, strict=True))
+
+
+class Ending:
+    """Why the passes end: the estimator stops where its weights come back, and so do the steps."""
+
+    def __init__(self, state: State, feed: ArrayFeed, repeats: Repeats | None):
+        self._state, self._feed, self._repeats = state, feed, repeats
+        self._cycle: Any = None
+
+    def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
+        """The steps up to the end of a cycle, all of them if there is none."""
+        last = mistakes = None
+        for step in steps:
+            if last is not None and step.pass_number != last.pass_number:
+                if self._closed(last):
+                    return
+                mistakes = None
+            mistakes = mistakes or step.mistakes
+            yield step
+            last = step
+        if last is not None and mistakes:
+            self._closed(last)
+
+    def _closed(self, last: textbook.Step) -> bool:
+        if self._repeats is not None:
+            coef = np.atleast_2d(last.weights)
+            self._state.set_weights(coef, np.atleast_1d(last.intercept))
+            self._cycle = self._repeats.after(self._state, self._feed, last.pass_number + 1)
+        return self._cycle is not None
+
+    def reason(self, steps: list[textbook.Step], cut: bool) -> tuple[StopReason | None, str | None]:
+        """Why the last pass was the last, None where it was not; and its sentence."""
+        if cut:
+            return None, None
+        if self._cycle is not None:
+            return StopReason.CYCLE, self._cycle.sentence
+        last = steps[-1].pass_number
+        clean = not any(step.mistakes for step in steps if step.pass_number == last)
+        return (StopReason.CONVERGED if clean else StopReason.MAX_ITER), None

@@ -1,1 +1,0 @@
-"""Proofs about data and runs: separability, margins, bounds, cycles. Without the engine."""
