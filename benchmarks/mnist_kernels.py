@@ -23,7 +23,7 @@ from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
 from linsep.compiled.core.rows import Dense
 from linsep.kernels import Polynomial
-from linsep.online.vote_scoring import Poll
+from linsep.online.vote_scoring import VoteScoring
 
 DEGREES = (1, 2, 3, 4, 5, 6)
 PASSES = (0.1, 1, 2, 3, 4, 10, 30)
@@ -113,7 +113,7 @@ class Rerun:
         cut |= {name: log[name][version] for name in ("starts", "rounds", "machines")}
         whole, state.rounds = state.rounds, rounds
         nothing = np.zeros((len(gram), state.n_columns))
-        votes = Poll(state, cut, "negative").votes(Dense(gram, np.empty(0)), nothing)
+        votes = VoteScoring(state, cut, "negative").votes(Dense(gram, np.empty(0)), nothing)
         state.rounds = whole
         return {"last": gram @ duals[0], "average": gram @ duals[1], "vote": votes}
 

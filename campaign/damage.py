@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from campaign.batches import folder
 from linsep.errors import LinsepError
 from linsep.sources.base import Batch
-from linsep.sources.row_cache.reading import Spool, SpoolDamaged
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged
+from linsep.sources.row_cache.writing import RowCacheWriter
 
 #: lengths of runs of one byte; one in a hundred is of nearly a megabyte
 RUNS = [*(1, 3, 300, 3000) * 25, 900_000]
@@ -60,22 +60,22 @@ def _row_caches() -> list[bytes]:
     words = np.array(["no", "yes"])[y]
     stored = []
     for batch in (Batch(X, y, 0), Batch(sp.csr_matrix(X.astype(np.float32) * (X > 0)), words, 0)):
-        with SpoolWriter(folder() / "whole.spool", KEY) as writer:
+        with RowCacheWriter(folder() / "whole.rows", KEY) as writer:
             writer.write(batch)
             writer.commit().close()
-        stored.append((folder() / "whole.spool").read_bytes())
+        stored.append((folder() / "whole.rows").read_bytes())
     return stored
 
 
 def row_cache(draw: random.Random) -> str | None:
     """A damaged row cache is not learnt."""
     whole = draw.choice(_row_caches())
-    return judged(mutated(whole, draw), whole, "rows.spool", _all_rows)
+    return judged(mutated(whole, draw), whole, "rows.rows", _all_rows)
 
 
 def _all_rows(path: Path) -> Any:
     path.chmod(0o600)
-    spool = Spool.open(path, KEY)
-    if spool is None:
-        raise SpoolDamaged("refused")
-    return spool.read_blocks(np.arange(spool.n_blocks))
+    row_cache = RowCache.open(path, KEY)
+    if row_cache is None:
+        raise RowCacheDamaged("refused")
+    return row_cache.read_blocks(np.arange(row_cache.n_blocks))

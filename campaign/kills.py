@@ -40,7 +40,7 @@ def killed(draw: random.Random) -> str | None:
     """Kill a fit that writes its row cache and its model, at a random moment."""
     path, weights, seconds = _expected()
     rows, saved = folder() / "cache", folder() / "model.linsep"
-    for old in rows.rglob("*.spool") if draw.random() < 0.7 else ():
+    for old in rows.rglob("*.rows") if draw.random() < 0.7 else ():
         old.unlink()
     child = os.fork()
     if child == 0:
@@ -65,7 +65,7 @@ def no_room(draw: random.Random) -> str | None:
     """Fit and save where no file may grow beyond a random size: done, or one sentence."""
     path, weights, _ = _expected()
     rows, saved = folder() / "full", folder() / "full.linsep"
-    for old in rows.rglob("*.spool") if draw.random() < 0.7 else ():
+    for old in rows.rglob("*.rows") if draw.random() < 0.7 else ():
         old.unlink()
     if not saved.exists():
         linsep.save(_fit(path, rows), saved)

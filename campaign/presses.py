@@ -66,7 +66,7 @@ class Fit:
             )
             path.write_text("\n".join(lines) + "\n")
         source = open_source(path, cache=folder / "cache" if self.kind == "cache" else None)
-        source.memory_bytes = 0 if self.kind in ("spool", "cache") else 1 << 20
+        source.memory_bytes = 0 if self.kind in ("row cache", "cache") else 1 << 20
         source._chunk_bytes = 4000
         return model, lambda: model.fit(source)
 
@@ -78,20 +78,20 @@ def _perceptron(**how: Any) -> Callable[[], Any]:
 FITS = [
     Fit("perceptron from memory", _perceptron(), "memory"),
     Fit("perceptron from a stream", _perceptron(), "stream"),
-    Fit("perceptron from a temporary row cache", _perceptron(), "spool"),
+    Fit("perceptron from a temporary row cache", _perceptron(), "row cache"),
     Fit("perceptron from a row cache", _perceptron(), "cache"),
     Fit("average, one-vs-one, from a row cache", _perceptron(keep="average", multiclass="ovo"),
-        "spool", 3),
-    Fit("vote from a row cache", _perceptron(keep="vote"), "spool"),
-    Fit("pocket from a row cache", _perceptron(keep="best"), "spool"),
-    Fit("early stopping from a row cache", _perceptron(early_stopping=True), "spool"),
+        "row cache", 3),
+    Fit("vote from a row cache", _perceptron(keep="vote"), "row cache"),
+    Fit("pocket from a row cache", _perceptron(keep="best"), "row cache"),
+    Fit("early stopping from a row cache", _perceptron(early_stopping=True), "row cache"),
     Fit("balanced weights from a row cache", _perceptron(class_weight="balanced"), "cache"),
     Fit("batch rule from a stream", _perceptron(update="batch", schedule="inverse"), "stream"),
     Fit("partial_fit", _perceptron(), "partial"),
-    Fit("passive-aggressive from a row cache", lambda: PassiveAggressive(max_iter=PASSES), "spool"),
-    Fit("margin perceptron from a row cache", lambda: MarginPerceptron(max_iter=PASSES), "spool"),
+    Fit("passive-aggressive, cached", lambda: PassiveAggressive(max_iter=PASSES), "row cache"),
+    Fit("margin perceptron, cached", lambda: MarginPerceptron(max_iter=PASSES), "row cache"),
     Fit("Winnow from memory", lambda: Winnow(max_iter=PASSES), "memory"),
-    Fit("balanced Winnow from a row cache", lambda: BalancedWinnow(max_iter=PASSES), "spool"),
+    Fit("balanced Winnow from a row cache", lambda: BalancedWinnow(max_iter=PASSES), "row cache"),
     Fit("kernel perceptron from memory", lambda: KernelPerceptron(max_iter=PASSES), "memory"),
     Fit("kernel perceptron with a budget from a file",
         lambda: KernelPerceptron(max_iter=PASSES, budget=30), "stream"),

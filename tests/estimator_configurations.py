@@ -35,7 +35,7 @@ COMMON = {
     "class_weight": [None, "balanced", {1: 2.0}],
     "keep": ["last", "average", "vote", "best"],
 }
-LINEAR = COMMON | {"vote_megabytes": [256.0, 512.0]}
+LINEAR = COMMON | {"vote_mb": [256.0, 512.0]}
 INTERCEPT = {"fit_intercept": [True, False]}
 NORMALIZE = {"normalize": [False, True]}
 GRIDS = {

@@ -1,4 +1,4 @@
-"""Rows to put into a spool, and ways to put them there, for the tests of spools."""
+"""Rows to put into a row cache, and ways to put them there, for the tests of row caches."""
 
 from itertools import pairwise
 
@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numba import config
 
 from linsep.sources.base import Batch
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.writing import RowCacheWriter
 
 KEY = {"files": [["rows.svm", 10, 20]], "options": {"zero_based": True}}
 # How much less to do where every loop runs in plain Python.
@@ -34,7 +34,7 @@ def some_rows(rows=150, width=5, kind="csr", seed=0):
 
 
 def write(path, X, y, cuts=(), key=KEY, **about):
-    with SpoolWriter(path, key) as writer:
+    with RowCacheWriter(path, key) as writer:
         for lo, hi in pairwise([0, *cuts, X.shape[0]]):
             writer.write(Batch(X[lo:hi], y[lo:hi], lo))
         return writer.commit(**about)

@@ -228,7 +228,7 @@ def test_class_weights_take_labels_of_the_type_they_have(folder, labels, given, 
 
 def test_class_weights_that_make_no_sense(folder):
     fit = ("fit", "t.svm", "--class-weight")
-    refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* no class of t.svm: .* 0.0, 1.0")
+    refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* no class of t.svm: .* 0, 1.")
     for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
         said = f"LABEL=WEIGHT with a weight of at least 0, got '{bad}'"
         refused(*fit, bad, cwd=folder, said=said, code=2)
@@ -326,7 +326,7 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
     def broken(*arguments, **options):
         raise fault
 
-    monkeypatch.setattr("linsep.online.rows.stream.SourceFeed.begin", broken)
+    monkeypatch.setattr("linsep.online.rows.stream.SourceStream.begin", broken)
     done = here("fit", "t.svm", "--model", "m", cwd=folder)
     assert done.returncode == 70
     assert done.stderr.startswith("Traceback (most recent call last):\n")
@@ -341,18 +341,18 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
         folder, "t.csv", ["x", "word", "kind"], [[k % 5, f"w{k // 8}", k % 2] for k in range(400)]
     )
     monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
-    walk, count = linsep.online.passes.walk_visit, []
+    walk, count = linsep.online.passes.learn_batch, []
 
-    def interrupted(run, scheme, visit, progress):
+    def interrupted(run, scheme, row_batch, progress):
         count.append(1)
         if len(count) > after:
             raise KeyboardInterrupt
-        walk(run, scheme, visit, progress)
+        walk(run, scheme, row_batch, progress)
 
-    monkeypatch.setattr(linsep.online.passes, "walk_visit", interrupted)
+    monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
     fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
     done = here(*fit, cwd=folder)
-    monkeypatch.setattr(linsep.online.passes, "walk_visit", walk)
+    monkeypatch.setattr(linsep.online.passes, "learn_batch", walk)
     assert done.returncode == 130
     assert done.stderr == ""
     assert re.search("test +not scored: learning was interrupted", done.stdout)
@@ -366,7 +366,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.fit.open_source", "linsep.online.rows.stream.SourceFeed.begin"]
+    "where", ["linsep.cli.fit.open_source", "linsep.online.rows.stream.SourceStream.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):
@@ -382,15 +382,15 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("presses", [1, 3])
 def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
-    walk = linsep.online.passes.walk_visit
+    walk = linsep.online.passes.learn_batch
 
-    def pressed(run, scheme, visit, progress):
-        walk(run, scheme, visit, progress)
+    def pressed(run, scheme, row_batch, progress):
+        walk(run, scheme, row_batch, progress)
         if progress.pass_number == 1:
             for _ in range(presses):
                 signal.raise_signal(getattr(signal, name))
 
-    monkeypatch.setattr(linsep.online.passes, "walk_visit", pressed)
+    monkeypatch.setattr(linsep.online.passes, "learn_batch", pressed)
     save = linsep.model_files.format.save
 
     def pressed_again(*arguments, **options):
@@ -457,7 +457,7 @@ def test_out_of_memory(folder, monkeypatch):
     def hungry(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("linsep.online.rows.stream.SourceFeed.begin", hungry)
+    monkeypatch.setattr("linsep.online.rows.stream.SourceStream.begin", hungry)
     refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
 
 

@@ -240,8 +240,8 @@ def test_a_vote_of_rows_that_come_one_by_one_stays_small():
     assert np.array_equal(parts.decision_function(X), whole.decision_function(X))
     assert parts._keeping._bytes == whole._keeping._bytes
     most = parts._keeping._bytes / 1e6
-    with pytest.raises(ValueError, match="raise vote_megabytes"):
-        Perceptron(keep="vote", vote_megabytes=0.99 * most).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="raise vote_mb"):
+        Perceptron(keep="vote", vote_mb=0.99 * most).partial_fit(X, y, classes=[0, 1])
     assert most == pytest.approx(parts.n_updates_ * (2 * 16 + 20) / 1e6)
 
 

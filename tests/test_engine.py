@@ -12,10 +12,12 @@ from linsep.online.rows.array import FEW, MANY, SMALL, Mixing, shuffled, slices
 from linsep.teaching.textbook import predict_ovo
 
 
-@pytest.mark.parametrize("hands", [FEW, MANY])
+@pytest.mark.parametrize("group_size", [FEW, MANY])
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 100, SMALL, SMALL + 1, SMALL + 64 * 7, 50_000])
-def test_every_row_is_visited_once_in_an_order_of_each_pass(n_rows, hands):
-    orders = [shuffled(n_rows, *key, hands).tolist() for key in ((1, 1), (1, 2), (2, 1), (1, 1))]
+def test_every_row_is_visited_once_in_an_order_of_each_pass(n_rows, group_size):
+    orders = [
+        shuffled(n_rows, *key, group_size).tolist() for key in ((1, 1), (1, 2), (2, 1), (1, 1))
+    ]
     for order in orders:
         assert sorted(order) == list(range(n_rows))
     assert orders[0] == orders[3]
@@ -25,11 +27,11 @@ def test_every_row_is_visited_once_in_an_order_of_each_pass(n_rows, hands):
 
 def test_large_orders_read_memory_in_stretches_but_mix_sorted_labels():
     n_rows = 4 * SMALL
-    few, many = (shuffled(n_rows, 0, 1, hands) for hands in (FEW, MANY))
+    few, many = (shuffled(n_rows, 0, 1, group_size) for group_size in (FEW, MANY))
     assert few.dtype == many.dtype == np.int64
-    for order, hands in ((few, FEW), (many, MANY)):
-        for start in range(0, n_rows, 64 * hands):
-            assert len(set(order[start : start + 64 * hands] // 64)) == hands
+    for order, group_size in ((few, FEW), (many, MANY)):
+        for start in range(0, n_rows, 64 * group_size):
+            assert len(set(order[start : start + 64 * group_size] // 64)) == group_size
     sorted_labels = np.arange(n_rows) < n_rows // 2
     shares = sorted_labels[many].reshape(-1, 64).mean(axis=1)
     assert 0.1 < shares.min() < shares.max() < 0.9
@@ -39,8 +41,8 @@ def test_neighbours_of_one_class_need_more_mixing():
     rng = np.random.default_rng(0)
     mixed, by_class = rng.integers(0, 3, 1000), np.repeat([0, 1, 2], 300)
     rare = (np.arange(1000) % 50 == 0).astype(int)
-    for codes, hands in ((mixed, FEW), (by_class, MANY), (rare, FEW)):
-        assert Mixing().see(codes).hands == hands
+    for codes, group_size in ((mixed, FEW), (by_class, MANY), (rare, FEW)):
+        assert Mixing().see(codes).group_size == group_size
     for codes in (mixed, by_class):
         pieces = Mixing()
         for a, b in pairwise([0, 0, 1, 400, len(codes)]):

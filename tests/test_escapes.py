@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -165,7 +166,7 @@ def test_inspect_of_a_string_kernel(tmp_path):
     shown = here("inspect", "s", cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "2 classes (0, 1), 3 rows\n" in shown.stdout
-    assert "kernel      Spectrum(p=2)" in shown.stdout
+    assert re.search(r"kernel +Spectrum\(p=2\)", shown.stdout)
     told = json.loads(here("inspect", "s", "--json", cwd=tmp_path).stdout)
     assert (told["features"], told["parameters"]["kernel"]) == (None, "Spectrum(p=2)")
 
@@ -228,12 +229,12 @@ def test_permissions_come_from_the_system_and_folders_are_synced(tmp_path, monke
 def test_advice_about_the_cache_is_an_option(tmp_path):
     (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n" * 40)
     (tmp_path / "file").write_text("")
-    from linsep.sources.row_cache.writing import SpoolWriter
+    from linsep.sources.row_cache.writing import RowCacheWriter
 
-    writer = object.__new__(SpoolWriter)
+    writer = object.__new__(RowCacheWriter)
     writer.path = tmp_path / "rows"
     problem = writer._unwritable(OSError(28, "No space left on device"))
-    told = problem.told(lambda way: way.told(lambda name, value: f"--{name}"))
+    told = problem.told(lambda hint: hint.told(lambda name, value: f"--{name}"))
     assert told.endswith("make room there or choose another folder with --cache.")
     assert "LINSEP_CACHE_DIR" not in str(problem)
     refused("fit", "t.svm", "--model", "file", cwd=tmp_path, said="exists.*--force")

@@ -108,12 +108,12 @@ def test_verdicts_on_long_numbers_are_those_of_fractions(seed):
     n, d = int(rng.integers(2, 8)), int(rng.integers(1, 4))
     small = rng.integers(-2, 3, (n, d)).tolist()
     y = rng.permutation([0, 1, *rng.integers(0, 2, n - 2).tolist()]).tolist()
-    ways = (
+    hints = (
         lambda m: BIG + m, lambda m: m / 4, lambda m: Fraction(m, 7), lambda m: 2**70 + m,
         lambda m: Decimal(m) / 8, lambda m: Fraction(1, 3) + Fraction(m, 10**25),
     )  # fmt: skip
-    chosen = [ways[k] for k in rng.integers(0, len(ways), d)]
-    X = [[way(m) for way, m in zip(chosen, row, strict=True)] for row in small]
+    chosen = [hints[k] for k in rng.integers(0, len(hints), d)]
+    X = [[hint(m) for hint, m in zip(chosen, row, strict=True)] for row in small]
     verdict = separation(X, y)
     assert verdict.kind == oracle(X, y)
     assert verdict.verify(X, y)

@@ -98,25 +98,25 @@ def hard_sets():
     yield "next to nothing explained", i[:, None], noise - noise @ i / (i @ i) * i + 1e-7 * i
 
 
-@pytest.mark.parametrize("way", ["exact", "many", "sparse", "file"])
+@pytest.mark.parametrize("hint", ["exact", "many", "sparse", "file"])
 @pytest.mark.parametrize(("X", "y"), [pytest.param(X, y, id=name) for name, X, y in hard_sets()])
-def test_every_digit_of_hard_numbers(way, X, y, tmp_path, monkeypatch):
+def test_every_digit_of_hard_numbers(hint, X, y, tmp_path, monkeypatch):
     data = (X, y)
-    if way != "exact":
+    if hint != "exact":
         monkeypatch.setattr(room, "EXACT_VALUES", 0)
-    if way == "sparse":
+    if hint == "sparse":
         data = (sp.csr_array(X), y)
-    if way == "file":
+    if hint == "file":
         frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
         frame.to_parquet(tmp_path / "rows.parquet", row_group_size=64)
         data = (open_source(tmp_path / "rows.parquet", target="y"),)
         X = frame.drop(columns="y")
     model = LinearRegression().fit(*data)
-    assert (model.inference_.fit.way == "exact") == (way == "exact")
+    assert (model.inference_.fit.hint == "exact") == (hint == "exact")
     assert not model.inference_.fit.perfect
     exact = Exact(np.asarray(X), y)
     # An intercept at x = 0 is 1e11 times as far from the data as these are from each other.
-    exact.check(model, 1e-12 if way == "exact" else 2e-11)
+    exact.check(model, 1e-12 if hint == "exact" else 2e-11)
     found = model.inference_
     apart(found.leverage(np.asarray(X)), exact.leverage, 1e-7)
     # The parts that weights have in a prediction may cancel each other: of starts and ends they do.
@@ -151,13 +151,13 @@ def without(X, y, row, weights):
         return t, squares / (ball(whole.rss) / whole.df * Z.shape[1])
 
 
-@pytest.mark.parametrize("way", ["exact", "many"])
+@pytest.mark.parametrize("hint", ["exact", "many"])
 @pytest.mark.parametrize("scale", [1.0, 2.0**-531])
 @pytest.mark.parametrize("seed", range(6))
-def test_leaving_out_a_row_as_in_rationals(seed, scale, way, monkeypatch):
+def test_leaving_out_a_row_as_in_rationals(seed, scale, hint, monkeypatch):
     """Whole numbers, of which some rows decide an estimate and some all that is left."""
     draw = np.random.default_rng(seed)
-    if way == "many":
+    if hint == "many":
         monkeypatch.setattr(room, "EXACT_VALUES", 0)
     n = int(draw.integers(6, 9))
     x = draw.integers(0, 5, n).astype(float)

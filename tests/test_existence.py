@@ -29,7 +29,7 @@ SOLVERS = ("newton", "lbfgs", "gradient_ascent")
 
 
 def verdict_of(X, y):
-    found = linsep.separation(X, y, senses=("multinomial",))
+    found = linsep.separation(X, y, formulations=("multinomial",))
     return getattr(found, "multinomial", None) or found
 
 

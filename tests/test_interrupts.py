@@ -188,17 +188,17 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
     fit = presses.BY_NAME["perceptron from memory"]
     with presses.small_pieces(tmp_path):
         record = presses.Record(fit, tmp_path)
-        walk, torn = linsep.online.passes.walk_visit, []
+        walk, torn = linsep.online.passes.learn_batch, []
 
-        def tearing(run, scheme, visit, progress):
+        def tearing(run, scheme, row_batch, progress):
             try:
-                walk(run, scheme, visit, progress)
+                walk(run, scheme, row_batch, progress)
             except KeyboardInterrupt:
                 run.state.W[0] += 1.0
                 torn.append(True)
                 raise
 
-        monkeypatch.setattr(linsep.online.passes, "walk_visit", tearing)
+        monkeypatch.setattr(linsep.online.passes, "learn_batch", tearing)
         outcomes = [
             presses.press(fit, record, tmp_path, line, None)
             for line in range(1, record.lines, record.lines // 40)
@@ -211,10 +211,10 @@ def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
     one_pass = linsep.online.passes.one_pass
 
-    def pressed(run, feed, plan, progress, number):
+    def pressed(run, stream, plan, progress, number):
         if number == 2:
             interrupt()
-        return one_pass(run, feed, plan, progress, number)
+        return one_pass(run, stream, plan, progress, number)
 
     monkeypatch.setattr(linsep.online.passes, "one_pass", pressed)
     model = Perceptron(max_iter=5)

@@ -535,7 +535,7 @@ def test_kernel_and_shape_stay_the_same_between_calls():
 
 def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
     X, y = rows(19, 2)
-    caught_up, calls = kernel_feed.KernelFeed._caught_up, []
+    caught_up, calls = kernel_feed.KernelStream._caught_up, []
 
     def interrupted(self, some):
         calls.append(0)
@@ -543,7 +543,7 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
             raise KeyboardInterrupt
         return caught_up(self, some)
 
-    monkeypatch.setattr(kernel_feed.KernelFeed, "_caught_up", interrupted)
+    monkeypatch.setattr(kernel_feed.KernelStream, "_caught_up", interrupted)
     monkeypatch.setattr(kernels.Kernel, "rows_at_once", 5)
     model = KernelPerceptron(kernel="linear")
     with pytest.raises(KeyboardInterrupt):

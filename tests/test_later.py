@@ -48,9 +48,9 @@ def test_a_module_put_off_is_the_real_one_when_used(tmp_path, use):
 def test_estimators_see_tables_of_pandas_that_was_put_off(tmp_path):
     pytest.importorskip("pandas")
     code = """
-from linsep.cli.later import import_later
-import_later("pandas")
-import_later("no_such_module")
+from linsep.cli.later import import_lazily
+import_lazily("pandas")
+import_lazily("no_such_module")
 import pandas
 from linsep import Perceptron
 frame = pandas.DataFrame({"height": [0.0, 1.0], "width": [1.0, 0.0]})

@@ -319,9 +319,9 @@ def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
 
 def test_a_vote_keeps_to_its_memory():
     X, y = blobs(200, 10, 2, spread=5.0)
-    with pytest.raises(ValueError, match='raise vote_megabytes or use keep="average"'):
-        Perceptron(keep="vote", vote_megabytes=0.001).fit(X, y)
-    assert Perceptron(keep="vote", vote_megabytes=1, max_iter=2).fit(X, y).n_updates_ > 6
+    with pytest.raises(ValueError, match='raise vote_mb or use keep="average"'):
+        Perceptron(keep="vote", vote_mb=0.001).fit(X, y)
+    assert Perceptron(keep="vote", vote_mb=1, max_iter=2).fit(X, y).n_updates_ > 6
 
 
 def test_warm_starts_count_rounds_anew():

@@ -44,7 +44,7 @@ def test_a_kernel_learns_from_files(tmp_path):
         (("--gamma", "auto"), "--gamma must be a number above 0 or 'scale', not 'auto'", 2),
         (("--budget", 0), "--budget must be a whole number of at least 1", 2),
         (("--budget", 3, "--keep", "vote"), "choose --keep average or --keep last", 2),
-        (("--kernel", "precomputed"), "must be dense, not sparse", 1),
+        (("--kernel", "precomputed"), "Gram matrix must be square", 1),
     ):
         refused(*fit, *options, cwd=tmp_path, said=said, code=code)
     refused("trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", code=2)
@@ -93,10 +93,10 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
         (("pa", "--C", 0), "--C must be a number above 0", 2),
         (("perceptron", "--learning-rate", 0), "--learning-rate must be a number above 0", 2),
         (("perceptron", "--learning-rate", "nan"), "--learning-rate must be a number above 0", 2),
-        (("perceptron", "--keep", "vote", "--vote-megabytes", 0), "--vote-megabytes must be", 2),
+        (("perceptron", "--keep", "vote", "--vote-mb", 0), "--vote-mb must be", 2),
         (
-            ("perceptron", "--keep", "vote", "--vote-megabytes", 0.00001),
-            "more than 1e-05 MB of updates: raise --vote-megabytes or use --keep average",
+            ("perceptron", "--keep", "vote", "--vote-mb", 0.00001),
+            "more than 1e-05 MB of updates: raise --vote-mb or use --keep average",
             1,
         ),
         (

@@ -49,19 +49,19 @@ def walk(X, y, weights=None, rows=None):
     return lambda: iter([block]) if rows is None else block.cut(rows)
 
 
-@pytest.mark.parametrize("way", ["exact", "doubled"])
+@pytest.mark.parametrize("hint", ["exact", "doubled"])
 @given(data=small_integers(), fit_intercept=st.booleans(), sparse=st.booleans())
 @settings(max_examples=60)
-def test_small_integers_are_solved_as_fractions_are(way, data, fit_intercept, sparse):
+def test_small_integers_are_solved_as_fractions_are(hint, data, fit_intercept, sparse):
     X, y, weights = data
     truth = exactly(X, y, weights, fit_intercept)
     blocks = walk(sp.csr_array(X) if sparse else X, y, weights)
     with pytest.MonkeyPatch.context() as patch:
-        if way == "doubled":
+        if hint == "doubled":
             patch.setattr(room, "EXACT_VALUES", 0)
             patch.setattr(room, "solve", lambda *_: None)
         found = least_squares(blocks, fit_intercept=fit_intercept)
-    assert found.way == way
+    assert found.hint == hint
     rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(X))] * fit_intercept + [X]))
     assert found.rank == rank
     if truth is not None:
@@ -92,11 +92,11 @@ def test_the_three_ways_agree_and_none_is_silently_wrong(
     X, y = collinear(3000, 6, noise)
     weights = np.random.default_rng(1).random(y.size) if weighted else None
     exact = least_squares(walk(X, y, weights), fit_intercept=fit_intercept)
-    assert exact.way == "exact"
+    assert exact.hint == "exact"
     monkeypatch.setattr(room, "EXACT_VALUES", 0)
     for rows, kind in ((None, X), (700, X), (700, sp.csr_array(X))):
         other = least_squares(walk(kind, y, weights, rows), fit_intercept=fit_intercept)
-        assert other.way == ("floats" if noise > 1e-3 and fit_intercept else "doubled")
+        assert other.hint == ("floats" if noise > 1e-3 and fit_intercept else "doubled")
         bar = 1e-10 if noise == 1e-8 else 1e-11
         np.testing.assert_allclose(other.coef, exact.coef, rtol=bar, atol=1e-12)
         np.testing.assert_allclose(other.intercept, exact.intercept, rtol=bar)
@@ -131,7 +131,7 @@ def test_blocks_of_any_size_and_width_give_the_same(reread, monkeypatch):
     narrow[:1500, 20:] = 0
     whole = least_squares(walk(narrow.toarray(), y), reread=reread)
     grown = least_squares(lambda: iter(parts), reread=reread)
-    assert whole.way == grown.way == "floats"
+    assert whole.hint == grown.hint == "floats"
     np.testing.assert_allclose(grown.coef, whole.coef, rtol=1e-12)
     np.testing.assert_allclose(grown.root, whole.root, rtol=1e-10, atol=1e-15)
 

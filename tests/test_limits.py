@@ -73,7 +73,9 @@ def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, ran
 @given(tables(3, 1, 6), st.booleans())
 def test_several_classes_agree_with_the_oracle(rows, fit_intercept):
     X, y = parts(rows)
-    verdict = separation(X, y, fit_intercept=fit_intercept, senses=("multinomial",)).multinomial
+    verdict = separation(
+        X, y, fit_intercept=fit_intercept, formulations=("multinomial",)
+    ).multinomial
     if verdict.kind != "separable":
         told(verdict, X, y, of_classes(X, y, fit_intercept), fit_intercept)
 

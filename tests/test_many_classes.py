@@ -43,10 +43,10 @@ def test_classifiers_warn(learner, tmp_path):
 
 
 def test_verdicts_warn():
-    (said,) = messages(lambda: separation(*measured(), senses=()))
+    (said,) = messages(lambda: separation(*measured(), formulations=()))
     assert SAID in said
     X, y = load_diabetes(return_X_y=True)
-    (said,) = messages(lambda: separation(X, y, senses=("multinomial",), time_limit=0.01))
+    (said,) = messages(lambda: separation(X, y, formulations=("multinomial",), time_limit=0.01))
     assert "214 different numbers in 442 rows" in said
 
 
@@ -54,7 +54,7 @@ def test_verdicts_warn():
 def test_texts_and_few_numbers_are_classes(change):
     X, y = measured()
     assert messages(lambda: Perceptron(max_iter=1).fit(X, change(y))) == []
-    assert messages(lambda: separation(X, change(y), senses=("ovr",))) == []
+    assert messages(lambda: separation(X, change(y), formulations=("ovr",))) == []
     digits = load_digits()
     assert messages(lambda: Perceptron(max_iter=1).fit(digits.data, digits.target)) == []
 

@@ -10,11 +10,16 @@ from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.loop import score_matrix
 from linsep.compiled.core.packing import packed
 from linsep.compiled.core.rows import Csr, Dense, as_rows
-from linsep.online.rows.array import ArrayFeed
+from linsep.online.rows.array import ArrayStream
 from linsep.sources import ArraySource
 from storages import weights
 
 SEVERAL = ("native", "ovr", "ovo")
+
+
+@pytest.fixture(autouse=True)
+def _few_values_are_packed_too(monkeypatch):
+    monkeypatch.setattr("linsep.compiled.core.packing.WORTH_PACKING", 0)
 
 
 def mostly_zeros(n=60, d=37, k=3, share=0.2, seed=0):
@@ -88,9 +93,9 @@ def test_packed_streamed_and_in_parts_are_the_same_to_the_bit(learner, multiclas
 def test_only_passes_of_several_classes_pack(monkeypatch):
     X, y = mostly_zeros()
     kinds = []
-    visits = ArrayFeed.visits
+    row_batches = ArrayStream.row_batches
     monkeypatch.setattr(
-        ArrayFeed, "visits", lambda self, n: kinds.append(type(self.rows)) or visits(self, n)
+        ArrayStream, "visits", lambda self, n: kinds.append(type(self.rows)) or row_batches(self, n)
     )
     Perceptron(max_iter=2).fit(X, y)
     assert kinds == [Csr, Csr]

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from linsep import Perceptron
-from linsep.online.rows.array import ArrayFeed, HoldOut
+from linsep.online.rows.array import ArrayStream, HoldOut
 from storages import SCHEMES, blobs, classes_of, weights
 
 SEVERAL = ("native", "ovr", "ovo")
@@ -256,16 +256,16 @@ def test_an_interrupting_callback_leaves_what_was_learnt(hook, task, passes):
 
 def test_an_interrupted_pass_counts_what_it_learnt(monkeypatch):
     X, y = blobs(40, spread=9.0)
-    visits = ArrayFeed.visits
+    row_batches = ArrayStream.row_batches
 
     def interrupted(self, number):
-        for visit in visits(self, number):
+        for row_batch in row_batches(self, number):
             if number == 1:
-                yield visit._replace(order=visit.order[:25])
+                yield row_batch._replace(order=row_batch.order[:25])
                 raise KeyboardInterrupt
-            yield visit
+            yield row_batch
 
-    monkeypatch.setattr(ArrayFeed, "visits", interrupted)
+    monkeypatch.setattr(ArrayStream, "row_batches", interrupted)
     model = Perceptron(shuffle=False)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -46,10 +46,10 @@ def changed(text, draw):
     for _ in range(draw.choice([1, 1, 2, 3])):
         path = draw.choice([path for path in places(plain) if path])
         around, odd = value_at(plain, path[:-1]), copy.deepcopy(draw.choice(ODD))
-        way = draw.random()
-        if way < 0.15:
+        hint = draw.random()
+        if hint < 0.15:
             del around[path[-1]]
-        elif way < 0.3:
+        elif hint < 0.3:
             around.insert(0, odd) if isinstance(around, list) else around.update(new=odd)
         else:
             around[path[-1]] = odd

@@ -226,8 +226,8 @@ def test_margins_below_all_normal_numbers():
 def test_few_rows_of_several_classes():
     for seed in range(60):
         X = np.random.default_rng(seed).random((6, 8)) < 0.7
-        proved(X, np.array([2, 0, 1, 3, 2, 1]), senses=("multinomial",))
-        proved(X[:3], np.array([2, 0, 1]), senses=("multinomial",))
+        proved(X, np.array([2, 0, 1, 3, 2, 1]), formulations=("multinomial",))
+        proved(X[:3], np.array([2, 0, 1]), formulations=("multinomial",))
 
 
 # Certificates.
@@ -281,7 +281,7 @@ def test_bad_options():
     with pytest.raises(ValueError, match="margin is 'widest'"):
         separation(X, y, margin="widest")
     with pytest.raises(ValueError, match="senses"):
-        separation(X, y, senses=("all",))
+        separation(X, y, formulations=("all",))
 
 
 def test_undecided_says_why_and_never_verifies():

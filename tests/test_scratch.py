@@ -20,7 +20,7 @@ from linsep.scratch import scratch_file, scratch_folder
 folder = Path(sys.argv[1])
 tempfile.tempdir = str(folder)
 kept = scratch_folder()
-(Path(kept.name) / "rows.spool").write_text("rows")
+(Path(kept.name) / "rows.rows").write_text("rows")
 scratch_file(folder, ".model")
 print("made", flush=True)
 sys.stdin.read()

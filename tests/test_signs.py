@@ -25,7 +25,7 @@ def separable(seed, classes):
 
 def contrasts(X, y):
     data = data_of(X, y)
-    verdict = separation(data, senses=("multinomial",))
+    verdict = separation(data, formulations=("multinomial",))
     verdict = getattr(verdict, "multinomial", verdict)
     classes = len(data.classes)
     return Contrasts(verdict, data, [1, 0] if classes == 2 else list(range(classes)), 4)

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from linsep.sources.base import Batch
 from linsep.sources.row_cache import reading, writing
-from linsep.sources.row_cache.reading import Spool, SpoolError, source_key, spool_path
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.reading import RowCache, RowCacheError, row_cache_path, source_key
+from linsep.sources.row_cache.writing import RowCacheWriter
 from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 LABELS = {
@@ -88,7 +88,7 @@ def joined(batches, width):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("spools")
+    return tmp_path_factory.mktemp("row caches")
 
 
 @given(cases(), st.sampled_from([1 << 12, 1 << 19]))
@@ -98,98 +98,108 @@ def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "GULP", gulp)
         patch.setattr(writing, "GULP", gulp)
-        with SpoolWriter(folder / "any.spool", KEY) as writer:
+        with RowCacheWriter(folder / "any.rows", KEY) as writer:
             for batch in batches:
                 writer.write(batch)
-            spool = writer.commit(n_features=width)
+            row_cache = writer.commit(n_features=width)
         everything = joined(batches, width)
-        assert (spool.n_rows, spool.n_features) == everything.shape
-        assert spool.n_blocks == (len(y) + 63) // 64
+        assert (row_cache.n_rows, row_cache.n_features) == everything.shape
+        assert row_cache.n_blocks == (len(y) + 63) // 64
         first = sorted(set(y.tolist()), key=y.tolist().index)
-        assert spool.labels == first
-        assert list(map(type, spool.labels)) == list(map(type, first))
-        X, codes = spool.read_blocks(blocks)
+        assert row_cache.labels == first
+        assert list(map(type, row_cache.labels)) == list(map(type, first))
+        X, codes = row_cache.read_blocks(blocks)
         rows = np.concatenate([np.arange(len(y))[64 * b : 64 * b + 64] for b in blocks] or [[]])
         rows = rows.astype(int)
         same_rows(X, everything[rows])
         if sp.issparse(X):
             assert X.indices.dtype == X.indptr.dtype == batches[0].X.indices.dtype
         assert codes.dtype == np.int32
-        assert [spool.labels[code] for code in codes] == y[rows].tolist()
-        parts = list(spool.iterate(2000))
+        assert [row_cache.labels[code] for code in codes] == y[rows].tolist()
+        parts = list(row_cache.iterate(2000))
         assert [label for _, codes in parts for label in codes] == [first.index(v) for v in y]
         stack = sp.vstack if sp.issparse(X) else np.vstack
         same_rows(stack([X for X, _ in parts]), everything)
-        spool.close()
+        row_cache.close()
 
 
 def test_what_the_file_says_about_itself(tmp_path):
     X, y = some_rows()
     names, recipe = ["a", "b", "c", "d", "e", "f"], {"hash_bits": None, "columns": ["a"]}
-    path = tmp_path / "made" / "folder" / "rows.spool"
+    path = tmp_path / "made" / "folder" / "rows.rows"
     write(path, X, y, (3, 70), n_features=6, feature_names=names, recipe=recipe).close()
-    spool = Spool.open(path, {**KEY, "files": [("rows.svm", 10, 20)]})  # tuples are lists in JSON
-    assert (spool.kind, spool.n_rows, spool.n_features, spool.n_blocks) == ("csr", 150, 6, 3)
-    assert (spool.feature_names, spool.recipe) == (names, recipe)
+    row_cache = RowCache.open(
+        path, {**KEY, "files": [("rows.svm", 10, 20)]}
+    )  # tuples are lists in JSON
+    assert (row_cache.kind, row_cache.n_rows, row_cache.n_features, row_cache.n_blocks) == (
+        "csr",
+        150,
+        6,
+        3,
+    )
+    assert (row_cache.feature_names, row_cache.recipe) == (names, recipe)
     with pytest.raises(IndexError, match="no block beyond 2"):
-        spool.read_blocks([3])
+        row_cache.read_blocks([3])
     with pytest.raises(IndexError):
-        spool.read_blocks([-1])
+        row_cache.read_blocks([-1])
     assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o600
-    spool.remove()
+    row_cache.remove()
     assert not list(path.parent.iterdir())
     with pytest.raises(ValueError, match="closed"):
-        spool.read_blocks([0])
+        row_cache.read_blocks([0])
 
 
 def test_one_row_and_rows_without_values(tmp_path):
     for X in (sp.csr_matrix((1, 3)), sp.csr_matrix((200, 3)), np.zeros((1, 3))):
-        spool = write(tmp_path / "few", X, np.full(X.shape[0], "x"))
-        same_rows(spool.read_blocks(np.arange(spool.n_blocks))[0], X)
-        assert Spool.open(tmp_path / "few", KEY).labels == ["x"]
+        row_cache = write(tmp_path / "few", X, np.full(X.shape[0], "x"))
+        same_rows(row_cache.read_blocks(np.arange(row_cache.n_blocks))[0], X)
+        assert RowCache.open(tmp_path / "few", KEY).labels == ["x"]
 
 
 def test_values_may_get_narrower_but_neither_wider_nor_of_another_kind(tmp_path):
     X, y = some_rows(10)
     wide = X.copy()
     wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    with SpoolWriter(tmp_path / "a", KEY) as writer:
+    with RowCacheWriter(tmp_path / "a", KEY) as writer:
         writer.write(Batch(X, y, 0))
         writer.write(Batch(wide, y, 10))  # int64 columns that fit in int32
         writer.write(Batch(X.astype(np.float32), y, 20))
-        spool = writer.commit()
-    Y, _ = spool.read_blocks([0])
+        row_cache = writer.commit()
+    Y, _ = row_cache.read_blocks([0])
     assert (Y.dtype, Y.indices.dtype, Y.shape) == (np.float64, np.int32, (30, 5))
     huge = sp.csr_matrix((1, 2**33))
     whole = sp.csr_matrix(np.eye(10, dtype=int))
     for one, other in ((X.astype("f4"), X), (X, np.ones((10, 5))), (X, huge), (None, whole)):
-        with SpoolWriter(tmp_path / "b", KEY) as writer:
+        with RowCacheWriter(tmp_path / "b", KEY) as writer:
             if one is not None:
                 writer.write(Batch(one, y, 0))
-            with pytest.raises(SpoolError, match="go on without a cache"):
+            with pytest.raises(RowCacheError, match="go on without a cache"):
                 writer.write(Batch(other, y[: other.shape[0]], 10))
     assert os.listdir(tmp_path) == ["a"]
 
 
 def test_unsorted_columns_are_sorted_in_a_copy(tmp_path):
     X = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([4, 0, 4]), np.array([0, 3])), (1, 5))
-    spool = write(tmp_path / "a", X, np.array([1]))
-    assert spool.read_blocks([0])[0].toarray().tolist() == [[2, 0, 0, 0, 4]]
+    row_cache = write(tmp_path / "a", X, np.array([1]))
+    assert row_cache.read_blocks([0])[0].toarray().tolist() == [[2, 0, 0, 0, 4]]
     assert X.indices.tolist() == [4, 0, 4]
 
 
 def test_labels_of_mixed_number_types_and_objects(tmp_path):
     X = np.ones((2, 1))
-    with SpoolWriter(tmp_path / "a", KEY) as writer:
+    with RowCacheWriter(tmp_path / "a", KEY) as writer:
         writer.write(Batch(X, np.array([3, 1]), 0))
         writer.write(Batch(X, np.array([1.0, 2.5]), 2))
         writer.write(Batch(X, np.array(["1", "b"], dtype=object), 4))
-        spool = writer.commit()
-    assert spool.labels == [3, 1, 2.5, "1", "b"]
-    assert spool.read_blocks([0])[1].tolist() == [0, 1, 1, 2, 3, 4]
+        row_cache = writer.commit()
+    assert row_cache.labels == [3, 1, 2.5, "1", "b"]
+    assert row_cache.read_blocks([0])[1].tolist() == [0, 1, 1, 2, 3, 4]
     nothing, mixed = np.array([None, None]), np.array(["a", 1], dtype=object)
     for bad in (None, np.array([1.0, np.nan]), nothing, mixed, np.array([1.0])):
-        with SpoolWriter(tmp_path / "b", KEY) as writer, pytest.raises(SpoolError, match="row 0"):
+        with (
+            RowCacheWriter(tmp_path / "b", KEY) as writer,
+            pytest.raises(RowCacheError, match="row 0"),
+        ):
             writer.write(Batch(X, bad, 0))
 
 
@@ -198,9 +208,9 @@ def test_key_and_path_follow_files_and_options(tmp_path):
     data.write_text("1 1:2\n")
     before = source_key([data], {"zero_based": False})
     assert before == source_key([tmp_path / "." / "rows.svm"], {"zero_based": False})
-    path = spool_path(tmp_path, before)
+    path = row_cache_path(tmp_path, before)
     write(path, *some_rows(3), key=before).close()
-    Spool.open(path, before).close()
+    RowCache.open(path, before).close()
     about = data.stat()
     os.utime(data, ns=(about.st_atime_ns, about.st_mtime_ns + 1))
     later = source_key([data], {"zero_based": False})
@@ -208,11 +218,11 @@ def test_key_and_path_follow_files_and_options(tmp_path):
     os.utime(data, ns=(about.st_atime_ns, about.st_mtime_ns))
     longer = source_key([data], {"zero_based": False})
     for stale in (later, longer):
-        assert spool_path(tmp_path, stale) == path  # so the new one replaces the old
-        assert Spool.open(path, stale) is None
+        assert row_cache_path(tmp_path, stale) == path  # so the new one replaces the old
+        assert RowCache.open(path, stale) is None
     other = source_key([data], {"zero_based": True})
-    assert spool_path(tmp_path, other) != path
-    assert Spool.open(path, other) is None
+    assert row_cache_path(tmp_path, other) != path
+    assert RowCache.open(path, other) is None
     with pytest.raises(FileNotFoundError):
         source_key([tmp_path / "none"], {})
 
@@ -222,21 +232,21 @@ def test_other_versions_and_machines_are_stale(tmp_path, monkeypatch):
     write(path, *some_rows(3)).close()
     data = path.read_bytes()
     path.write_bytes(data[:8] + data[8:16][::-1] + data[16:])  # the other byte order
-    assert Spool.open(path, KEY) is None
+    assert RowCache.open(path, KEY) is None
     path.write_bytes(data)
     monkeypatch.setattr(reading, "FORMAT", 2)
-    assert Spool.open(path, KEY) is None
-    assert Spool.open(tmp_path, KEY) is None
-    assert Spool.open(tmp_path / "none", KEY) is None
+    assert RowCache.open(path, KEY) is None
+    assert RowCache.open(tmp_path, KEY) is None
+    assert RowCache.open(tmp_path / "none", KEY) is None
 
 
 def test_batches_have_about_the_size_asked_for(tmp_path):
     X = np.zeros((6400, 10))
-    with SpoolWriter(tmp_path / "a", KEY) as writer:
+    with RowCacheWriter(tmp_path / "a", KEY) as writer:
         writer.write(Batch(X[:, :1].copy(), X[:, 0], 0))
         writer.write(Batch(X, X[:, 0], 6400))
-        spool = writer.commit()
-    sizes = [X.nbytes + codes.nbytes for X, codes in spool.iterate(100_000)]
+        row_cache = writer.commit()
+    sizes = [X.nbytes + codes.nbytes for X, codes in row_cache.iterate(100_000)]
     assert max(sizes) <= 100_000
     assert len(sizes) < 15
-    assert len(list(spool.iterate(1))) == spool.n_blocks
+    assert len(list(row_cache.iterate(1))) == row_cache.n_blocks

@@ -1,4 +1,4 @@
-"""What happens to a spool when the disk, another process or another thread interferes."""
+"""What happens to a row cache when the disk, another process or another thread interferes."""
 
 import errno
 import os
@@ -13,17 +13,17 @@ from numba import config
 from linsep.compiled.row_records import checksum
 from linsep.sources.base import Batch
 from linsep.sources.row_cache import reading, writing
-from linsep.sources.row_cache.reading import Spool, SpoolDamaged, SpoolError
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged, RowCacheError
+from linsep.sources.row_cache.writing import RowCacheWriter
 from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 
 def attempt(path, data):
-    """All rows of a spool with these bytes; None when it is refused."""
+    """All rows of a row cache with these bytes; None when it is refused."""
     path.write_bytes(data)
-    spool = Spool.open(path, KEY)
-    with suppress(SpoolDamaged):
-        return spool and spool.read_blocks(np.arange(spool.n_blocks))
+    row_cache = RowCache.open(path, KEY)
+    with suppress(RowCacheDamaged):
+        return row_cache and row_cache.read_blocks(np.arange(row_cache.n_blocks))
     return None
 
 
@@ -63,23 +63,23 @@ def test_records_of_other_blocks_and_other_files_are_noticed(tmp_path):
 
 def test_a_file_cut_or_changed_while_open_is_noticed(tmp_path, monkeypatch):
     path = tmp_path / "a"
-    spool = write(path, *some_rows())
-    spool.read_blocks([0, 1, 2])
+    row_cache = write(path, *some_rows())
+    row_cache.read_blocks([0, 1, 2])
     with open(path, "r+b") as file:
         file.seek(60)
         file.write(b"\xff")
-    with pytest.raises(SpoolDamaged, match="rows 0 to 63 are not what was written"):
-        spool.read_blocks([2, 0])
+    with pytest.raises(RowCacheDamaged, match="rows 0 to 63 are not what was written"):
+        row_cache.read_blocks([2, 0])
     os.truncate(path, 100)
-    with pytest.raises(SpoolDamaged, match="cut short"):
-        spool.read_blocks([2])
+    with pytest.raises(RowCacheDamaged, match="cut short"):
+        row_cache.read_blocks([2])
 
     def broken(*arguments):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(reading, "_pread", broken)
-    with pytest.raises(SpoolDamaged, match="error"):
-        spool.read_blocks([2])
+    with pytest.raises(RowCacheDamaged, match="error"):
+        row_cache.read_blocks([2])
 
 
 def test_checksum_notices_single_bits_and_exchanged_words():
@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
         return real(*arguments)
 
     monkeypatch.setattr(writing.os, call, full)
-    with pytest.raises(SpoolError, match=r"cannot be written in .*No space left.*: make room"):
+    with pytest.raises(RowCacheError, match=r"cannot be written in .*No space left.*: make room"):
         write(path, *some_rows(), cuts=(10, 74, 120))
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_bytes() == old
@@ -130,60 +130,60 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
 def test_a_real_limit_on_file_size(tmp_path):
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    writer = SpoolWriter(tmp_path / "a", KEY)
+    writer = RowCacheWriter(tmp_path / "a", KEY)
     X, y = some_rows(20_000 // SLOW, 9, "dense")
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(SpoolError, match="make room"):
+        with pytest.raises(RowCacheError, match="make room"):
             writer.write(Batch(X, y, 0))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not os.listdir(tmp_path)
-    with pytest.raises(SpoolError, match="given up"):
+    with pytest.raises(RowCacheError, match="given up"):
         writer.commit()
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SpoolError, match="choose another folder with cache"):
-        SpoolWriter(tmp_path / "file" / "a", KEY)
+    with pytest.raises(RowCacheError, match="choose another folder with cache"):
+        RowCacheWriter(tmp_path / "file" / "a", KEY)
 
 
 def test_giving_up_leaves_nothing(tmp_path):
     def interrupted():
-        with SpoolWriter(tmp_path / "a", KEY) as writer:
+        with RowCacheWriter(tmp_path / "a", KEY) as writer:
             writer.write(Batch(*some_rows(), 0))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    writer = SpoolWriter(tmp_path / "a", KEY)
+    writer = RowCacheWriter(tmp_path / "a", KEY)
     assert len(os.listdir(tmp_path)) == 1
     writer.abort()
     writer.abort()
-    with pytest.raises(SpoolError, match="start a new writer"):
+    with pytest.raises(RowCacheError, match="start a new writer"):
         writer.write(Batch(*some_rows(), 0))
     for n_features, rows in ((4, 3), (None, 0)):
-        with pytest.raises(SpoolError, match="go on without"):
+        with pytest.raises(RowCacheError, match="go on without"):
             write(tmp_path / "a", *some_rows(rows), n_features=n_features)
     assert not os.listdir(tmp_path)
 
 
 def test_two_writers_of_one_file(tmp_path):
     path = tmp_path / "a"
-    one, two = SpoolWriter(path, KEY), SpoolWriter(path, KEY)
+    one, two = RowCacheWriter(path, KEY), RowCacheWriter(path, KEY)
     one.write(Batch(np.zeros((100, 2)), np.zeros(100), 0))
     two.write(Batch(np.ones((100, 2)), np.ones(100), 0))
     first, second = one.commit(), two.commit()
     assert first.read_blocks([1])[0].sum() == 0  # still its own file, though it has no name now
     assert second.read_blocks([1])[0].sum() == 72
-    assert Spool.open(path, KEY).labels == [1.0]
+    assert RowCache.open(path, KEY).labels == [1.0]
     assert os.listdir(tmp_path) == ["a"]
 
 
 def test_replaced_between_commit_and_open(tmp_path, monkeypatch):
     real = os.replace
-    other = SpoolWriter(tmp_path / "b", {**KEY, "options": {}})
+    other = RowCacheWriter(tmp_path / "b", {**KEY, "options": {}})
     other.write(Batch(*some_rows(), 0))
     other.commit().close()
 
@@ -192,7 +192,7 @@ def test_replaced_between_commit_and_open(tmp_path, monkeypatch):
         real(tmp_path / "b", end)
 
     monkeypatch.setattr(writing.os, "replace", overtaken)
-    with pytest.raises(SpoolError, match="replaced by another process"):
+    with pytest.raises(RowCacheError, match="replaced by another process"):
         write(tmp_path / "a", *some_rows())
 
 
@@ -201,16 +201,16 @@ def test_several_threads_read_at_once(tmp_path, monkeypatch, pread):
     if not pread:
         monkeypatch.delattr(os, "preadv", raising=False)
     X = np.repeat(np.arange(6400.0 // SLOW), 3).reshape(-1, 3)
-    spool = write(tmp_path / "a", X, X[:, 0] % 2)
+    row_cache = write(tmp_path / "a", X, X[:, 0] % 2)
     wrong = []
 
     def read(seed):
         rng = np.random.default_rng(seed)
-        with suppress(SpoolError):
+        with suppress(RowCacheError):
             for _ in range(40 // SLOW):
-                blocks = rng.integers(0, spool.n_blocks, 20)
+                blocks = rng.integers(0, row_cache.n_blocks, 20)
                 rows = np.concatenate([np.arange(len(X))[64 * b : 64 * b + 64] for b in blocks])
-                wrong.append(not np.array_equal(spool.read_blocks(blocks)[0], X[rows]))
+                wrong.append(not np.array_equal(row_cache.read_blocks(blocks)[0], X[rows]))
 
     threads = [threading.Thread(target=read, args=(seed,)) for seed in range(8)]
     for thread in threads:
@@ -227,13 +227,13 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     write(tmp_path / "a", X, y).close()
     tracemalloc.start()
     try:
-        with SpoolWriter(tmp_path / "a", KEY) as writer:
+        with RowCacheWriter(tmp_path / "a", KEY) as writer:
             for i in range(80):
                 writer.write(Batch(X, y, 2000 * i))
-            spool = writer.commit()
+            row_cache = writer.commit()
         wrote = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        assert sum(len(codes) for _, codes in spool.iterate(1 << 20)) == 160_000
+        assert sum(len(codes) for _, codes in row_cache.iterate(1 << 20)) == 160_000
         read = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -8,14 +8,12 @@ import pytest
 import linsep.paths
 from linsep.errors import LinsepError
 from linsep.paths import cache_limit
-from linsep.sources.row_cache.reading import Spool
+from linsep.sources.row_cache.reading import RowCache
 from spool_rows import KEY, some_rows, write
 
-YOUNG, MIDDLE, OLD, NEW, UNMARKED, FOLDER, LINK = (
-    f"{digit}" * 32 + ".spool" for digit in "0123456"
-)
+YOUNG, MIDDLE, OLD, NEW, UNMARKED, FOLDER, LINK = (f"{digit}" * 32 + ".rows" for digit in "0123456")
 OURS = YOUNG, MIDDLE, OLD
-FOREIGN = "letter.txt", "thread.spool"
+FOREIGN = "letter.txt", "thread.rows"
 
 
 @pytest.fixture
@@ -50,7 +48,7 @@ def test_what_was_used_longest_ago_goes_first(folder, monkeypatch):
 
 
 def test_reading_a_cache_is_using_it(folder, monkeypatch):
-    Spool.open(folder / OLD, KEY).close()
+    RowCache.open(folder / OLD, KEY).close()
     room_for(monkeypatch, folder, 2)
     write(folder / NEW, *some_rows()).close()
     assert left(folder) == [OLD, NEW]
@@ -58,18 +56,18 @@ def test_reading_a_cache_is_using_it(folder, monkeypatch):
 
 def test_the_cache_just_written_stays_whatever_its_size(folder, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE_GB", "0")
-    spool = write(folder / NEW, *some_rows(900))
-    assert sum(codes.size for _, codes in spool.iterate()) == 900
+    row_cache = write(folder / NEW, *some_rows(900))
+    assert sum(codes.size for _, codes in row_cache.iterate()) == 900
     assert left(folder) == [NEW]
 
 
 def test_a_cache_removed_while_it_is_read_is_read_to_its_end(folder, monkeypatch):
-    spool = Spool.open(folder / OLD, KEY)
+    row_cache = RowCache.open(folder / OLD, KEY)
     monkeypatch.setenv("LINSEP_CACHE_GB", "0")
     write(folder / NEW, *some_rows()).close()
     if (folder / OLD).exists():
         pytest.skip("this system removes no open file")
-    assert sum(codes.size for _, codes in spool.iterate()) == 150
+    assert sum(codes.size for _, codes in row_cache.iterate()) == 150
 
 
 def test_without_limit_all_stay(folder, monkeypatch):

@@ -13,7 +13,7 @@ from linsep import Perceptron, open_source
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource, load_svmlight
-from linsep.sources.row_cache.reading import SpoolError
+from linsep.sources.row_cache.reading import RowCacheError
 
 # Uncompiled loops take a hundred times as long.
 ROWS, FEATURES = (700 if COMPILING else 200), 12
@@ -65,7 +65,7 @@ def same(a, b):
 
 
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
-@pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["spool", "memory"])
+@pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["row cache", "memory"])
 @pytest.mark.parametrize("order", ["mixed", "sorted"])
 @pytest.mark.parametrize(
     "options",
@@ -170,12 +170,12 @@ def test_several_files_are_one_stream(tmp_path):
 def test_a_damaged_cache_is_rebuilt(text, tmp_path):
     path, cache = text(2), tmp_path / "cache"
     expected = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
-    (spool,) = cache.rglob("*.spool")
-    content = bytearray(spool.read_bytes())
+    (row_cache,) = cache.rglob("*.rows")
+    content = bytearray(row_cache.read_bytes())
     content[len(content) // 3] ^= 1
-    spool.write_bytes(content)
+    row_cache.write_bytes(content)
     assert same(Perceptron(max_iter=3).fit(source_of(path, 0, cache)), expected)
-    assert spool.read_bytes() != content
+    assert row_cache.read_bytes() != content
 
 
 def test_a_changed_file_is_read_again(text, tmp_path):
@@ -185,7 +185,7 @@ def test_a_changed_file_is_read_again(text, tmp_path):
         file.write("1 1:5 12:-4\n")
     learnt = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
     assert same(learnt, Perceptron(max_iter=3).fit(*load_svmlight(path)))
-    assert len(list(cache.rglob("*.spool"))) == 1
+    assert len(list(cache.rglob("*.rows"))) == 1
 
 
 def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, monkeypatch):
@@ -203,11 +203,11 @@ def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, mon
 
 def test_without_room_for_a_cache_only_unshuffled_passes_go_on(text, monkeypatch):
     def full(*arguments):
-        raise SpoolError("The cache cannot be written: no space left.")
+        raise RowCacheError("The cache cannot be written: no space left.")
 
     path = text(2)
     expected = Perceptron(max_iter=3, shuffle=False).fit(*load_svmlight(path))
-    monkeypatch.setattr(linsep.online.rows.stream, "SpoolWriter", full)
+    monkeypatch.setattr(linsep.online.rows.stream, "RowCacheWriter", full)
     learnt = Perceptron(max_iter=3, shuffle=False).fit(source_of(path, 0))
     assert same(learnt, expected)
     with pytest.raises(LinsepError, match="no space left"):
@@ -264,14 +264,14 @@ def test_initial_weights_and_warm_start_work_with_files(text):
 
 def test_an_interrupted_run_keeps_what_was_learnt(text, monkeypatch):
     path = text(2)
-    visits = linsep.online.rows.stream.SourceFeed.visits
+    row_batches = linsep.online.rows.stream.SourceStream.row_batches
 
-    def interrupted(feed, pass_number):
-        yield from visits(feed, pass_number)
+    def interrupted(stream, pass_number):
+        yield from row_batches(stream, pass_number)
         if pass_number == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(linsep.online.rows.stream.SourceFeed, "visits", interrupted)
+    monkeypatch.setattr(linsep.online.rows.stream.SourceStream, "row_batches", interrupted)
     model = Perceptron(max_iter=9)
     with pytest.raises(KeyboardInterrupt):
         model.fit(source_of(path, 0))

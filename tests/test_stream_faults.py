@@ -11,10 +11,10 @@ import linsep.online.rows.stored
 import linsep.online.rows.stream
 from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
-from linsep.online.rows.stream import SourceFeed
+from linsep.online.rows.stream import SourceStream
 from linsep.sources import ArraySource, load_svmlight
-from linsep.sources.row_cache.reading import SpoolError
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.reading import RowCacheError
+from linsep.sources.row_cache.writing import RowCacheWriter
 
 RNG = np.random.default_rng(4)
 ROWS, FEATURES = 200, 7
@@ -149,34 +149,34 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
     path, cache = file(Y), tmp_path / "cache"
     learnt, expected = (Perceptron(**{"max_iter": 3} | options) for _ in "ab")
     from_file(path, cache)
-    (spool,) = cache.rglob("*.spool")
+    (row_cache,) = cache.rglob("*.rows")
     for _ in range(2):  # warm_start goes on from here
-        flip(spool, where)
-        damaged = spool.read_bytes()
+        flip(row_cache, where)
+        damaged = row_cache.read_bytes()
         learnt.fit(source_of(path, cache))
         expected.fit(*load_svmlight(path))
         assert weights(learnt) == weights(expected)
         assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
         if learnt.max_iter == 1:  # one pass needs no cache, but would have read it
-            assert where > 0.9 or not spool.exists()
+            assert where > 0.9 or not row_cache.exists()
             break
-        assert spool.read_bytes() != damaged
+        assert row_cache.read_bytes() != damaged
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopping):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
-    (spool,) = cache.rglob("*.spool")
-    visits, damaged = SourceFeed.visits, []
+    (row_cache,) = cache.rglob("*.rows")
+    row_batches, damaged = SourceStream.row_batches, []
 
-    def damaging(feed, pass_number):
+    def damaging(stream, pass_number):
         if pass_number == 2 and not damaged:
-            flip(spool, 0.5)
+            flip(row_cache, 0.5)
             damaged.append(True)
-        return visits(feed, pass_number)
+        return row_batches(stream, pass_number)
 
-    monkeypatch.setattr(SourceFeed, "visits", damaging)
+    monkeypatch.setattr(SourceStream, "row_batches", damaging)
     passes = []
     model = Perceptron(max_iter=4, early_stopping=early_stopping)
     model.set_callbacks(Counting(passes))
@@ -192,14 +192,14 @@ def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopp
 def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_path, monkeypatch):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
-    (spool,) = cache.rglob("*.spool")
-    learnt = SourceFeed.learnt
+    (row_cache,) = cache.rglob("*.rows")
+    learnt = SourceStream.learnt
 
-    def damaging(feed):
-        flip(spool, 0.5)
-        return learnt(feed)
+    def damaging(stream):
+        flip(row_cache, 0.5)
+        return learnt(stream)
 
-    monkeypatch.setattr(SourceFeed, "learnt", damaging)
+    monkeypatch.setattr(SourceStream, "learnt", damaging)
     model, expected = from_file(path, cache), in_memory(path)
     assert weights(model) == weights(expected)
     X, y = load_svmlight(path)
@@ -210,15 +210,15 @@ def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_
 def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, monkeypatch):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
-    (spool,) = cache.rglob("*.spool")
-    flip(spool, 0.5)
+    (row_cache,) = cache.rglob("*.rows")
+    flip(row_cache, 0.5)
 
     def refused(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.unlink", refused)
     monkeypatch.setattr("linsep.sources.row_cache.writing.os.replace", refused)
-    with pytest.raises(SpoolError, match="Permission denied"):
+    with pytest.raises(RowCacheError, match="Permission denied"):
         from_file(path, cache)
     assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
 
@@ -232,15 +232,15 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
 
     def full(writer, *arguments):
         writer.abort()
-        raise SpoolError("The cache cannot be written: no space left.")
+        raise RowCacheError("The cache cannot be written: no space left.")
 
-    monkeypatch.setattr(SpoolWriter, call, full)
+    monkeypatch.setattr(RowCacheWriter, call, full)
     learnt = from_file(path, cache, shuffle=False)
     expected = in_memory(path, shuffle=False)
     assert weights(learnt) == weights(expected)
     assert learnt.training_accuracy_ == expected.score(*load_svmlight(path))
     for options in ({}, {"shuffle": False, "early_stopping": True}):
-        with pytest.raises(SpoolError, match="no space left"):
+        with pytest.raises(RowCacheError, match="no space left"):
             from_file(path, cache, **options)
     assert list((cache / "linsep-rows").iterdir()) == []
 
@@ -248,7 +248,7 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
 def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
     path = file(Y)
     (tmp_path / "taken").write_text("a file, not a folder")
-    with pytest.raises(SpoolError, match=r"cannot be written in .*taken"):
+    with pytest.raises(RowCacheError, match=r"cannot be written in .*taken"):
         from_file(path, tmp_path / "taken")
     same = from_file(path, tmp_path / "taken", shuffle=False)
     assert weights(same) == weights(in_memory(path, shuffle=False))
@@ -257,7 +257,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr("linsep.online.rows.stream.scratch_folder", nowhere)
-    with pytest.raises(SpoolError, match="No usable temporary directory found"):
+    with pytest.raises(RowCacheError, match="No usable temporary directory found"):
         from_file(path)
 
 
@@ -275,15 +275,15 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     cache = tmp_path / "cache" if cached else None
     if cached:
         from_file(path, cache)
-    walk, count = linsep.online.passes.walk_visit, []
+    walk, count = linsep.online.passes.learn_batch, []
 
-    def interrupted(run, scheme, visit, progress):
+    def interrupted(run, scheme, row_batch, progress):
         count.append(progress.pass_number)
         if count.count(at_pass) == 2:
             raise KeyboardInterrupt
-        walk(run, scheme, visit, progress)
+        walk(run, scheme, row_batch, progress)
 
-    monkeypatch.setattr(linsep.online.passes, "walk_visit", interrupted)
+    monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
     model, before = Perceptron(max_iter=3), threading.active_count()
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(source_of(path, cache))
@@ -291,7 +291,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     assert caught.tb is not None
     assert threading.active_count() == before
     assert list(scratch.iterdir()) == []
-    assert [p.suffix for p in tmp_path.glob("cache/*/*")] == ([".spool"] if cached else [])
+    assert [p.suffix for p in tmp_path.glob("cache/*/*")] == ([".rows"] if cached else [])
     assert model.stop_reason_ == "interrupted"
     assert model.n_iter_ == at_pass + 1
     assert model.n_features_in_ == FEATURES
@@ -418,13 +418,13 @@ def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
     source = ArraySource(X, Y[by_class], batch_rows=50)
     source.memory_bytes = 0
     batches = []
-    visit = SourceFeed._visit
+    row_batch = SourceStream._row_batch
 
-    def noted(feed, X, *rest):
+    def noted(stream, X, *rest):
         batches.append(X.shape[0])
-        return visit(feed, X, *rest)
+        return row_batch(stream, X, *rest)
 
-    monkeypatch.setattr(SourceFeed, "_visit", noted)
+    monkeypatch.setattr(SourceStream, "_row_batch", noted)
     learnt = Perceptron(max_iter=3).fit(source)
     assert weights(learnt) == weights(expected)
     assert max(batches) <= 64

@@ -280,7 +280,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     path = write(tmp_path, columns | {"t": ["p", "q"] * 25_000, "y": [0, 1] * 25_000}, "csv")
     header, _, body = path.read_bytes().partition(b"\n")
     code = (
-        "import sys; from pathlib import Path; from linsep.sources.tables.table import TableSource\n"
+        "import sys; from pathlib import Path; from linsep.sources import TableSource\n"
         "for _ in TableSource([Path(sys.argv[1])], target='y').batches(): pass\n"
         "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])"
     )

@@ -108,9 +108,9 @@ def test_verdicts_given_twice_or_left_out_are_refused():
     for verdicts in others:
         with pytest.raises(DataError, match="each once and in order"):
             from_json(written(plain | {"verdicts": verdicts}))
-    for senses in ([], ["ovr"], ["ovo", "ovr", "multinomial"], ["ovr", "ovr"], ["all"], None):
+    for formulations in ([], ["ovr"], ["ovo", "ovr", "multinomial"], ["ovr", "ovr"], ["all"], None):
         with pytest.raises(DataError, match="This is no proof"):
-            from_json(written(plain | {"senses": senses}))
+            from_json(written(plain | {"senses": formulations}))
 
 
 def test_verdicts_about_different_data_do_not_hold_together():

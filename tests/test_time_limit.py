@@ -141,7 +141,8 @@ def test_elimination_elsewhere_ends_when_nobody_is_left_to_end_it():
     random = Random(0)
     numbers = " ".join(hex(random.getrandbits(9000)) for _ in range(160 * 161))
     done = subprocess.run(
-        [sys.executable, "-m", "linsep.separability.exact.elimination_process", "0.0"], input=f"160 161\n{numbers}\n",
+        [sys.executable, "-m", "linsep.separability.exact.elimination_process", "0.0"],
+        input=f"160 161\n{numbers}\n",
         capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
     assert done.returncode < 0
@@ -170,7 +171,7 @@ def test_a_fit_ends_in_time(monkeypatch):
 def test_signs_of_coefficients_keep_to_their_budget(monkeypatch):
     X, y = far_apart(24, 9, 3)
     data = data_of(X, y)
-    verdict = separation(data, senses=("multinomial",)).multinomial
+    verdict = separation(data, formulations=("multinomial",)).multinomial
     given, alternative = [], recession.alternative
 
     def noting(rows, work):

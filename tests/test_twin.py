@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from linsep import Perceptron
 from linsep.certificate.cycles import Cycle
 from linsep.compiled.core.jit import COMPILING
-from linsep.compiled.core.loop import Watch, walk
+from linsep.compiled.core.loop import Watch, pass_loop
 from linsep.compiled.core.rows import as_rows
 from linsep.compiled.core.weights import Last
 from linsep.online.learner import State, pairs
@@ -213,4 +213,7 @@ def test_predicting_scores_rows_to_the_bit_as_learning_does(scheme, storage):
 def learn_one(learner, state, X, codes, i, tally):
     order, watch = np.array([i]), Watch(np.zeros(state.n_machines))
     every = np.empty(0)
-    assert walk(learner, watch, Last(), state.W, state.bias, X, codes, every, order, 0, tally) == 1
+    assert (
+        pass_loop(learner, watch, Last(), state.W, state.bias, X, codes, every, order, 0, tally)
+        == 1
+    )

@@ -6,7 +6,7 @@ import pytest
 
 import linsep
 from command_line import here, refused
-from linsep.errors import DataError, LinsepError, way
+from linsep.errors import DataError, LinsepError, hint
 from linsep.sources import open_source
 from linsep.sources.tables.table import TableSource
 
@@ -31,7 +31,7 @@ def test_ways_are_told_in_the_words_of_python():
     error = DataError(
         "a.csv has {odd} rows",
         "mend it",
-        way("drop {}", missing="drop", exclude=["it's"], force=True),
+        hint("drop {}", missing="drop", exclude=["it's"], force=True),
     )
     assert str(error) == (
         'a.csv has {odd} rows: mend it or drop missing="drop", exclude=["it\'s"] and force=True.'
@@ -41,7 +41,7 @@ def test_ways_are_told_in_the_words_of_python():
         'a.csv has {odd} rows: mend it or learn the model with missing="drop", exclude=["it\'s"] '
         "and force=True."
     )
-    assert error.told(lambda way: None) == "a.csv has {odd} rows: mend it."
+    assert error.told(lambda hint: None) == "a.csv has {odd} rows: mend it."
     assert str(LinsepError("A whole sentence.")) == "A whole sentence."
 
 

@@ -1,8 +1,9 @@
 """What linsep raises. Each message is one sentence: what is wrong, where, and what to do.
 
 What to do is often a parameter, which people who write Python and people who type a command spell
-differently. So an error keeps its advice apart, with parameters by name (:class:`Way`), and spells
-them when it is told: ``str(error)`` says ``missing="drop"``, the command line ``--missing drop``.
+differently. So an error keeps its advice apart, with parameters by name (:class:`Hint`), and spells
+them when it is rendered: ``str(error)`` says ``missing="drop"``, the command line ``--missing
+drop``.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 Spell = Callable[[str, Any], str]
 
 
-class Way(NamedTuple):
+class Hint(NamedTuple):
     """What to do by way of parameters, whose values stand for ``{}`` in the text.
 
     ``again`` says that they are those of the learning that made a model, not of the work at hand.
@@ -23,15 +24,15 @@ class Way(NamedTuple):
     settings: dict[str, Any]
     again: bool = False
 
-    def told(self, spell: Spell) -> str:
+    def render(self, spell: Spell) -> str:
         """The text with the parameters as ``spell`` writes them."""
         *first, last = (spell(name, value) for name, value in self.settings.items())
         return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
 
 
-def way(text: str, **settings: Any) -> Way:
-    """A :class:`Way`, such as ``way("leave the column out with {}", exclude=["a"])``."""
-    return Way(text, settings)
+def hint(text: str, **settings: Any) -> Hint:
+    """A :class:`Hint`, such as ``way("leave the column out with {}", exclude=["a"])``."""
+    return Hint(text, settings)
 
 
 def in_python(name: str, value: Any) -> str:
@@ -53,29 +54,29 @@ class LinsepError(Exception):
         What to do about it, one or the other.
     """
 
-    def __init__(self, said: str = "", *ways: str | Way):
-        super().__init__(said, *ways)
-        self.said, self.ways = said, ways
+    def __init__(self, said: str = "", *hints: str | Hint):
+        super().__init__(said, *hints)
+        self.said, self.hints = said, hints
 
     def __str__(self) -> str:
-        return self.told(lambda way: way.told(in_python))
+        return self.render(lambda hint: hint.render(in_python))
 
-    def told(self, tell: Callable[[Way], str | None]) -> str:
+    def render(self, tell: Callable[[Hint], str | None]) -> str:
         """The sentence, each way by parameters as ``tell`` says, or left out where that is None."""
-        told = [way if isinstance(way, str) else tell(way) for way in self.ways]
-        *first, last = [way for way in told if way is not None] or [""]
+        texts = [hint if isinstance(hint, str) else tell(hint) for hint in self.hints]
+        *first, last = [hint for hint in texts if hint is not None] or [""]
         advice = f"{', '.join(first)} or {last}" if first else last
         return f"{self.said}: {advice}." if advice else self.said
 
     def at(self, place: str) -> "LinsepError":
         """The same said of a place, such as ``file line 3: ``."""
-        return type(self)(place + self.said, *self.ways)
+        return type(self)(place + self.said, *self.hints)
 
     def of_model(self) -> "LinsepError":
         """The same where a model fixes all parameters: others are for learning it again."""
-        plain = [way for way in self.ways if isinstance(way, str)]
-        settings = [way.settings for way in self.ways if isinstance(way, Way)]
-        again = [Way("learn the model with {}", one, again=True) for one in settings]
+        plain = [hint for hint in self.hints if isinstance(hint, str)]
+        settings = [hint.settings for hint in self.hints if isinstance(hint, Hint)]
+        again = [Hint("learn the model with {}", one, again=True) for one in settings]
         return type(self)(self.said, *plain, *again)
 
 
@@ -127,9 +128,9 @@ class SeparationWarning(UserWarning):
     """
 
     def __init__(
-        self, said: str, *ways: Way, verdict: Any = None, limits: dict[str, str] | None = None
+        self, said: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
     ):
-        self.refusal = LinsepError(said, *ways)
+        self.refusal = LinsepError(said, *hints)
         super().__init__(str(self.refusal))
         self.verdict, self.limits = verdict, limits or {}
 
@@ -138,7 +139,7 @@ class SeparationError(DataError):
     """The same, raised where ``on_separation="raise"`` asks for it."""
 
     def __init__(
-        self, said: str, *ways: Way, verdict: Any = None, limits: dict[str, str] | None = None
+        self, said: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
     ):
-        super().__init__(said, *ways)
+        super().__init__(said, *hints)
         self.verdict, self.limits = verdict, limits or {}

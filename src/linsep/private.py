@@ -10,7 +10,7 @@ import stat
 import warnings
 from pathlib import Path
 
-from linsep.errors import LinsepError, Way
+from linsep.errors import Hint, LinsepError
 
 ROOT = 0
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -122,11 +122,11 @@ def open_own(path: Path) -> int:
     return descriptor
 
 
-def warn_without(said: str, *ways: str | Way) -> None:
+def warn_without(said: str, *hints: str | Hint) -> None:
     """Warn that work goes on without a cache, once a process for each reason."""
     if said not in _warned:
         _warned.add(said)
-        warnings.warn(CacheWarning(LinsepError(said, *ways)), stacklevel=3)
+        warnings.warn(CacheWarning(LinsepError(said, *hints)), stacklevel=3)
 
 
 #: what this process has warned of

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from linsep.certificate.integers import Row, Space
 from linsep.certificate.verdicts import (
-    SENSES,
+    FORMULATIONS,
     Blocked,
     Combination,
     Overlapping,
@@ -77,7 +77,7 @@ def to_json(claim: Verdict | Separations, recipe: dict[str, Any] | None = None) 
             "sha256": subject.sha256,
         },
         "fit_intercept": subject.fit_intercept,
-        "senses": claim.senses() if isinstance(claim, Separations) else None,
+        "senses": claim.formulations() if isinstance(claim, Separations) else None,
         "verdicts": [_plain(verdict) for verdict in verdicts],
     }
     return json.dumps(plain, allow_nan=False, indent=1) + "\n"
@@ -169,28 +169,32 @@ def _proof(plain: dict[str, Any]) -> Proof:
     whole = _subject(plain["data"], plain["fit_intercept"])
     verdicts = [_verdict(one, whole) for one in _list(plain["verdicts"])]
     if plain["senses"] is not None:
-        senses = tuple(_text(sense) for sense in _list(plain["senses"]))
-        return Proof(_several(verdicts, senses, whole.classes), plain["recipe"])
+        formulations = tuple(_text(sense) for sense in _list(plain["senses"]))
+        return Proof(_several(verdicts, formulations, whole.classes), plain["recipe"])
     if len(verdicts) != 1:
         raise Malformed("there is not one verdict")
     subject = verdicts[0].subject
-    known = [sides for sense in SENSES for sides in sides_of(sense, subject.classes)]
+    known = [sides for sense in FORMULATIONS for sides in sides_of(sense, subject.classes)]
     if (subject.positive, subject.negative) not in known:
         raise Malformed("the sides are not made of the classes")
     return Proof(verdicts[0], plain["recipe"])
 
 
 def _several(
-    verdicts: list[Verdict], senses: tuple[str, ...], classes: tuple[Any, ...]
+    verdicts: list[Verdict], formulations: tuple[str, ...], classes: tuple[Any, ...]
 ) -> Separations:
     """All verdicts of some senses, each once and in order."""
-    if len(classes) < 3 or not senses or senses != tuple(s for s in SENSES if s in senses):
+    if (
+        len(classes) < 3
+        or not formulations
+        or formulations != tuple(s for s in FORMULATIONS if s in formulations)
+    ):
         raise Malformed("the senses are none")
-    expected = [sides for sense in senses for sides in sides_of(sense, classes)]
+    expected = [sides for sense in formulations for sides in sides_of(sense, classes)]
     if [(v.subject.positive, v.subject.negative) for v in verdicts] != expected:
         raise Malformed("the verdicts are not those of the senses, each once and in order")
     left = iter(verdicts)
-    of = {sense: [next(left) for _ in sides_of(sense, classes)] for sense in senses}
+    of = {sense: [next(left) for _ in sides_of(sense, classes)] for sense in formulations}
     rest = {v.subject.positive[0]: v for v in of.get("ovr", ())}
     pairs = {(v.subject.negative[0], v.subject.positive[0]): v for v in of.get("ovo", ())}
     return Separations(rest, pairs, next(iter(of.get("multinomial", ())), None))

@@ -16,7 +16,7 @@ from linsep.escaping import escaped
 #: seconds that exact arithmetic may take in a check
 TIME_LIMIT = 60.0
 #: in which several classes may be separable: each against the rest, each pair, all together
-SENSES = ("ovr", "ovo", "multinomial")
+FORMULATIONS = ("ovr", "ovo", "multinomial")
 
 
 def sides_of(sense: str, classes: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
@@ -335,10 +335,10 @@ class Separations:
     pairs: dict[tuple[Any, Any], Verdict]
     multinomial: Verdict | None
 
-    def senses(self) -> tuple[str, ...]:
+    def formulations(self) -> tuple[str, ...]:
         """In which senses there are verdicts."""
         given = (self.against_rest, self.pairs, self.multinomial is not None)
-        return tuple(sense for sense, some in zip(SENSES, given, strict=True) if some)
+        return tuple(sense for sense, some in zip(FORMULATIONS, given, strict=True) if some)
 
     def verdicts(self) -> list[Verdict]:
         """All of them."""

@@ -9,7 +9,7 @@ import typer
 import linsep
 from linsep.cli.failures import Commands
 from linsep.cli.help import OptionsInGroups
-from linsep.cli.later import import_later
+from linsep.cli.later import import_lazily
 
 _LIKE_ALL: dict[str, Any] = {
     "rich_markup_mode": None,
@@ -50,8 +50,8 @@ class LazyCommands(Commands):
 
 
 def _imported(name: str) -> Any:
-    import_later("pandas")
-    import_later("scipy.stats")
+    import_lazily("pandas")
+    import_lazily("scipy.stats")
     # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
     gc.disable()
     try:

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.cli.failures import in_options
 from linsep.cli.screen import label_text, percent
-from linsep.errors import LinsepError, way
+from linsep.errors import LinsepError, hint
 from linsep.estimators.learners import LEARNERS, UNSCALED
 
 #: what differs by no more than rounding is the same
@@ -22,7 +22,9 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
     if not found:
         return []
     said = f"the model predicts worse than the baseline: {'; '.join(found)}"
-    return [LinsepError(said, *_advice(model, summary)).told(lambda way: way.told(in_options))]
+    return [
+        LinsepError(said, *_advice(model, summary)).render(lambda hint: hint.render(in_options))
+    ]
 
 
 def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
@@ -59,17 +61,17 @@ def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
 
 def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
     """What may help, as far as it was not done."""
-    ways: list[Any] = []
+    hints: list[Any] = []
     online = type(model) in LEARNERS.values()
     scales = {LEARNERS[name] for name in LEARNERS if name not in UNSCALED}
     if type(model) in scales and model.recipe_["format"] == "table" and summary["scale"] == "none":
-        ways.append(way("choose {}", scale="standard"))
+        hints.append(hint("choose {}", scale="standard"))
     if online and model.keep == "last":
-        ways.append(way("choose {}", keep="average"))
+        hints.append(hint("choose {}", keep="average"))
     if getattr(model, "class_weight", None) is not None:
-        ways.append(way("leave out {}", class_weight=None))
+        hints.append(hint("leave out {}", class_weight=None))
     if online and model.stop_reason_ == "max_iter":
-        ways.append(way("raise {}", max_iter=None))
+        hints.append(hint("raise {}", max_iter=None))
     if getattr(model, "fit_intercept", True) is False:
-        ways.append(way("leave out {}", no_fit_intercept=None))
-    return [*ways, way("choose another {}", learner=None)]
+        hints.append(hint("leave out {}", no_fit_intercept=None))
+    return [*hints, hint("choose another {}", learner=None)]

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 import linsep
-from linsep.errors import LinsepError, ParameterError, Way
+from linsep.errors import Hint, LinsepError, ParameterError
 from linsep.escaping import escaped
 from linsep.interrupts import heard, window
 from linsep.scratch import sweep
@@ -32,7 +32,7 @@ TYPED = {"\t": "tab"}
 
 
 class Commands(TyperGroup):
-    """Commands whose failures are told in one sentence.
+    """Commands whose failures are printed in one sentence.
 
     Exit code 1; 2 for wrong use, 3 where a verdict is undecided, 130 after Ctrl-C, 143 after
     SIGTERM, 129 after SIGHUP. What no part of linsep means to raise is a fault of linsep's own: a
@@ -50,7 +50,7 @@ class Commands(TyperGroup):
             fail(wrong_use(problem), 2)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, and write out what it printed while failures can still be told."""
+        """Run the command, and write out what it printed while failures can still be printed."""
         try:
             sweep(Path(tempfile.gettempdir()))
             with _noting_warnings(), window():
@@ -62,8 +62,8 @@ class Commands(TyperGroup):
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
-            told = problem.told(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
-            fail(told, 2 if isinstance(problem, ParameterError) else 1)
+            message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
+            fail(message, 2 if isinstance(problem, ParameterError) else 1)
         except UsageError as problem:
             fail(wrong_use(problem), 2)
         except OSError as problem:
@@ -91,15 +91,15 @@ def interrupted_code() -> int:
     return 128 + (heard() or signal.SIGINT)
 
 
-def as_options(command: Any) -> Callable[[Way], str | None]:
-    """How ``command`` tells a way that is a matter of options: with its own, or not at all."""
+def as_options(command: Any) -> Callable[[Hint], str | None]:
+    """Render a hint using this command's options, or not at all."""
     flags = {option.name: option.opts[0] for option in command.params}
 
     def spell(name: str, value: Any) -> str:
         return in_options(name, value, flags.get(name))
 
-    def tell(way: Way) -> str | None:
-        return way.told(spell) if way.again or flags.keys() >= way.settings.keys() else None
+    def tell(hint: Hint) -> str | None:
+        return hint.render(spell) if hint.again or flags.keys() >= hint.settings.keys() else None
 
     return tell
 
@@ -159,7 +159,7 @@ def _noting_warnings() -> Iterator[None]:
 def note_warning(warning: Warning) -> None:
     """Say what a warning says, its advice in options."""
     refusal = getattr(warning, "refusal", None)
-    note(refusal.told(lambda way: way.told(in_options)) if refusal else str(warning))
+    note(refusal.render(lambda hint: hint.render(in_options)) if refusal else str(warning))
 
 
 def fail(said: str, code: int = 1) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from linsep.cli import options, regressions, report
 from linsep.cli.learners import options_of_model
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
-from linsep.cli.screen import label_text, print_pairs, print_table
+from linsep.cli.screen import count, label_text, print_pairs, print_table
 from linsep.model_files import format as model_file
 from linsep.online.learner import pairs as pairs_of
 
@@ -145,6 +145,6 @@ def _heaviest(machine: dict[str, Any]) -> str:
 
 def _size(machine: dict[str, Any]) -> str:
     return (
-        f"intercept {machine['intercept']:+.6g}, {machine['nonzero']:,} weights not zero, "
+        f"intercept {machine['intercept']:+.6g}, {count(machine['nonzero'], 'weight')} not zero, "
         f"norm {machine['norm']:.4g}"
     )

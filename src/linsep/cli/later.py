@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 
-class Later(ModuleType):
+class LazyModule(ModuleType):
     """Stands for a module until something is taken from it."""
 
     def __getattr__(self, name: str) -> Any:
@@ -19,7 +19,7 @@ class Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-def import_later(name: str) -> None:
+def import_lazily(name: str) -> None:
     """Let ``import name`` succeed at once; the module is run when it is first used."""
     if name not in sys.modules and find_spec(name) is not None:
-        sys.modules[name] = Later(name)
+        sys.modules[name] = LazyModule(name)

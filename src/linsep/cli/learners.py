@@ -1,4 +1,4 @@
-"""The learner that a command names, and the options of all, made from facts about parameters."""
+"""The learner that a command names, and the options of all, made from parameter specs."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -68,7 +68,7 @@ def of_learner(command: str, learner: str, name: str) -> tuple[str, str]:
 def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
     """The learner of this name with the options that were given and defaults for the rest.
 
-    ``others`` are not among its facts: labels, weights of classes, a seed. Learners that draw
+    ``others`` are not among its parameters: labels, weights of classes, a seed. Learners that draw
     nothing need no seed.
     """
     given = {option: value for option, value in given.items() if value is not None}
@@ -86,7 +86,7 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
             raise typer.BadParameter(
                 f"{flag_of(option)} is for --learner {' or '.join(owners[option])}, not {name}."
             )
-        own = _facts(name)[option]
+        own = _specs(name)[option]
         if not own.accepts(value):
             raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
     return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
@@ -117,14 +117,14 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
     """Names of the learners that have each parameter, in the order of the parameters."""
     owners: dict[str, list[str]] = {}
     for name, learner in learners.items():
-        facts = _facts(name)
+        specs = _specs(name)
         for parameter in inspect.signature(learner).parameters:
-            if parameter in facts and parameter not in NOT_HERE:
+            if parameter in specs and parameter not in NOT_HERE:
                 owners.setdefault(parameter, []).append(name)
     return owners
 
 
-def _facts(learner: str) -> dict[str, Parameter]:
+def _specs(learner: str) -> dict[str, Parameter]:
     return {parameter.name: parameter for parameter in ALL[learner]._parameters}
 
 
@@ -140,7 +140,7 @@ def _option(
     """The option of one parameter, which may mean other things to other learners."""
     kinds: dict[Parameter, list[str]] = {}
     for owner in owners:
-        kinds.setdefault(_facts(owner)[name], []).append(owner)
+        kinds.setdefault(_specs(owner)[name], []).append(owner)
     parameter = next(iter(kinds))
     defaults = {_default(owner, name, command) for owner in owners}
     default = defaults.pop() if len(defaults) == 1 else None

@@ -31,8 +31,8 @@ def reader(*parameters: Parameter) -> Callable[[Any], Any]:
             if parameter.accepts(value):
                 return value
         kinds = dict.fromkeys(parameter.typed for parameter in parameters)
-        told = [k for k in kinds if not any(k != o and o.startswith(k + " or") for o in kinds)]
-        wanted = " or ".join(told)
+        shortest = [k for k in kinds if not any(k != o and o.startswith(k + " or") for o in kinds)]
+        wanted = " or ".join(shortest)
         raise typer.BadParameter(f"must be {wanted}, not {text!r}.")
 
     return read
@@ -71,7 +71,7 @@ Data = Annotated[
     list[str],
     typer.Argument(
         help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), CSV, TSV, "
-        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With the format told, - is standard "
+        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With --format, - is standard "
         "input.",
         metavar="DATA",
         show_default=False,

@@ -42,7 +42,7 @@ def reads_data(command: Callable) -> Callable:
                 return command(**given)
             except LinsepError as problem:
                 said = problem.said.replace(str(path), NAME)
-                raise type(problem)(said, *problem.ways) from None
+                raise type(problem)(said, *problem.hints) from None
 
     run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     return run

@@ -227,7 +227,7 @@ def sparse_pass(rows, codes, weights, first, last, W, G, shares):
     """Log-likelihood of CSR rows; the gradient is added to G, probabilities go to ``shares``.
 
     W and G have a row for every feature and a last one for the intercept, a column a class but the
-    reference. ``shares`` has a row for every row walked; for one column w p (1 - p) instead.
+    reference. ``shares`` has a row for every row visited; for one column w p (1 - p) instead.
     """
     q, total = W.shape[1], 0.0
     scores, residuals = np.empty(q), np.empty(q)

@@ -1,4 +1,4 @@
-"""Blocks of rows to and from the records of a spool: bytes are copied, nothing is interpreted.
+"""Blocks of rows to and from the records of a row cache: bytes are copied, nothing is interpreted.
 
 A record starts at a multiple of 8 bytes, is filled up to 8 bytes with zeros, and holds:
 

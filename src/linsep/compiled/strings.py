@@ -7,7 +7,7 @@ import numpy as np
 from linsep.compiled.core.jit import compiled
 
 U = np.uint64
-#: most strings of one side that are walked over together; fewer than 32 gain less by SIMD
+#: most strings of one side that are counted together; fewer than 32 gain less by SIMD
 LANES = 32
 #: size beyond which a table is scaled down, and by how much: sums of many such are still floats
 BOUND, EXPONENT = 2.0**400, 400
@@ -112,7 +112,7 @@ def subsequences(left, right, p, decay, start, stop, symmetric, mantissas, expon
 
     Lodhi et al. (2002), definition 2: K'_l[j] of one string so far and the first j letters of the
     other is the sum over subsequences of length l, each by decay to the distance of its first
-    letters from the ends. Here every table is walked over in place, from the highest level down.
+    letters from the ends. Here every table is summed in place, from the highest level down.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Versions of the weights asked one after the other whom each row should belong to."""
+"""Let every weight version vote on each row's class."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from linsep.compiled.core.loop import HIGHEST, RANDOM
 
 
 @compiled
-def poll(moved, starts, columns, machines, survived, joint, tie, scores, votes):
+def score_votes(moved, starts, columns, machines, survived, joint, tie, scores, votes):
     """Let every version move the scores of every row, and vote.
 
     Parameters
@@ -29,7 +29,7 @@ def poll(moved, starts, columns, machines, survived, joint, tie, scores, votes):
 
 
 @compiled
-def poll_singles(
+def score_single_votes(
     X, features, amounts, columns, starts, machines, survived, joint, tie, scores, votes
 ):
     """The same of versions that change one weight of a score at most, straight from the rows.
@@ -38,7 +38,7 @@ def poll_singles(
     ----------
     X : float array of shape (rows, features)
     features, amounts, columns : of each change, whose versions start at ``starts``
-    others : as of :func:`poll`
+    others : as of :func:`score_votes`
     """
     for i in range(X.shape[0]):
         for v in range(survived.size):

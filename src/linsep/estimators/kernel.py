@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from linsep.errors import ParameterError, way
+from linsep.errors import ParameterError, hint
 from linsep.estimators._common.checking import COMMON, KEEP, Parameter, check_parameters
 from linsep.estimators._common.fitting import OnlineClassifier
 from linsep.estimators._common.predicting import LABELS_TWICE
@@ -19,7 +19,7 @@ from linsep.kernels.naming import NAMES, as_kernel, described
 from linsep.online.keeping import KeepLast, keeping_of
 from linsep.online.learner import Learner, State
 from linsep.online.passes import Run
-from linsep.online.rows.kernel import Grams, KernelFeed
+from linsep.online.rows.kernel import Grams, KernelStream
 from linsep.sources.base import Source
 
 
@@ -176,8 +176,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         if self.budget is not None and self.keep == "vote":
             raise ParameterError(
                 "A vote asks every support vector there ever was, which a budget forgets",
-                way("choose {}", keep="average"),
-                way("{}", keep="last"),
+                hint("choose {}", keep="average"),
+                hint("{}", keep="last"),
             )
         return DualLearner()
 
@@ -235,9 +235,9 @@ class KernelPerceptron(Supported, OnlineClassifier):
         if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
         with held():
-            run, feed = self._prepared_run(learner, kernel, rows, classes, codes, counted)
+            run, stream = self._prepared_run(learner, kernel, rows, classes, codes, counted)
             with self._forgetting():
-                self._fit(run, feed, X, y, sample_weight)
+                self._fit(run, stream, X, y, sample_weight)
 
     def _prepared_run(
         self,
@@ -247,18 +247,18 @@ class KernelPerceptron(Supported, OnlineClassifier):
         classes: np.ndarray,
         codes: np.ndarray,
         counted: np.ndarray,
-    ) -> tuple[Run, KernelFeed]:
-        """What learns, and what it is fed, of rows that were checked."""
+    ) -> tuple[Run, KernelStream]:
+        """The learner, and the stream of the rows, which were checked."""
         self._start(kernel, classes, rows)
         seed, n_old = self._seed(), self._state.n_features
         self._add(rows, np.arange(codes.size))
         cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
         grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
         hold = self._hold_out(classes, seed)
-        feed = KernelFeed(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
-        feed.begin(self._state, self._keeping)
+        stream = KernelStream(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
+        stream.begin(self._state, self._keeping)
         self._weighted = bool(counted.size)
-        return Run(self._state, learner, self._keeping), feed
+        return Run(self._state, learner, self._keeping), stream
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order, never shuffled.
@@ -304,10 +304,10 @@ class KernelPerceptron(Supported, OnlineClassifier):
             self._weighted = self._weighted or bool(counted.size)
             self._add(rows, self._rows_seen + np.arange(codes.size))
             grams = Grams(self.kernel_, self._prepared, self._state.n_features)
-            feed = KernelFeed(grams, self.budget, codes, counted, 0, False)
-            feed.begin(self._state, self._keeping)
+            stream = KernelStream(grams, self.budget, codes, counted, 0, False)
+            stream.begin(self._state, self._keeping)
             with self._forgetting():
-                self._learn_once(Run(self._state, learner, self._keeping), feed)
+                self._learn_once(Run(self._state, learner, self._keeping), stream)
         return self
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
@@ -317,7 +317,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         ----------
         X : rows as for :meth:`fit`, some thousand at most
         y : array of shape (rows,)
-        **how : ``senses`` of :func:`linsep.separation`
+        **how : ``formulations`` of :func:`linsep.separation`
 
         Returns
         -------

@@ -240,7 +240,7 @@ class LogisticRegression(
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             Used without a copy when it is float32 or float64 and C-contiguous, or CSR. A source
-            (:func:`linsep.open_source`) is walked batch by batch, in flat memory, once an
+            (:func:`linsep.open_source`) is read batch by batch, in flat memory, once an
             iteration; it brings its own labels, so y is left out. Where it is separable and has
             more rows than fit in its memory, it is read again for the proof, and the weights stay
             where the climb was broken off.
@@ -272,8 +272,8 @@ class LogisticRegression(
 
         Notes
         -----
-        Callbacks of scikit-learn are told of each iteration, by a model of the weights so far, and
-        may end the fit.
+        Callbacks of scikit-learn are called at each iteration, by a model of the weights so far,
+        and may end the fit.
         """
         refuse_together(self)
         check_parameters(self, self._parameters)

@@ -91,7 +91,7 @@ class MarginPerceptron(LinearClassifier):
         shuffle: bool = True,
         random_state: Any = 0,
         keep: str = "last",
-        vote_megabytes: float = 256.0,
+        vote_mb: float = 256.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -108,7 +108,7 @@ class MarginPerceptron(LinearClassifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.keep = keep
-        self.vote_megabytes = vote_megabytes
+        self.vote_mb = vote_mb
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

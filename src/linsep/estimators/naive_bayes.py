@@ -19,7 +19,7 @@ from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
 from linsep.interrupts import held, window
-from linsep.online.rows.stream import SourceFeed, StartAgain
+from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
@@ -120,27 +120,27 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     def _fit_source(self, source: Source) -> None:
         """Read the rows once, or once more where a class turned up late."""
         reading = Reading()
-        feed = SourceFeed(source, seed=0, shuffle=False, keep=False, lengths=True)
-        with held(), closing(feed):
+        stream = SourceStream(source, seed=0, shuffle=False, keep=False, lengths=True)
+        with held(), closing(stream):
             with window():
-                feed.begin()
+                stream.begin()
             while True:
-                feed.start()
-                refuse_one_class(feed)
-                visits = _counted(reading, feed)
+                stream.start()
+                refuse_one_class(stream)
+                row_batches = _counted(reading, stream)
                 try:
-                    moments = class_moments(visits, feed.classes.size)
+                    moments = class_moments(row_batches, stream.classes.size)
                     break
                 except StartAgain:
                     continue
-            names = feed.feature_names or []
-            self.n_features_in_ = max(feed.n_features, len(names))
+            names = stream.feature_names or []
+            self.n_features_in_ = max(stream.n_features, len(names))
             self.__dict__.pop("feature_names_in_", None)
             if names:
                 self.feature_names_in_ = np.array(names, dtype=object)
-            self._take(feed.classes, widened(moments, self.n_features_in_))
-            self.n_rows_, self.recipe_ = reading.rows, feed.recipe()
-            measure(self, feed)
+            self._take(stream.classes, widened(moments, self.n_features_in_))
+            self.n_rows_, self.recipe_ = reading.rows, stream.recipe()
+            measure(self, stream)
             if reading.interrupted:
                 reading.tell(self, source.name)
 
@@ -251,11 +251,13 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         return model.predict_log_proba(X)
 
 
-def _counted(reading: Reading, feed: SourceFeed) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """The rows of a feed with their codes and weights, until somebody interrupts."""
-    for visit in reading.of(iter(feed.visits(0))):
-        reading.count(visit.codes.size)
-        yield matrix_of(visit, visit.n_features), visit.codes, visit.importance
+def _counted(
+    reading: Reading, stream: SourceStream
+) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+    """The rows of a stream with their codes and weights, until somebody interrupts."""
+    for row_batch in reading.of(iter(stream.row_batches(0))):
+        reading.count(row_batch.codes.size)
+        yield matrix_of(row_batch, row_batch.n_features), row_batch.codes, row_batch.importance
 
 
 def implied(

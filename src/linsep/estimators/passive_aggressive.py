@@ -82,7 +82,7 @@ class PassiveAggressive(LinearClassifier):
         shuffle: bool = True,
         random_state: Any = 0,
         keep: str = "last",
-        vote_megabytes: float = 256.0,
+        vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -100,7 +100,7 @@ class PassiveAggressive(LinearClassifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.keep = keep
-        self.vote_megabytes = vote_megabytes
+        self.vote_mb = vote_mb
         self.normalize = normalize
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

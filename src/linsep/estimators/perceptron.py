@@ -13,7 +13,7 @@ from linsep.compiled.rules.perceptron import (
     InverseRoot,
     PerceptronRule,
     Table,
-    settle,
+    apply_batch_update,
 )
 from linsep.errors import LinsepError, ParameterError
 from linsep.estimators._common.checking import (
@@ -65,9 +65,9 @@ class Perceptron(LinearClassifier):
         "best": the pocket with ratchet; after each pass the longest-lived weights and the last
         are counted out on all rows, and the fewest mistakes so far win. (To find the fewest of
         all is NP-hard.) In partial_fit, which sees no row twice, the longest-lived are kept.
-    vote_megabytes : float, default=256
+    vote_mb : float, default=256
         ``keep="vote"`` remembers, of every row that caused an update, 16 bytes a value and 20 for
-        the row; a prediction walks over them all. Beyond this much memory fit ends with an error.
+        the row; a prediction goes over them all. Beyond this much memory fit ends with an error.
     normalize : bool, default=False
         See every row as if scaled to unit length, here and in predictions, without a copy.
     early_stopping : bool, default=False
@@ -164,7 +164,7 @@ class Perceptron(LinearClassifier):
         schedule: str = "constant",
         update: str = "single",
         keep: str = "last",
-        vote_megabytes: float = 256.0,
+        vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -183,7 +183,7 @@ class Perceptron(LinearClassifier):
         self.schedule = schedule
         self.update = update
         self.keep = keep
-        self.vote_megabytes = vote_megabytes
+        self.vote_mb = vote_mb
         self.normalize = normalize
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -256,7 +256,7 @@ class Schedule:
 
     @property
     def rows_at_once(self) -> int | None:
-        """How many rows can be walked before more rates have to be worked out."""
+        """How many rows can be learnt before more rates have to be worked out."""
         return self.ASKED_AHEAD // 2 if callable(self.rate) else None
 
     def compiled(self, updates: np.ndarray) -> Any:
@@ -347,7 +347,7 @@ class BatchLearner(Learner):
         )
         sums = state.like_weights("asked_for")
         if asked.any():
-            settle(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
+            apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
         made = int((asked > 0).sum())
         sums[:], asked[:] = 0.0, 0
         self._last, self._criterion[0] = float(self._criterion[0]), 0.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
-from linsep.errors import ParameterError, way
+from linsep.errors import ParameterError, hint
 from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
 from linsep.estimators._common.fitting import LinearClassifier
 from linsep.online.learner import BadRow, Learner, State
@@ -74,7 +74,7 @@ class Winnow(LinearClassifier):
         shuffle: bool = True,
         random_state: Any = 0,
         keep: str = "last",
-        vote_megabytes: float = 256.0,
+        vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -91,7 +91,7 @@ class Winnow(LinearClassifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.keep = keep
-        self.vote_megabytes = vote_megabytes
+        self.vote_mb = vote_mb
         self.normalize = normalize
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -168,7 +168,7 @@ class BalancedWinnow(LinearClassifier):
         shuffle: bool = True,
         random_state: Any = 0,
         keep: str = "last",
-        vote_megabytes: float = 256.0,
+        vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -186,7 +186,7 @@ class BalancedWinnow(LinearClassifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.keep = keep
-        self.vote_megabytes = vote_megabytes
+        self.vote_mb = vote_mb
         self.normalize = normalize
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -200,8 +200,8 @@ class BalancedWinnow(LinearClassifier):
         if self.threshold and not self.fit_intercept:
             raise ParameterError(
                 "The threshold is a part of the intercept, which is not learnt",
-                way("leave it at {}", threshold=0),
-                way("set {}", fit_intercept=True),
+                hint("leave it at {}", threshold=0),
+                hint("set {}", fit_intercept=True),
             )
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
 
@@ -268,8 +268,8 @@ class BalancedWinnowLearner(Learner):
         if self.threshold and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule compares the scores of classes and has no threshold",
-                way("leave it at {}", threshold=0),
-                way("choose {}", multiclass="ovr"),
-                way("{}", multiclass="ovo"),
+                hint("leave it at {}", threshold=0),
+                hint("choose {}", multiclass="ovr"),
+                hint("{}", multiclass="ovo"),
             )
         state.W[-1] -= self.threshold

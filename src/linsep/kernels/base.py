@@ -158,7 +158,7 @@ class BeyondFloats(Kernel):
 
 
 def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # told with the kernel's name
+    with np.errstate(over="ignore"):  # the error names the kernel
         return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
 
 

@@ -112,7 +112,7 @@ class Product(Pair):
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K, other = self._both(A, B)
-        with np.errstate(over="ignore"):  # told with the kernel's name
+        with np.errstate(over="ignore"):  # the error names the kernel
             return np.multiply(K, other, out=K)
 
     def _diagonal(self, A: Any) -> np.ndarray:
@@ -168,7 +168,7 @@ class Scaled(Around):
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K = self.kernel.gram(A, B)
-        with np.errstate(over="ignore"):  # told with the kernel's name
+        with np.errstate(over="ignore"):  # the error names the kernel
             return np.multiply(K, self.factor, out=K)
 
     def _diagonal(self, A: Any) -> np.ndarray:

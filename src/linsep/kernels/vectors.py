@@ -23,7 +23,7 @@ def products(A: Any, B: Any) -> np.ndarray:
         return sparse_products(A, B.T.tocsr())
     if sp.issparse(B):
         return np.ascontiguousarray((B @ A.T).T)
-    with np.errstate(over="ignore", invalid="ignore"):  # told once, with the kernel's name
+    with np.errstate(over="ignore", invalid="ignore"):  # one error names the kernel
         return A @ B.T
 
 
@@ -148,7 +148,7 @@ class Polynomial(WithGamma):
         how = (self.factor, float(self.coef0), int(self.degree), CACHED)
 
         def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # told with the kernel's name
+            with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
                 powers(read[start:stop], *how, write[start:stop])
 
         spread(work, read.size, float(read.size))
@@ -175,7 +175,7 @@ class RBF(WithGamma):
         K, left, right = products(A.parts[0], B.parts[0]), A.parts[1], B.parts[1]
         step = max(1, CACHED // max(1, len(right)))
         factor = self.factor
-        with np.errstate(over="ignore", invalid="ignore"):  # told with the kernel's name
+        with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
             for start in range(0, len(K), step):
                 part = K[start : start + step]
                 part *= -2

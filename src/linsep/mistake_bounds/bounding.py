@@ -33,7 +33,7 @@ GROVE = (
 )
 
 
-class Ran(NamedTuple):
+class RunSummary(NamedTuple):
     """What learnt, or would learn: everything that bounds need to know of a run.
 
     Attributes
@@ -129,11 +129,11 @@ def bounds(
         raise ValueError(f"passes is {passes!r}: it must be at least 1.")
     check_literals(literals)
     common = (multiclass, fit_intercept, False, passes)
-    kinds: list[Ran] = [
-        Ran("perceptron", {}, *common, mistakes=mistakes),
-        Ran("margin", {"gamma": None, "epsilon": 0.5}, *common),
-        Ran("winnow", {"promotion": 2.0, "threshold": None, "literals": literals}, *common),
-        Ran("balanced-winnow", {"promotion": None, "threshold": 0.0}, *common),
+    kinds: list[RunSummary] = [
+        RunSummary("perceptron", {}, *common, mistakes=mistakes),
+        RunSummary("margin", {"gamma": None, "epsilon": 0.5}, *common),
+        RunSummary("winnow", {"promotion": 2.0, "threshold": None, "literals": literals}, *common),
+        RunSummary("balanced-winnow", {"promotion": None, "threshold": 0.0}, *common),
     ]
     y = column_or_1d(y)
     classes = np.unique(y)
@@ -155,7 +155,9 @@ def check_literals(literals: Any) -> None:
         raise ValueError(f"literals is {literals!r}: it must be a whole number of at least 1.")
 
 
-def bounds_of_run(run: Ran, X: Any, y: Any, classes: np.ndarray, weights: Any = None) -> Bounds:
+def bounds_of_run(
+    run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
+) -> Bounds:
     """The bounds that a run has to keep on the rows it learnt from."""
     case = Case(run, X, np.searchsorted(classes, column_or_1d(y)), len(classes), weights)
     check_consistent_length(case.Z, case.codes)
@@ -185,7 +187,9 @@ def bounds_of_run(run: Ran, X: Any, y: Any, classes: np.ndarray, weights: Any = 
 class Case:
     """A run and the rows it is about, everything worked out when it is first asked for."""
 
-    def __init__(self, run: Ran, X: Any, codes: np.ndarray, n_classes: int, weights: Any) -> None:
+    def __init__(
+        self, run: RunSummary, X: Any, codes: np.ndarray, n_classes: int, weights: Any
+    ) -> None:
         self.run, self.X, self.codes, self.n_classes = run, X, codes, n_classes
         self.Z = seen_rows(X, run.fit_intercept, run.unit, run.learner == "margin")
         self.joint = n_classes > 2 and run.multiclass == "native"

@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import linsep
-from linsep.errors import ModelFileError, way
+from linsep.errors import ModelFileError, hint
 from linsep.estimators._common.checking import check_parameters
 from linsep.estimators.learners import LEARNERS, REGRESSIONS
 from linsep.interrupts import held
@@ -153,7 +153,7 @@ def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]
 
 def _exists(path: Path) -> ModelFileError:
     return ModelFileError(
-        f"{path} exists", "choose another name", way("overwrite it with {}", force=True)
+        f"{path} exists", "choose another name", hint("overwrite it with {}", force=True)
     )
 
 
@@ -355,7 +355,7 @@ def _describe(model: Any) -> dict[str, Any]:
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """The model that was described; raises whatever comes where the description makes no sense."""
-    stored = about["parameters"]
+    stored, tensors = format_1.by_present_names(about["parameters"], tensors)
     if about["learner"] == "LogisticRegression":
         stored = logistic.parameters(stored, about)
     model = KINDS[about["learner"]](**_parameters(stored))

@@ -28,6 +28,20 @@ KINDS = dict.fromkeys(WHOLE, "i") | {
 Arrays = dict[str, np.ndarray]
 
 
+#: parameters and arrays that had other names once
+PARAMETERS = {"vote_megabytes": "vote_mb"}
+ARRAYS = {"weights.steadiest": "weights.longest_surviving", "counts.born": "counts.created"}
+
+
+def by_present_names(parameters: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
+    """Parameters and arrays of a model, those with earlier names by their present ones."""
+    named = {}
+    for name, array in arrays.items():
+        first = ".".join(name.split(".")[:2])
+        named[ARRAYS.get(first, first) + name.removeprefix(first)] = array
+    return {PARAMETERS.get(name, name): value for name, value in parameters.items()}, named
+
+
 def upgraded(path: Path, arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and description of a file of format 1 as those of format 2.
 

@@ -62,7 +62,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         perfect=said["perfect"] is True,
         fit_intercept=said["fit_intercept"] is True,
         n_rows=said["n_rows"],
-        way=str(said["way"]),
+        method=str(said["way"]),
     )
     model._two_values = None if two is None else (float(two[0]), float(two[1]))
     if about["interrupted"] is True:

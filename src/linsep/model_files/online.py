@@ -103,7 +103,7 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
     state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
     model._state, model._learnt_with, state.rounds = state, model._shaping(), rounds
-    model._keeping = keeping_of(model.keep, getattr(model, "vote_megabytes", np.inf), model.tie)
+    model._keeping = keeping_of(model.keep, getattr(model, "vote_mb", np.inf), model.tie)
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)
     for key, array in arrays.items():

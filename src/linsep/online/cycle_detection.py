@@ -2,9 +2,9 @@
 
 A perceptron whose rate and order never change does the same from the same weights, and each of
 several machines by itself. Comparing costs a hash a pass, of few weights only; before anything is
-claimed, the passes are replayed in whole numbers (:mod:`linsep.certificate.cycles`), so that neither a
-hash nor rounding can lie. Of a kernel machine scores are compared, for different weights of the
-rows can be the same in the space of the kernel.
+claimed, the passes are replayed in whole numbers (:mod:`linsep.certificate.cycles`), so that
+neither a hash nor rounding can lie. Of a kernel machine scores are compared, for different weights
+of the rows can be the same in the space of the kernel.
 """
 
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ import numpy as np
 from linsep.compiled.core.rows import Csr, Dense
 from linsep.online.keeping import KeepLast
 from linsep.online.learner import Learner, State
-from linsep.online.rows.array import Feed, Visit
-from linsep.online.rows.kernel import KernelFeed
+from linsep.online.rows.array import RowBatch, RowStream
+from linsep.online.rows.kernel import KernelStream
 
 if TYPE_CHECKING:
     from linsep.certificate.cycles import Cycle, Cycles
@@ -33,20 +33,20 @@ MOST_VALUES = 2_000_000
 MOST_FAILURES = 3
 
 
-class Repeats:
+class CycleDetection:
     """Remembers the weights of each machine at the start of each pass, as hashes."""
 
-    def __init__(self, state: State, feed: Feed, rate: float, update: str, tie: str) -> None:
+    def __init__(self, state: State, stream: RowStream, rate: float, update: str, tie: str) -> None:
         self.rate, self.update, self.tie, self.failures = rate, update, tie, 0
         self._seen: list[dict[int, int]] = [
-            {key: 0} for key in _keys(_standing(state, feed), state)
+            {key: 0} for key in _keys(_standing(state, stream), state)
         ]
 
-    def after(self, state: State, feed: Feed, passes: int) -> "Cycle | Cycles | None":
+    def after(self, state: State, stream: RowStream, passes: int) -> "Cycle | Cycles | None":
         """The cycle that so many passes have closed, None if there is none."""
         if self.failures == MOST_FAILURES or state.W.size > MOST_WEIGHTS:
             return None
-        standing = _standing(state, feed)
+        standing = _standing(state, stream)
         lengths = []
         for seen, key in zip(self._seen, _keys(standing, state), strict=True):
             lengths.append(passes - seen.get(key, passes))
@@ -55,22 +55,26 @@ class Repeats:
             if len(self._seen[0]) > MOST_PASSES:
                 self._seen = [{} for _ in self._seen]
             return None
-        found = self._confirmed(state, feed, standing, lengths, passes)
+        found = self._confirmed(state, stream, standing, lengths, passes)
         self.failures += found is None
         return found
 
     def _confirmed(
-        self, state: State, feed: Feed, standing: np.ndarray, lengths: list[int], again: int
+        self, state: State, stream: RowStream, standing: np.ndarray, lengths: list[int], again: int
     ) -> "Cycle | Cycles | None":
         from linsep.certificate.replaying import machines
         from linsep.separability.search.cycle_search import Standing, find_cycles
 
-        gram = isinstance(feed, KernelFeed)
+        gram = isinstance(stream, KernelStream)
         found = machines(
             state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias)
         )
         most = MOST_VALUES // (sum(lengths) * found[0].n_vectors)
-        given = _gram_rows(feed, most) if isinstance(feed, KernelFeed) else _plain_rows(feed, most)
+        given = (
+            _gram_rows(stream, most)
+            if isinstance(stream, KernelStream)
+            else _plain_rows(stream, most)
+        )
         if not given:
             return None
         parts = [
@@ -84,25 +88,25 @@ class Repeats:
 
 
 def watched(
-    state: State, learner: Learner, keeping: KeepLast, feed: Feed, tie: str
-) -> Repeats | None:
+    state: State, learner: Learner, keeping: KeepLast, stream: RowStream, tie: str
+) -> CycleDetection | None:
     """Who watches a run, if its weights can come back: one rate, one order, nothing else kept."""
     update = learner.replayed
     if update is None or not learner.schedule.is_constant:  # type: ignore[attr-defined]
         return None
-    if type(keeping) is not KeepLast or feed.shuffle or state.W.size > MOST_WEIGHTS:
+    if type(keeping) is not KeepLast or stream.shuffle or state.W.size > MOST_WEIGHTS:
         return None
-    if isinstance(feed, KernelFeed) and not feed.replayable:
+    if isinstance(stream, KernelStream) and not stream.replayable:
         return None
     rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
-    return Repeats(state, feed, rate, update, tie)
+    return CycleDetection(state, stream, rate, update, tie)
 
 
-def _standing(state: State, feed: Feed) -> np.ndarray:
+def _standing(state: State, stream: RowStream) -> np.ndarray:
     """What comes back: the weights, or the scores of the rows by which a kernel knows them; two
     axes for several classes.
     """
-    return feed.scores_now() if isinstance(feed, KernelFeed) else state.W
+    return stream.scores_now() if isinstance(stream, KernelStream) else state.W
 
 
 def _of_machines(standing: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
@@ -129,25 +133,25 @@ def _key(text: bytes, intercept: int) -> int:
     return hash(text[-intercept:] + text[:-intercept].rstrip(b"\0"))
 
 
-def _plain_rows(feed: Feed, most_values: int) -> "list[Given] | None":
+def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":
     """The rows learnt, in order; None if they are not at hand, too many, weighted or scaled."""
     from linsep.certificate.replaying import Given
 
-    visits, given, values = feed.learnt(), [], 0
-    for visit in visits or ():
-        if visit.importance.size or not isinstance(visit.rows, Dense | Csr):
+    row_batches, given, values = stream.learnt(), [], 0
+    for row_batch in row_batches or ():
+        if row_batch.importance.size or not isinstance(row_batch.rows, Dense | Csr):
             return None
-        for i in visit.order:
-            row = _row(visit, int(i))
+        for i in row_batch.order:
+            row = _row(row_batch, int(i))
             values += len(row[1])
             if values > most_values:
                 return None
-            given.append(Given(*row, int(visit.codes[i])))
+            given.append(Given(*row, int(row_batch.codes[i])))
     return given
 
 
-def _row(visit: Visit, i: int) -> tuple[np.ndarray, np.ndarray]:
-    rows = visit.rows
+def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
+    rows = row_batch.rows
     if isinstance(rows, Dense):
         return np.arange(rows.values.shape[1]), rows.values[i]
     assert isinstance(rows, Csr)
@@ -155,12 +159,12 @@ def _row(visit: Visit, i: int) -> tuple[np.ndarray, np.ndarray]:
     return rows.columns[at], rows.values[at]
 
 
-def _gram_rows(feed: KernelFeed, most_values: int) -> "list[Given] | None":
+def _gram_rows(stream: KernelStream, most_values: int) -> "list[Given] | None":
     """The rows of the Gram matrix; None if they are too many."""
     from linsep.certificate.replaying import Given
 
-    n = feed.codes.size
+    n = stream.codes.size
     if n * n > most_values:
         return None
-    columns, gram = np.arange(n), feed.gram()
-    return [Given(columns, gram[i], int(code)) for i, code in enumerate(feed.codes)]
+    columns, gram = np.arange(n), stream.gram()
+    return [Given(columns, gram[i], int(code)) for i, code in enumerate(stream.codes)]

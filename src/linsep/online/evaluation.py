@@ -4,28 +4,28 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from linsep.compiled.core.loop import ERRORS, Watch, walk
+from linsep.compiled.core.loop import ERRORS, Watch, pass_loop
 from linsep.compiled.core.weights import Last
 from linsep.online.learner import State, Unlearnable
-from linsep.online.rows.array import Visit, rows_per_slice, slices
+from linsep.online.rows.array import RowBatch, rows_per_slice, slices
 
 
 def count_mistakes(
-    state: State, weights: np.ndarray, visits: Iterator[Visit], tie: str
+    state: State, weights: np.ndarray, row_batches: Iterator[RowBatch], tie: str
 ) -> tuple[np.ndarray, int, int]:
     """What ``weights`` get wrong: what the mistakes of each machine count, rows predicted wrongly,
     and rows.
     """
     rule, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(3, np.int64), 0
     scheme = state.scheme(tie, count_errors=True, learning=False)
-    for visit in visits:
-        for piece in slices(visit.order, rows_per_slice(visit.rows, state.n_columns)):
-            done = walk(
-                scheme, rule, Last(), weights, state.bias, visit.rows, visit.codes,
-                visit.importance, piece, 0, tally,
+    for row_batch in row_batches:
+        for piece in slices(row_batch.order, rows_per_slice(row_batch.rows, state.n_columns)):
+            done = pass_loop(
+                scheme, rule, Last(), weights, state.bias, row_batch.rows, row_batch.codes,
+                row_batch.importance, piece, 0, tally,
             )  # fmt: skip
             rows += done
             if done < piece.size:
-                first = visit.first
+                first = row_batch.first
                 raise Unlearnable(None if first is None else first + int(piece[done]))
     return rule.mistakes, int(tally[ERRORS]), rows

@@ -7,14 +7,14 @@ import numpy as np
 
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.core.weights import Average, Best, Last, Vote
-from linsep.errors import LinsepError, way
+from linsep.errors import LinsepError, hint
 from linsep.online.deciding import decision, predicted
 from linsep.online.evaluation import count_mistakes
 from linsep.online.learner import State
-from linsep.online.rows.array import Visit
-from linsep.online.vote_scoring import Poll
+from linsep.online.rows.array import RowBatch
+from linsep.online.vote_scoring import VoteScoring
 
-Learnt = Callable[[], Iterator[Visit] | None]
+Learnt = Callable[[], Iterator[RowBatch] | None]
 
 
 class KeepLast:
@@ -25,7 +25,7 @@ class KeepLast:
         return Last()
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """How many rows of at most so many values may be walked at once; None for any number."""
+        """How many rows of at most so many values may be learnt at once; None for any number."""
         return None
 
     def take(self, state: State) -> None:
@@ -55,9 +55,9 @@ class KeepLast:
         """Weights to predict with, like ``state.W``."""
         return state.W
 
-    def errors(self, state: State, visits: Iterator[Visit], tie: str) -> tuple[int, int]:
+    def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
         """How many of the visited rows are predicted wrongly, and how many there are."""
-        _, errors, rows = count_mistakes(state, self.weights(state), visits, tie)
+        _, errors, rows = count_mistakes(state, self.weights(state), row_batches, tie)
         return errors, rows
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
@@ -89,14 +89,16 @@ class KeepBest(KeepLast):
     def compiled(self, state: State, most_changes: int) -> Any:
         """Those of the weights that survived longest."""
         return Best(
-            state.like_weights("steadiest"), state.per_machine("record"), state.per_machine("born")
+            state.like_weights("longest_surviving"),
+            state.per_machine("record"),
+            state.per_machine("created"),
         )
 
     def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
         """Put a candidate in the pocket where it makes fewer mistakes."""
-        last = state.machine_rounds() - state.per_machine("born")
+        last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
-        for candidate, survived in ((self._steadiest(state), longest), (state.W, last)):
+        for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
             rows = learnt()
             if rows is None:  # they were not kept
                 return
@@ -113,7 +115,7 @@ class KeepBest(KeepLast):
 
     def weights(self, state: State) -> np.ndarray:
         """The pocket, or the longest-lived weights while there is none."""
-        return state.shaped.get("pocket", self._steadiest(state))
+        return state.shaped.get("pocket", self._longest_surviving(state))
 
     def start_again(self, state: State) -> None:
         """Empty the pocket."""
@@ -123,14 +125,14 @@ class KeepBest(KeepLast):
         """Go on without ratchet, from the weights in the pocket: more rows come, once only."""
         pocket = state.shaped.pop("pocket", None)
         if pocket is not None:
-            state.like_weights("steadiest")[:] = pocket
+            state.like_weights("longest_surviving")[:] = pocket
             state.per_machine("record")[:] = state.per_machine("pocket_record")
 
-    def _steadiest(self, state: State) -> np.ndarray:
-        running = state.machine_rounds() - state.per_machine("born")
-        steadiest = state.like_weights("steadiest").copy()
-        _choose(state, running > state.per_machine("record"), state.W, steadiest)
-        return steadiest
+    def _longest_surviving(self, state: State) -> np.ndarray:
+        running = state.machine_rounds() - state.per_machine("created")
+        longest_surviving = state.like_weights("longest_surviving").copy()
+        _choose(state, running > state.per_machine("record"), state.W, longest_surviving)
+        return longest_surviving
 
 
 def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndarray) -> None:
@@ -223,8 +225,8 @@ class KeepVote(KeepLast):
         if self._bytes > self.most_bytes:
             raise TooManyVotes(
                 f"A vote has to remember more than {self.most_bytes / 1e6:g} MB of updates",
-                way("raise {}", vote_megabytes=None),
-                way("use {}, which needs one more vector only", keep="average"),
+                hint("raise {}", vote_mb=None),
+                hint("use {}, which needs one more vector only", keep="average"),
             )
 
     def remember(self) -> Callable[[], None]:
@@ -285,18 +287,20 @@ class KeepVote(KeepLast):
         self._bytes = _size(last, starts.size)
 
     def changes(self) -> dict[str, np.ndarray]:
-        """All changes and versions as six arrays; see :class:`linsep.compiled.core.weights.Vote`."""
+        """All changes and versions as six arrays; see
+        :class:`linsep.compiled.core.weights.Vote`.
+        """
         return dict(zip(Vote._fields, joined(self._taken), strict=False))
 
-    def errors(self, state: State, visits: Iterator[Visit], tie: str) -> tuple[int, int]:
+    def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
         """By what is predicted; a random tie counts as if the lowest class were drawn."""
         wrong = rows = 0
-        for visit in visits:
-            chosen = np.asarray(visit.order)
-            scores = self.scores(state, visit.rows, visit.codes.size)[chosen]
+        for row_batch in row_batches:
+            chosen = np.asarray(row_batch.order)
+            scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]
             drawn = "negative" if tie == "random" else tie
             codes = predicted(decision(state, scores, drawn), drawn)
-            wrong += int((codes != visit.codes[chosen]).sum())
+            wrong += int((codes != row_batch.codes[chosen]).sum())
             rows += chosen.size
         return wrong, rows
 
@@ -304,7 +308,7 @@ class KeepVote(KeepLast):
         """Share of the votes: in [-1, 1] of a machine, in [0, 1] of a class of the native rule."""
         self._taken = [joined(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
-        votes = Poll(state, self.changes(), self.tie).votes(rows, first)
+        votes = VoteScoring(state, self.changes(), self.tie).votes(rows, first)
         return votes[:, 0] if state.n_classes == 2 else votes
 
 
@@ -325,8 +329,8 @@ def _size(changes: int, versions: int) -> int:
 NAMES = ("last", "average", "vote", "best")
 
 
-def keeping_of(keep: str, vote_megabytes: float, tie: str) -> KeepLast:
-    """A new keeper of weights; ``vote_megabytes`` and ``tie`` matter to a vote only."""
+def keeping_of(keep: str, vote_mb: float, tie: str) -> KeepLast:
+    """A new keeper of weights; ``vote_mb`` and ``tie`` matter to a vote only."""
     if keep == "vote":
-        return KeepVote(vote_megabytes, tie)
+        return KeepVote(vote_mb, tie)
     return {"last": KeepLast, "average": KeepAverage, "best": KeepBest}[keep]()

@@ -281,7 +281,7 @@ class Learner:
 
     #: weight of a feature before it was seen
     fill = 0.0
-    #: at most so many rows may be walked with one rule
+    #: at most so many rows may be learnt with one rule
     rows_at_once: int | None = None
     #: whether a pass makes one update, at its end
     by_pass = False
@@ -314,11 +314,11 @@ class Learner:
         """Raise BadRow for the first row this learner cannot learn."""
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        """Why the walk stopped before this row."""
+        """Why the loop stopped before this row."""
         return TOO_LARGE
 
     def check_updates(self, state: State) -> None:
-        """Rows have been walked; raise where an update was made that is none."""
+        """Raise if an invalid update was applied to the rows that were learnt."""
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """A pass has ended; returns how many updates are made now."""

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.loop import MISTAKES, UPDATES, walk
+from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
 from linsep.compiled.core.weights import Last
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.interrupts import checkpoint, held
 from linsep.online.cycle_detection import watched
 from linsep.online.keeping import KeepLast, count_changes
@@ -22,7 +22,7 @@ from linsep.online.learner import (
     infinite_weight,
     too_large,
 )
-from linsep.online.rows.array import Feed, Visit, longest_row, rows_per_slice, slices
+from linsep.online.rows.array import RowBatch, RowStream, longest_row, rows_per_slice, slices
 
 
 class StopReason(StrEnum):
@@ -149,60 +149,60 @@ class Run(NamedTuple):
         return recall
 
 
-def walk_visit(run: Run, scheme: Any, visit: Visit, progress: Progress) -> None:
+def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) -> None:
     """Learn from the rows of one visit, in slices; raises Unlearnable at a row that cannot be."""
     state, learner, keeping = run
-    state.grow(visit.n_features)
-    started, longest = perf_counter(), longest_row(visit.rows)
+    state.grow(row_batch.n_features)
+    started, longest = perf_counter(), longest_row(row_batch.rows)
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
-    at_once = min([rows_per_slice(visit.rows, state.n_columns), *(m for m in most if m)])
-    for piece in slices(visit.order, at_once):
+    at_once = min([rows_per_slice(row_batch.rows, state.n_columns), *(m for m in most if m)])
+    for piece in slices(row_batch.order, at_once):
         checkpoint()
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
         with held():  # what was learnt and what is counted of it belong together
-            done = walk(
-                scheme, rule, keep, state.W, state.bias, visit.rows,
-                visit.codes, visit.importance, piece, state.rounds, progress.tally,
+            done = pass_loop(
+                scheme, rule, keep, state.W, state.bias, row_batch.rows,
+                row_batch.codes, row_batch.importance, piece, state.rounds, progress.tally,
             )  # fmt: skip
             state.rounds += 0 if learner.by_pass else done
             progress.rows += done
             keeping.take(state)
         learner.check_updates(state)
         if done < piece.size:
-            row, first = int(piece[done]), visit.first
-            said = learner.complaint(visit.rows, row)
-            bad = too_large(visit.rows, row) if said == TOO_LARGE else None
+            row, first = int(piece[done]), row_batch.first
+            said = learner.complaint(row_batch.rows, row)
+            bad = too_large(row_batch.rows, row) if said == TOO_LARGE else None
             raise Unlearnable(None if first is None else first + row, said, bad)
     progress.learning += perf_counter() - started
 
 
-def checked(visits: Iterator[Visit], learner: Learner) -> Iterator[Visit]:
+def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBatch]:
     """The same visits, their rows looked at first; raises Unlearnable."""
-    for visit in visits:
+    for row_batch in row_batches:
         try:
-            learner.check(visit.rows)
+            learner.check(row_batch.rows)
         except BadRow as bad:
-            row = None if visit.first is None else visit.first + bad.row
+            row = None if row_batch.first is None else row_batch.first + bad.row
             raise Unlearnable(row, str(bad), bad) from None
-        yield visit
+        yield row_batch
 
 
-def accuracy(run: Run, visits: Iterator[Visit], tie: str) -> float:
+def accuracy(run: Run, row_batches: Iterator[RowBatch], tie: str) -> float:
     """Share of the visited rows that the weights kept predict rightly."""
     state, _, keeping = run
-    errors, rows = keeping.errors(state, visits, tie)
+    errors, rows = keeping.errors(state, row_batches, tie)
     if rows == 0:
         raise DataError(
             "No row is held out for early stopping",
-            way("raise {}", validation_fraction=None),
+            hint("raise {}", validation_fraction=None),
             "bring more rows",
         )
     return 1.0 - errors / rows
 
 
-def timed(visits: Iterator[Visit], progress: Progress, reads: bool) -> Iterator[Visit]:
+def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> Iterator[RowBatch]:
     """The same visits, the time spent waiting for them added to that of reading, or of learning."""
     started = perf_counter()
 
@@ -211,15 +211,15 @@ def timed(visits: Iterator[Visit], progress: Progress, reads: bool) -> Iterator[
         progress.reading += waited if reads else 0.0
         progress.learning += 0.0 if reads else waited
 
-    for visit in visits:
+    for row_batch in row_batches:
         add()
-        yield visit
+        yield row_batch
         started = perf_counter()
     add()
 
 
-def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[PassReport]:
-    """Pass after pass over ``feed``, changing the state; a report after each.
+def passes(run: Run, stream: RowStream, plan: Plan, progress: Progress) -> Iterator[PassReport]:
+    """Pass after pass over ``stream``, changing the state; a report after each.
 
     The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
     (stop reason ``interrupted``), unless no row of it was learnt, before KeyboardInterrupt goes on
@@ -229,7 +229,7 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
     """
     state, best_score, put_back, since_best = run.state, -1.0, None, 0
     alone = plan.patience is None  # else earlier weights may be put back
-    repeats = watched(state, run.learner, run.keeping, feed, plan.tie) if alone else None
+    detection = watched(state, run.learner, run.keeping, stream, plan.tie) if alone else None
 
     def report(scores: Scores, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors = (int(n) for n in progress.tally)
@@ -238,7 +238,7 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
     try:
         for number in range(plan.max_iter):
             try:
-                scores = one_pass(run, feed, plan, progress, number)
+                scores = one_pass(run, stream, plan, progress, number)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
                 if progress.rows or number == 0:  # else the pass had not begun
@@ -251,7 +251,7 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
             reason = None
             if progress.mistakes == 0:
                 reason, put_back = StopReason.CONVERGED, None
-            elif repeats and (cycle := repeats.after(state, feed, number + 1)):
+            elif detection and (cycle := detection.after(state, stream, number + 1)):
                 reason, progress.cycle = StopReason.CYCLE, cycle
             elif plan.patience is not None and since_best >= plan.patience:
                 reason = StopReason.EARLY_STOP
@@ -262,7 +262,7 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
                 best_score, put_back, since_best = -1.0, None, 0
             # An infinite weight of a feature that no later row has shows in no score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
-                raise infinite_weight(state.W, feed.of_features)
+                raise infinite_weight(state.W, stream.of_features)
             yield report(scores, reason)
             if reason is not None:
                 return
@@ -271,26 +271,26 @@ def passes(run: Run, feed: Feed, plan: Plan, progress: Progress) -> Iterator[Pas
             put_back()
 
 
-def one_pass(run: Run, feed: Feed, plan: Plan, progress: Progress, number: int) -> Scores:
+def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number: int) -> Scores:
     """Learn from every row once; returns how the weights kept do afterwards, where that matters."""
-    progress.begin(number, feed.n_rows)
+    progress.begin(number, stream.n_rows)
     state, learner, keeping = run
     scheme = state.scheme(plan.tie, count_errors=number == 0)
-    visits = timed(feed.visits(number), progress, feed.reads)
-    for visit in checked(visits, learner) if number == 0 else visits:
-        walk_visit(run, scheme, visit, progress)
+    row_batches = timed(stream.row_batches(number), progress, stream.reads)
+    for row_batch in checked(row_batches, learner) if number == 0 else row_batches:
+        learn_batch(run, scheme, row_batch, progress)
     if progress.rows == 0:
         raise DataError(
             "No row is left to learn from, for all have weight 0 or are held out",
-            way("lower {}", validation_fraction=None),
+            hint("lower {}", validation_fraction=None),
             "check the weights",
         )
     progress.tally[UPDATES] += close_pass(run, scheme)
-    keeping.close_pass(state, feed.learnt, plan.tie)
+    keeping.close_pass(state, stream.learnt, plan.tie)
     criterion = learner.criterion(state)
     if plan.patience is None:
         return Scores(None, None, criterion)
-    held_out, learnt = accuracy(run, feed.held_out(), plan.tie), feed.learnt()
+    held_out, learnt = accuracy(run, stream.held_out(), plan.tie), stream.learnt()
     return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.core.rows import Csr, Dense, Unit
-from linsep.compiled.vote_scoring import first_votes, poll, poll_singles
+from linsep.compiled.vote_scoring import first_votes, score_single_votes, score_votes
 from linsep.online.learner import TIES, State
 from linsep.parallel import spread
 
@@ -22,7 +22,7 @@ BLOCK_VALUES = 1 << 22
 ROWS_AT_ONCE = 4096
 
 
-class Poll:
+class VoteScoring:
     """All versions, ready to be asked.
 
     Parameters
@@ -71,7 +71,7 @@ class Poll:
             if scale is not None:
                 moved *= scale
             moved += self.state.bias * constant
-            poll(
+            score_votes(
                 moved, starts, columns, self.log["machines"][versions],
                 self.survived[versions], self.joint, self.tie, scores, votes,
             )  # fmt: skip
@@ -81,7 +81,7 @@ class Poll:
         log, starts = self.log, np.append(self.log["starts"], self.ends[-1])
 
         def ask(first: int, last: int) -> None:
-            poll_singles(
+            score_single_votes(
                 X[first:last], log["features"], log["amounts"], log["columns"], starts,
                 log["machines"], self.survived, self.joint, self.tie, scores[first:last],
                 votes[first:last],

@@ -40,7 +40,7 @@ class Block(NamedTuple):
         return self.X.toarray() if sp.issparse(self.X) else self.X
 
 
-#: every call walks over all rows from the first
+#: every call reads all rows from the first
 Blocks = Callable[[], Iterator[Block]]
 
 

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.verdicts import (
-    SENSES,
+    FORMULATIONS,
     TIME_LIMIT,
     Separable,
     Separations,
@@ -44,7 +44,7 @@ def separation(
     K: Any = None,
     fit_intercept: bool | None = None,
     margin: Literal["max"] | None = None,
-    senses: tuple[str, ...] = SENSES,
+    formulations: tuple[str, ...] = FORMULATIONS,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Decide whether a hyperplane separates the classes, and prove it.
@@ -110,18 +110,18 @@ def separation(
     """
     task = Task(time_limit)
     if K is None:
-        return decide(data_of(X, y), fit_intercept is not False, margin, senses, task=task)
+        return decide(data_of(X, y), fit_intercept is not False, margin, formulations, task=task)
     if X is not None or margin is not None:
         raise ParameterError("K stands for X, and margins in its space are not known: give K and y")
-    return _of_kernel(checked(K), y, bool(fit_intercept), senses, task)
+    return _of_kernel(checked(K), y, bool(fit_intercept), formulations, task)
 
 
 def _of_kernel(
-    K: np.ndarray, y: Any, fit_intercept: bool, senses: tuple[str, ...], task: Task
+    K: np.ndarray, y: Any, fit_intercept: bool, formulations: tuple[str, ...], task: Task
 ) -> Verdict | Separations:
     """The verdict on a Gram matrix, over some columns of it that are enough."""
     columns = spanning(K)
-    found = decide(data_of(K[:, columns], y), fit_intercept, None, senses, columns, task)
+    found = decide(data_of(K[:, columns], y), fit_intercept, None, formulations, columns, task)
     if len(columns) == len(K) or all(isinstance(one, Separable) for one in parts_of(found)):
         return found
     try:
@@ -134,7 +134,7 @@ def _of_kernel(
         return found
     task.question, columns = 0, gram.columns
     data = data_of(K[:, columns], y)
-    return decide(data, fit_intercept, None, senses, columns, task, gram.weights)
+    return decide(data, fit_intercept, None, formulations, columns, task, gram.weights)
 
 
 def _doubted(verdict: Verdict, reason: str) -> Verdict:
@@ -163,7 +163,7 @@ def decide(
     data: Data,
     fit_intercept: bool = True,
     margin: str | None = None,
-    senses: tuple[str, ...] = SENSES,
+    formulations: tuple[str, ...] = FORMULATIONS,
     columns: tuple[int, ...] | None = None,
     task: Task | None = None,
     known: Known | None = None,
@@ -175,8 +175,10 @@ def decide(
     """
     if margin not in (None, "max"):
         raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
-    if not set(senses) <= set(SENSES):
-        raise ValueError(f"senses are {senses!r}: choose among {', '.join(SENSES)}.")
+    if not set(formulations) <= set(FORMULATIONS):
+        raise ValueError(
+            f"formulations are {formulations!r}: choose among {', '.join(FORMULATIONS)}."
+        )
     task = task or Task(None)
     warn_of_many_classes(data.classes, data.n_rows)
     tolerance = WIDTH if margin == "max" else None
@@ -196,18 +198,21 @@ def decide(
         if len(codes) == 2:
             return sides([1], [0])
         task.questions = sum(
-            n * (name in senses) for name, n in zip(SENSES, counts(len(codes)), strict=True)
+            n * (name in formulations)
+            for name, n in zip(FORMULATIONS, counts(len(codes)), strict=True)
         )
         rest = {
-            labels[k]: sides([k], [c for c in codes if c != k]) for k in codes if "ovr" in senses
+            labels[k]: sides([k], [c for c in codes if c != k])
+            for k in codes
+            if "ovr" in formulations
         }
         pairs = {
             (labels[a], labels[b]): sides([b], [a])
             for a, b in combinations(codes, 2)
-            if "ovo" in senses
+            if "ovo" in formulations
         }
         every = None
-        if "multinomial" in senses:
+        if "multinomial" in formulations:
             every = _verdict(data, multinomial(data, fit_intercept), None, about, known)
         return Separations(rest, pairs, every)
 

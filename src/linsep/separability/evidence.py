@@ -22,7 +22,7 @@ from linsep.separability.exact.spans import Span
 from linsep.separability.exact.splitting import Proof, witness
 from linsep.separability.exact.whole_numbers import Reduced, root_above, shortened
 from linsep.separability.exact.widening import lowest_margin, square_of
-from linsep.separability.problem.contradictory_pairs import opposite_twins
+from linsep.separability.problem.contradictory_pairs import contradictory_pair
 from linsep.separability.problem.data import Data
 from linsep.separability.problem.questions import Question, scans
 from linsep.separability.problem.working_set import WorkingSet, table_of
@@ -80,8 +80,8 @@ def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Sub
     table = table_of(found.members, question.size)
     outside = Span(proof.span, question).outside_rows(table, lambda k: found.members[k].whole[0])
     bound = np.flatnonzero(~outside)
-    twins = opposite_twins(data, question) if question.blocks == 1 else None
-    few = _pair(twins) if twins else _witness(found, table, bound)
+    contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
+    few = _pair(contradictory) if contradictory else _witness(found, table, bound)
     evidence = (few, _combination(proof), _space(proof.span))
     if not proof.direction:
         return Overlapping(subject, *evidence)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.limits import check_growth, size_text
 
 #: bytes of the text of one column that may come in one batch of rows
@@ -127,7 +127,7 @@ def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
     if total > MOST_TEXT:
         raise DataError(
             f"Column '{name}' has {size_text(total)} of text in {len(column):,} rows",
-            way("leave it out with {}", exclude=[name]),
+            hint("leave it out with {}", exclude=[name]),
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 
 #: whole numbers up to here are floats
 EXACT = 2**53
@@ -46,7 +46,7 @@ def exact_numbers(
                 raise DataError(
                     f"{place(row)}, column '{name}' is {value}, which float64 does not hold, and "
                     "beside columns of text there are floats only",
-                    way("leave the column out with {}", exclude=[name]),
+                    hint("leave the column out with {}", exclude=[name]),
                 )
             if found is X:
                 found = X.astype(object)

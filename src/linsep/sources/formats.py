@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.tables.chunks import CODECS, opened
 
 ENDINGS = {
@@ -57,7 +57,7 @@ def unknown_format(path: Path) -> DataError:
     return DataError(
         f"{path} {said}, which does not say what it holds",
         f"rename it (known are {' '.join(ENDINGS)}, of text also with .gz .bz2 .zst behind)",
-        way("say what it is, such as {}", format="csv"),
+        hint("say what it is, such as {}", format="csv"),
     )
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 
 #: bytes of the longest line that is read unless somebody says otherwise
 MAX_LINE = 64 << 20
@@ -50,7 +50,7 @@ def line_too_long(path: Path, line: int, limit: int) -> DataError:
     return DataError(
         f"{path} line {line} is longer than {size_text(limit)}",
         "split it",
-        *([way("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []),
+        *([hint("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []),
     )
 
 

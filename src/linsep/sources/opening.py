@@ -4,7 +4,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.base import Source
 from linsep.sources.formats import ENDINGS, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
@@ -77,7 +77,7 @@ def open_source(
         if index_base is not None:
             raise DataError(
                 f"{paths[0]} is a table, whose columns have names",
-                way("leave out {}", index_base=None),
+                hint("leave out {}", index_base=None),
             )
         from linsep.sources.tables.table import (
             TableSource,  # loads pyarrow's readers, so only if needed
@@ -97,7 +97,7 @@ def open_source(
         if any(given.values()):
             raise DataError(
                 f"{paths[0]} is svmlight text, which has labels first and no columns",
-                way("leave out {}", **{name: None for name, value in given.items() if value}),
+                hint("leave out {}", **{name: None for name, value in given.items() if value}),
             )
         base = index_base if recipe is None else recipe.get("index_base")
         if recipe is not None and base not in {0, 1}:

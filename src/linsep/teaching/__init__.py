@@ -1,4 +1,6 @@
-"""For teaching and testing: plain-Python twins of the learners, and tables of what a learner does."""
+"""For teaching and testing: plain-Python twins of the learners, and tables of what a learner
+does.
+"""
 
 import lazy_loader
 

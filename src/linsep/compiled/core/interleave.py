@@ -1,4 +1,4 @@
-"""Blocks of rows dealt like cards: a few at a time, one row from each in turn."""
+"""Blocks of rows interleaved: a few blocks at a time, one row from each in turn."""
 
 import numpy as np
 
@@ -6,19 +6,21 @@ from linsep.compiled.core.jit import compiled
 
 
 @compiled
-def deal(starts, sizes, hands):
+def interleave(starts, sizes, group_size):
     """Row numbers in visiting order: ``hands`` blocks at a time, one row from each in turn.
 
     Parameters
     ----------
     starts, sizes : int64 first row and number of rows of each block, in the order of the blocks
-    hands : blocks dealt at a time; fewer in the first deal where they do not come out even, so
-        that a pass never ends with a badly mixed one
+    group_size : blocks interleaved at a time; fewer in the first group where they do not come out
+    even, so     that a pass never ends with a badly mixed one
     """
     rows = np.empty(sizes.sum(), np.int64)
     block = n = 0
     while block < starts.size:
-        stop = block + (hands if (starts.size - block) % hands == 0 else starts.size % hands)
+        stop = block + (
+            group_size if (starts.size - block) % group_size == 0 else starts.size % group_size
+        )
         for turn in range(sizes[block:stop].max()):
             for k in range(block, stop):
                 if turn < sizes[k]:

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 from linsep.compiled.core.code_cache import CodeCache
 from linsep.interrupts import held
 
-# NaN and infinity must keep their meaning, because the walks notice bad rows by them: where sums
+# NaN and infinity must keep their meaning, because the loops notice bad rows by them: where sums
 # may be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product,
 # which gains SIMD by it, is reordered; sums over scattered weights would lose, gathers being slow.
 STRICT = {"contract", "nsz"}

@@ -182,7 +182,7 @@ AHEAD = 6
 
 
 @compiled
-def walk(scheme, rule, keep, W, bias, rows, codes, importance, order, now, tally):
+def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, tally):
     """Learn from the rows listed in ``order``; returns how many were learnt.
 
     Parameters

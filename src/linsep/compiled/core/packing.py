@@ -1,7 +1,7 @@
 """Dense rows that are mostly zeros, packed once so that many passes need not look for the rest.
 
-A packed row is summed as the dense one is (:func:`linsep.compiled.core.rows.dots`): without its zeros
-where these are half of it or more, else with them. So the scores are the same to the bit.
+A packed row is summed as the dense one is (:func:`linsep.compiled.core.rows.dots`): without its
+zeros where these are half of it or more, else with them. So the scores are the same to the bit.
 """
 
 import numpy as np

@@ -4,8 +4,8 @@ A step is written once for all of them. Binary learning changes one vector; one-
 one-vs-one change a column per machine; the native multiclass rule adds to the true class what it
 takes from its rival, which is the binary rule on the difference of the two columns (Kesler).
 
-``keep`` says what is remembered of weights that will not last (:mod:`linsep.compiled.core.weights`), and
-``now`` is the number of examples the machine saw before.
+``keep`` says what is remembered of weights that will not last
+(:mod:`linsep.compiled.core.weights`), and ``now`` is the number of examples the machine saw before.
 """
 
 from typing import Any, NamedTuple
@@ -165,12 +165,12 @@ class Vote(NamedTuple):
 class Best(NamedTuple):
     """The ``weights`` that survived most rounds (``record``, one a machine) of those replaced.
 
-    ``born`` is the round in which each machine's present weights were made.
+    ``created`` is the round in which each machine's present weights were made.
     """
 
     weights: np.ndarray
     record: np.ndarray
-    born: np.ndarray
+    created: np.ndarray
 
 
 class Aside(NamedTuple):
@@ -206,10 +206,10 @@ def _vote_replaced(keep, weights):
 @replaced.when(Best)
 def _best_replaced(keep, weights):
     m = machine(weights)
-    if weights.now - keep.born[m] > keep.record[m]:
-        keep.record[m] = weights.now - keep.born[m]
+    if weights.now - keep.created[m] > keep.record[m]:
+        keep.record[m] = weights.now - keep.created[m]
         copied(weights, keep.weights)
-    keep.born[m] = weights.now
+    keep.created[m] = weights.now
 
 
 @generic(0)

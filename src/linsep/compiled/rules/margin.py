@@ -8,7 +8,7 @@ from linsep.compiled.core.loop import step
 from linsep.compiled.core.rows import add, square
 from linsep.compiled.core.weights import machine, vectors
 
-# Such a row has no length to divide by: the walk stops before it.
+# Such a row has no length to divide by: the loop stops before it.
 NO_LENGTH = -1
 
 

@@ -66,33 +66,33 @@ def _table(schedule, m):
 
 
 @compiled
-def settle(scheme, keep, W, bias, sums, amounts, now):
+def apply_batch_update(scheme, keep, W, bias, sums, amounts, now):
     """Add ``amounts[m]`` times ``sums`` to the weights of each machine m whose amount is not 0.
 
     Parameters
     ----------
-    scheme, keep : as for :func:`linsep.compiled.core.loop.walk`
+    scheme, keep : as for :func:`linsep.compiled.core.loop.pass_loop`
     W, sums : arrays of the shape of the weights
     amounts : float64, one a machine
     now : how many updates could have been made before
     """
-    settled(scheme, keep, W, bias, sums, amounts, now)
+    applied_update(scheme, keep, W, bias, sums, amounts, now)
 
 
 @generic(0)
-def settled(scheme, keep, W, bias, sums, amounts, now):
+def applied_update(scheme, keep, W, bias, sums, amounts, now):
     """What :func:`settle` does for the machines of this scheme."""
 
 
-@settled.when(Binary)
-def _binary_settled(scheme, keep, W, bias, sums, amounts, now):
+@applied_update.when(Binary)
+def _binary_applied(scheme, keep, W, bias, sums, amounts, now):
     weights = Vector(W, bias, keep, now)
     begin(weights)
     for j in range(U(W.shape[0])):
         nudge(weights, j, amounts[0] * sums[j])
 
 
-def _columns_settled(scheme, keep, W, bias, sums, amounts, now):
+def _columns_applied(scheme, keep, W, bias, sums, amounts, now):
     for k in range(amounts.size):
         if amounts[k] != 0.0:
             weights = Column(W, k, bias, keep, now)
@@ -101,12 +101,12 @@ def _columns_settled(scheme, keep, W, bias, sums, amounts, now):
                 nudge(weights, j, amounts[k] * sums[j, k])
 
 
-settled.when(OneVsRest)(_columns_settled)
-settled.when(OneVsOne)(_columns_settled)
+applied_update.when(OneVsRest)(_columns_applied)
+applied_update.when(OneVsOne)(_columns_applied)
 
 
-@settled.when(Native)
-def _native_settled(scheme, keep, W, bias, sums, amounts, now):
+@applied_update.when(Native)
+def _native_applied(scheme, keep, W, bias, sums, amounts, now):
     begin(Pair(W, U(0), U(0), bias, keep, now))
     for k in range(scheme.classes):
         weights = Column(W, k, bias, keep, now)

@@ -1,4 +1,4 @@
-"""Facts about parameters, in one place: checks, command-line options and help derive from them."""
+"""Parameter specs, in one place: checks, command-line options and help derive from them."""
 
 import warnings
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ KEEP = (
         choices=NAMES,
     ),
     Parameter(
-        "vote_megabytes",
+        "vote_mb",
         float,
         "memory for the updates that a vote remembers, 16 bytes for each value of each row",
         low=0.0,

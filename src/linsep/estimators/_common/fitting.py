@@ -30,10 +30,10 @@ from linsep.online.passes import (
     Run,
     StopReason,
     close_pass,
+    learn_batch,
     passes,
-    walk_visit,
 )  # fmt: skip
-from linsep.online.rows.array import ArrayFeed, Feed, HoldOut, summed
+from linsep.online.rows.array import ArrayStream, HoldOut, RowStream, summed
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
@@ -169,15 +169,15 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
                 f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
             )
 
-    def _learn_once(self, run: Run, feed: Feed) -> None:
+    def _learn_once(self, run: Run, stream: RowStream) -> None:
         """One pass that is never closed: the next call of partial_fit goes on with it."""
         progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
         if isinstance(run.keeping, KeepBest):
             run.keeping.open_pocket(run.state)
         with held():
             try:
-                for visit in feed.visits(0):
-                    walk_visit(run, scheme, visit, progress)
+                for row_batch in stream.row_batches(0):
+                    learn_batch(run, scheme, row_batch, progress)
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
                 raise ValueError(
@@ -188,11 +188,11 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
                 self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
             self.stop_reason_ = None
 
-    def _fit(self, run: Run, feed: Feed, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, run: Run, stream: RowStream, X: Any, y: Any, sample_weight: Any) -> None:
         """Learn from rows in memory until there is a reason to stop."""
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
-            self._run(lambda plan: passes(run, feed, plan, self.progress_), X, y, metadata)
+            self._run(lambda plan: passes(run, stream, plan, self.progress_), X, y, metadata)
         except Unlearnable as problem:
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
@@ -317,16 +317,16 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             assert_all_finite(X, input_name="X")
         seed, unit = self._seed(), bool(self.normalize)
         hold = self._hold_out(classes, seed)
-        feed = ArrayFeed(X, codes, counted, seed, bool(self.shuffle), hold, unit)
+        stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
-            feed.pack()
+            stream.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
         with held():
             run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
             self._weighted = bool(counted.size)
             self._left_out |= not counted.all()
-            self._fit(run, feed, X, y, sample_weight)
+            self._fit(run, stream, X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -356,9 +356,9 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         X, y = self._checked(X, y, learner, reset=first, finite=True)
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
-        feed = ArrayFeed(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
+        stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
         try:
-            learner.check(feed.rows)
+            learner.check(stream.rows)
         except BadRow as bad:
             raise self._refusal(bad.row, bad) from None
         with held():
@@ -366,7 +366,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
                 self._start(learner, known, X.shape[1], None, None)
             self._check_same("partial_fit")
             self._weighted = self._weighted or bool(counted.size)
-            self._learn_once(Run(self._state, learner, self._keeping), feed)
+            self._learn_once(Run(self._state, learner, self._keeping), stream)
         return self
 
     def _checked(
@@ -419,5 +419,5 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         learner.start(state)
         given = [array for array in (coef, intercept) if array is not None]
         self._begin(state, classes, not warm and not any(array.any() for array in given))
-        self._keeping = keeping_of(self.keep, self.vote_megabytes, self.tie)
+        self._keeping = keeping_of(self.keep, self.vote_mb, self.tie)
         return Run(state, learner, self._keeping)

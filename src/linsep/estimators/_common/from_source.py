@@ -1,4 +1,4 @@
-"""Learning from a source: the same run, fed batch by batch."""
+"""Learning from a source: the same run, batch by batch."""
 
 import copy
 import warnings
@@ -20,34 +20,34 @@ from linsep.interrupts import held, window
 from linsep.online.learner import Unlearnable
 from linsep.online.passes import PassReport, Plan, StopReason, accuracy, passes
 from linsep.online.rows.sample import Sample
-from linsep.online.rows.stream import SourceFeed, StartAgain
+from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 
 
-def measure(model: Any, feed: SourceFeed, accuracy: float | None = None) -> None:
+def measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:
     """Set what is measured on the rows of the first pass: ``training_accuracy_``,
     ``training_baseline_`` (the share of the most frequent class) and ``training_rows_``.
 
     ``accuracy`` is that on all rows where it is known; else it is measured on a sample of them.
     """
-    feed.source.stage = "measuring"
-    sample, counts = feed.sample, feed.sample.counts
-    warn_of_many_classes(feed.classes, int(counts.sum()))
+    stream.source.stage = "measuring"
+    sample, counts = stream.sample, stream.sample.counts
+    warn_of_many_classes(stream.classes, int(counts.sum()))
     if accuracy is None:
-        accuracy, counts = _on_sample(model, feed, sample)
+        accuracy, counts = _on_sample(model, stream, sample)
     model.training_accuracy_, model.training_rows_ = accuracy, int(counts.sum())
     model.training_baseline_ = float(counts.max() / max(1, counts.sum()))
 
 
-def _on_sample(model: Any, feed: SourceFeed, sample: Sample) -> tuple[float | None, np.ndarray]:
+def _on_sample(model: Any, stream: SourceStream, sample: Sample) -> tuple[float | None, np.ndarray]:
     if not sample.counts.any():
         return None, sample.counts
     X, codes = sample.rows(model.n_features_in_)
-    source = ArraySource(X, feed.classes[codes])
+    source = ArraySource(X, stream.classes[codes])
     right = sum(int((said == truth).sum()) for said, truth in model._prediction(source).compared())
-    return right / len(codes), np.bincount(codes, minlength=feed.classes.size)
+    return right / len(codes), np.bincount(codes, minlength=stream.classes.size)
 
 
 def class_importance(
@@ -76,18 +76,18 @@ def class_importance(
     return weights
 
 
-def refuse_one_class(feed: SourceFeed) -> None:
+def refuse_one_class(stream: SourceStream) -> None:
     """Raise DataError where there is nothing to tell apart."""
-    check_two_classes(feed.classes, feed.source.name)
+    check_two_classes(stream.classes, stream.source.name)
 
 
 def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
     """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
     run = SourceRun(estimator, source, coef_init, intercept_init)
     estimator.training_accuracy_ = None
-    with held(), closing(run.feed):
+    with held(), closing(run.stream):
         started = perf_counter()
-        run.feed.begin()
+        run.stream.begin()
         run.start()
         reading = perf_counter() - started
         try:
@@ -99,9 +99,9 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
             raise DataError(f"{where}: {said}.") from None
         finally:
             estimator.progress_.reading += reading
-            _describe(estimator, run.feed)
+            _describe(estimator, run.stream)
         estimator.progress_.stage = "measuring"
-        measure(estimator, run.feed, _training_accuracy(run))
+        measure(estimator, run.stream, _training_accuracy(run))
 
 
 class SourceRun:
@@ -116,7 +116,7 @@ class SourceRun:
         # Classes that somebody spoke of should be known before learning.
         expected = [] if self.before is None else estimator.classes_.tolist()
         expected += list(weight) if isinstance(weight, dict) else []
-        self.feed = SourceFeed(
+        self.stream = SourceStream(
             source,
             seed=estimator._seed(),
             shuffle=bool(estimator.shuffle),
@@ -131,24 +131,24 @@ class SourceRun:
 
     def start(self) -> None:
         """Fix the classes and make the first state."""
-        feed, estimator = self.feed, self.estimator
-        refuse_one_class(feed)
-        feed.start()
+        stream, estimator = self.stream, self.estimator
+        refuse_one_class(stream)
+        stream.start()
         if self.before is not None:  # untouched, for each new start
             estimator._state = copy.deepcopy(self.before)
         elif estimator.warm_start:
             estimator.__dict__.pop("_state", None)
         # Initial weights may be narrower than the source: how wide that is shows at its end.
-        width = feed.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
+        width = stream.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
         self.run = estimator._start(
-            self.learner, feed.classes, width, self.coef_init, self.intercept_init
+            self.learner, stream.classes, width, self.coef_init, self.intercept_init
         )
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:
         """A report a pass, each told once even where the passes have to start again."""
         estimator, told = self.estimator, 0
         while True:
-            made = passes(self.run, self.feed, plan, estimator.progress_)
+            made = passes(self.run, self.stream, plan, estimator.progress_)
             try:
                 with closing(made):  # type: ignore[type-var]
                     for report in made:
@@ -165,25 +165,25 @@ class SourceRun:
 
 def _training_accuracy(run: SourceRun) -> float | None:
     """Accuracy of the weights kept on the rows learnt, None if they would be parsed again."""
-    estimator, visits = run.estimator, run.feed.learnt()
+    estimator, row_batches = run.estimator, run.stream.learnt()
     converged = estimator.stop_reason_ == StopReason.CONVERGED
     if converged and estimator.keep in ("last", "best") and not estimator.early_stopping:
         return 1.0
     try:
-        return None if visits is None else accuracy(run.run, visits, estimator.tie)
+        return None if row_batches is None else accuracy(run.run, row_batches, estimator.tie)
     except StartAgain:  # the cache was damaged since
         return None
 
 
-def _describe(estimator: Any, feed: SourceFeed) -> None:
+def _describe(estimator: Any, stream: SourceStream) -> None:
     """Set what is known of the features once they have been read."""
     if not hasattr(estimator, "_state"):
         return
-    names = feed.feature_names or []
+    names = stream.feature_names or []
     # When interrupted, rows may have been read that were not learnt, and showed more features.
-    estimator._state.grow(max(feed.n_features, len(names)))
+    estimator._state.grow(max(stream.n_features, len(names)))
     estimator.n_features_in_ = estimator._state.n_features
-    estimator.recipe_ = feed.recipe()
+    estimator.recipe_ = stream.recipe()
     estimator.__dict__.pop("feature_names_in_", None)
     if names:
         estimator.feature_names_in_ = np.array(names, dtype=object)

@@ -31,8 +31,9 @@ class Proofs(Fitted):
 
     @property
     def report_(self) -> Any:
-        """What the run alone proves, as :class:`linsep.mistake_bounds.bounds.Bounds`: no separator's margin
-        is above ||w||/M after M mistakes. :meth:`bounds` adds what needs the rows.
+        """What the run alone proves, as :class:`linsep.mistake_bounds.bounds.Bounds`: no
+        separator's margin is above ||w||/M after M mistakes. :meth:`bounds` adds what needs the
+        rows.
         """
         from linsep.mistake_bounds.bounds import Bound, Bounds
 
@@ -77,7 +78,7 @@ class Proofs(Fitted):
             number of literals that is none.
         """
         from linsep.estimators._common.proofs import refuse_others, why_not_again
-        from linsep.mistake_bounds.bounding import Ran, bounds_of_run, check_literals
+        from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run, check_literals
         from linsep.mistake_bounds.bounds import Bounds
 
         state = self._fitted("bounds")
@@ -90,7 +91,7 @@ class Proofs(Fitted):
         refuse_others(self, given, y)
         updates = state.counts.get("total") if learner == "margin" else None
         errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
-        run = Ran(
+        run = RunSummary(
             learner,
             numbers | {"literals": literals},
             state.multiclass,
@@ -111,7 +112,7 @@ class Proofs(Fitted):
         ----------
         X : array or sparse matrix of shape (rows, features), data frame, or source
         y : array of shape (rows,), not for a source
-        **how : ``margin`` and ``senses`` of :func:`linsep.separation`
+        **how : ``margin`` and ``formulations`` of :func:`linsep.separation`
 
         Returns
         -------

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.estimators._logistic.separation import Settled, unchecked, unsettled
+from linsep.estimators._logistic.separation import FitOutcome, unchecked, unsettled
 from linsep.interrupts import window
 from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Task
@@ -35,7 +35,7 @@ class Course:
     def __init__(self, model: Any, task: Task, look: Callable[[], None]) -> None:
         self.model, self.task, self.steps = model, task, Steps(look)
 
-    def ended(self, reason: StopReason) -> Settled | None:
+    def ended(self, reason: StopReason) -> FitOutcome | None:
         """The result where the fit is ended now; None before the first step."""
         if self.steps.ended is not None:
             return self._without_intervals()
@@ -47,30 +47,30 @@ class Course:
             return None
         return self._climbed(self.steps.so_far, reason)
 
-    def _climbed(self, so_far: SoFar, reason: StopReason) -> Settled:
+    def _climbed(self, so_far: SoFar, reason: StopReason) -> FitOutcome:
         """The weights so far, of which nothing can be inferred."""
         limits = np.full(so_far.weights.shape, "finite", dtype="U11")
         limits[:, list(so_far.dependent)] = "dependent"
         sure = self.model.l2 or self.model.penalty
-        return Settled(
+        return FitOutcome(
             so_far.weights, limits if sure else unchecked(limits), so_far.log_likelihood, None,
             reason, so_far.n_iter, distance=so_far.distance, broken_off="climb",
         )  # fmt: skip
 
-    def _without_intervals(self) -> Settled:
+    def _without_intervals(self) -> FitOutcome:
         """The whole result with those intervals that there are."""
         found: Any = self.steps.ended
         if isinstance(found, FirthFit):
-            found = settled_by_firth(found)
+            found = firth_outcome(found)
         ends = ends_of(self.steps, found.weights.shape)
         return replace(found, intervals={self.model.level: ends}, broken_off="intervals")
 
 
-def settled_by_firth(fit: FirthFit) -> Settled:
+def firth_outcome(fit: FirthFit) -> FitOutcome:
     """Firth's estimates as a result, the intervals left out."""
     limits = np.full(fit.weights.shape, "finite", dtype="U11")
     limits[:, list(fit.dependent)] = "dependent"
-    return Settled(
+    return FitOutcome(
         fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
         gained=fit.gained,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from linsep.estimators._logistic.profiles import by_firth, with_profiles
 from linsep.estimators._logistic.rows import Rows, StreamRows
 from linsep.estimators._logistic.separation import (
     FINITE,
-    Settled,
+    FitOutcome,
     ended,
     refuse_unclimbed,
     separation_sentence,
@@ -91,7 +91,7 @@ class LogisticFitting:
         if self.l2:
             self.method_ = "penalised likelihood"
 
-    def _found(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> Settled:
+    def _found(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
         """The weights, and what can be inferred from them."""
         if self.penalty and task.q:
             self.method_ = "Firth"
@@ -101,7 +101,7 @@ class LogisticFitting:
             return with_profiles(self, task, rows, found, steps)
         return found
 
-    def _climbed(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> Settled:
+    def _climbed(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
         """The largest likelihood, penalised by l2 or not, or what it comes to."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
@@ -109,14 +109,14 @@ class LogisticFitting:
         else:
             fit = fitted(task, steps)
         limits = np.full((task.q, task.width), "finite", dtype="U11")
-        limits[:, list(fit.seen.dependent)] = "dependent"
+        limits[:, list(fit.standardization.dependent)] = "dependent"
         if fit.doubted:
             found = settled(task, rows, fit, limits, steps)
             self._say_separable(found, rows.known)
             return found
         return unsettled(fit, limits if fit.proved else unchecked(limits))
 
-    def _say_separable(self, found: Settled, known: FittedClasses) -> None:
+    def _say_separable(self, found: FitOutcome, known: FittedClasses) -> None:
         """Keep the verdict; warn, or raise, where there is no maximum."""
         self.separation_ = found.verdict
         if found.reason not in ("separable", "quasi-separable"):
@@ -128,7 +128,7 @@ class LogisticFitting:
             raise SeparationError(said, *FINITE, verdict=found.verdict, **about)
         warn_caller(SeparationWarning(said, *FINITE, verdict=found.verdict, **about))
 
-    def _take(self, task: Task, found: Settled, known: FittedClasses) -> None:
+    def _take(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
         """Set the attributes."""
         null = null_log_likelihood(task.totals, task.intercept)
         refuse_unclimbed(found.reason, found.log_likelihood, null)
@@ -145,7 +145,7 @@ class LogisticFitting:
         self.stop_reason_ = found.reason
         self.stop_sentence_, _ = ended(self, found)
 
-    def _tell(self, found: Settled) -> None:
+    def _tell(self, found: FitOutcome) -> None:
         """Warn of an end that is not at a maximum."""
         _, warning = ended(self, found)
         if warning is not None:

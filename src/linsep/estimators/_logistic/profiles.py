@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from linsep.errors import ParameterError, way
-from linsep.estimators._logistic.course import settled_by_firth
+from linsep.errors import ParameterError, hint
+from linsep.estimators._logistic.course import firth_outcome
 from linsep.estimators._logistic.rows import Rows, StreamRows
-from linsep.estimators._logistic.separation import Settled
+from linsep.estimators._logistic.separation import FitOutcome
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.profiles import firth_fitted, profiled
 from linsep.regression.logistic.steps import Steps
@@ -22,19 +22,19 @@ def refuse_together(model: Any) -> None:
     if model.on_separation == "firth":
         raise ParameterError(
             "Firth's estimates of separated data alone are biased by that choice; they are finite "
-            "always", way("take {}", penalty="firth"),
+            "always", hint("take {}", penalty="firth"),
         )  # fmt: skip
     if model.penalty and model.l2:
         raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
     if model.penalty and model.solver != "newton":
         raise ParameterError(
             "Firth's penalised likelihood is climbed by Newton's method only",
-            way("take {}", solver="newton"),
+            hint("take {}", solver="newton"),
         )
     if model.intervals and model.l2:
         raise ParameterError(
             "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-            way("leave {} out", intervals=None),
+            hint("leave {} out", intervals=None),
         )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
     if kept is None:
         what = "Firth's penalised likelihood is" if model.penalty else "Profile intervals are"
         instead = (
-            way("take {} instead", l2=None) if model.penalty else way("take {}", intervals="wald")
+            hint("take {} instead", l2=None) if model.penalty else hint("take {}", intervals="wald")
         )
         raise ParameterError(
             f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights, and these "
@@ -59,17 +59,17 @@ def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
     return task if kept is rows else kept.task(model)
 
 
-def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> Settled:
+def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
     """The largest penalised likelihood, which there always is."""
     profiles = by_profile(model)
     fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
-    found = settled_by_firth(fit)
+    found = firth_outcome(fit)
     return found if fit.ends is None else replace(found, intervals={model.level: fit.ends})
 
 
 def with_profiles(
-    model: Any, task: Task, rows: Rows | StreamRows, found: Settled, steps: Steps
-) -> Settled:
+    model: Any, task: Task, rows: Rows | StreamRows, found: FitOutcome, steps: Steps
+) -> FitOutcome:
     """The same with intervals and tests by the profile of the likelihood, NaN where the climb ended
     somewhere else than at a maximum.
     """

@@ -13,8 +13,8 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.from_source import class_importance, measure, refuse_one_class
 from linsep.interrupts import held
-from linsep.online.rows.array import Visit
-from linsep.online.rows.stream import SourceFeed, StartAgain
+from linsep.online.rows.array import RowBatch
+from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.likelihood import Batch
 from linsep.sources.base import Source
@@ -47,8 +47,10 @@ class Rows:
         """What is to be fitted."""
         q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
         many = q * width > MOST_WEIGHTS
-        seen: Any = as_rows(sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X)
-        batch = Batch(seen, self.places, self.weights)
+        standardization: Any = as_rows(
+            sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
+        )
+        batch = Batch(standardization, self.places, self.weights)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
         return Task(
             lambda: [batch], self.X.shape[1], q, self.known.totals, n_rows,
@@ -73,7 +75,7 @@ class Rows:
 
 
 def _mostly_zeros(X: Any) -> bool:
-    """Whether dense rows, such as images, are walked faster without their zeros."""
+    """Whether dense rows, such as images, are read faster without their zeros."""
     return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
 
 
@@ -110,45 +112,47 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
 
 class StreamRows:
-    """The rows of a feed, as :class:`Rows` are those in memory.
+    """The rows of a stream, as :class:`Rows` are those in memory.
 
     Parameters
     ----------
     model : LogisticRegression
-    feed : SourceFeed that has begun
+    stream : SourceStream that has begun
     """
 
-    def __init__(self, model: Any, feed: SourceFeed):
-        self.feed = feed
+    def __init__(self, model: Any, stream: SourceStream):
+        self.stream = stream
         while True:
             try:
-                feed.start()
+                stream.start()
                 self._count()
                 break
             except StartAgain:  # a class turned up late, or a cache was damaged
                 continue
-        refuse_one_class(feed)
-        self.known = FittedClasses(feed.classes, model._order(feed.classes), self._totals)
+        refuse_one_class(stream)
+        self.known = FittedClasses(stream.classes, model._order(stream.classes), self._totals)
 
     def _count(self) -> None:
         """Read all rows once: what the rows of each class count, and how many do."""
         self._totals: Any = np.zeros(0)
         self._n_rows = 0
-        for visit in self.feed.visits(0):
-            weights = visit.importance if visit.importance.size else np.ones(len(visit.codes))
-            fresh = np.bincount(visit.codes, weights, minlength=self.feed.classes.size)
+        for row_batch in self.stream.row_batches(0):
+            weights = (
+                row_batch.importance if row_batch.importance.size else np.ones(len(row_batch.codes))
+            )
+            fresh = np.bincount(row_batch.codes, weights, minlength=self.stream.classes.size)
             self._totals = fresh + np.pad(self._totals, (0, len(fresh) - len(self._totals)))
             self._n_rows += int((weights > 0).sum())
 
     def batches(self) -> Iterator[Batch]:
         """All rows in their order."""
-        for visit in self.feed.visits(1):
-            yield Batch(visit.rows, self.known.places[visit.codes], visit.importance)
+        for row_batch in self.stream.row_batches(1):
+            yield Batch(row_batch.rows, self.known.places[row_batch.codes], row_batch.importance)
 
     def task(self, model: Any) -> Task:
         """What is to be fitted."""
-        names = self.feed.feature_names or []
-        width = max(self.feed.n_features, len(names))
+        names = self.stream.feature_names or []
+        width = max(self.stream.n_features, len(names))
         return Task(
             self.batches, width, len(self.known.codes) - 1, self.known.totals, self._n_rows,
             bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
@@ -157,44 +161,44 @@ class StreamRows:
 
     def in_memory(self, task: Task) -> Rows | None:
         """The same rows in memory; None where they take more than the source may keep there."""
-        if 8 * task.n_rows * task.width > self.feed.source.memory_bytes:
+        if 8 * task.n_rows * task.width > self.stream.source.memory_bytes:
             return None
         parts, codes, weights = [], [], []
-        for visit in self.feed.visits(1):
-            parts.append(matrix_of(visit, task.n_features))
-            codes.append(visit.codes)
-            weights.append(visit.importance)
+        for row_batch in self.stream.row_batches(1):
+            parts.append(matrix_of(row_batch, task.n_features))
+            codes.append(row_batch.codes)
+            weights.append(row_batch.importance)
         stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
         return Rows(stacked, stacked, self.known, np.concatenate(codes), np.concatenate(weights))
 
 
-def matrix_of(visit: Visit, n_features: int) -> Any:
+def matrix_of(row_batch: RowBatch, n_features: int) -> Any:
     """The rows of a visit as an array, or as a CSR matrix of this width."""
-    rows = visit.rows
+    rows = row_batch.rows
     if not hasattr(rows, "starts"):
         return rows.values
-    shape = (len(visit.codes), n_features)
+    shape = (len(row_batch.codes), n_features)
     return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
 
 
 def fit_source(model: Any, source: Source) -> None:
     """Fit a logistic regression to the rows of a source; sets ``recipe_``, too."""
     weight = model.class_weight
-    feed = SourceFeed(
+    stream = SourceStream(
         source, seed=0, shuffle=False, keep=True,
         importance=None if weight is None else class_importance(weight, source.name),
         counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
         lengths=True,
     )  # fmt: skip
-    with held(), closing(feed):
-        feed.begin()
-        rows = StreamRows(model, feed)
-        names = feed.feature_names or []
-        model.n_features_in_ = max(feed.n_features, len(names))
+    with held(), closing(stream):
+        stream.begin()
+        rows = StreamRows(model, stream)
+        names = stream.feature_names or []
+        model.n_features_in_ = max(stream.n_features, len(names))
         model.__dict__.pop("feature_names_in_", None)
         if names:
             model.feature_names_in_ = np.array(names, dtype=object)
-        model.recipe_ = feed.recipe()
+        model.recipe_ = stream.recipe()
         source.stage = "fitting"
         model._fit(rows, {"X": None, "y": None, "metadata": None})
-        measure(model, feed)
+        measure(model, stream)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep.certificate.verdicts import TIME_LIMIT, Separations, Undecided
-from linsep.errors import DataError, LinsepError, Way, way
+from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._logistic.rows import Rows, StreamRows
 from linsep.interrupts import window
@@ -23,7 +23,7 @@ from linsep.separability.time_limit import Task as Timed, limited
 
 
 @dataclass(frozen=True)
-class Settled:
+class FitOutcome:
     """What a regression takes for its result.
 
     Attributes
@@ -53,7 +53,7 @@ class Settled:
 
 def settled(
     task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
-) -> Settled:
+) -> FitOutcome:
     """Ask theory; where there is a maximum climb on, else take the limit.
 
     Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
@@ -69,11 +69,11 @@ def settled(
 
 def _settled(
     task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
-) -> Settled:
+) -> FitOutcome:
     rows = given.in_memory(task)
     if rows is None:
         assert isinstance(given, StreamRows)
-        return _settled_afar(task, given, fit, limits, steps)
+        return _outcome_afar(task, given, fit, limits, steps)
     counted = rows.counted()
     kept = np.setdiff1d(np.arange(task.n_features), exactly(fit))
     everything = len(counted) == len(rows.places) and len(kept) == task.n_features
@@ -96,7 +96,7 @@ def _settled(
     wide = Wide(task, columns)
     lost = limits.copy()
     lost[:, columns] = found.limits
-    return Settled(
+    return FitOutcome(
         wide.flat(found.weights), lost, found.log_likelihood, wide.square(found.covariance),
         str(verdict.kind), fit.n_iter, verdict,
     )  # fmt: skip
@@ -104,12 +104,12 @@ def _settled(
 
 def exactly(fit: Fit) -> list[int]:
     """The features that others add up to exactly."""
-    return sorted(set(fit.seen.dependent) - set(fit.seen.nearly))
+    return sorted(set(fit.standardization.dependent) - set(fit.standardization.nearly))
 
 
-def unsettled(fit: Fit, limits: np.ndarray) -> Settled:
+def unsettled(fit: Fit, limits: np.ndarray) -> FitOutcome:
     """A fit as it is."""
-    return Settled(
+    return FitOutcome(
         fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
         distance=fit.distance,
     )  # fmt: skip
@@ -120,7 +120,7 @@ def unchecked(limits: np.ndarray) -> np.ndarray:
     return np.where(limits == "finite", "not checked", limits)
 
 
-def widened(found: Settled, known: FittedClasses) -> Settled:
+def widened(found: FitOutcome, known: FittedClasses) -> FitOutcome:
     """Return the same with weights for all classes, those without weight among them."""
     if known.complete:
         return found
@@ -140,25 +140,25 @@ def widened(found: Settled, known: FittedClasses) -> Settled:
 def _asked(data: Data, task: Task) -> Any:
     """The verdict about the likelihood's maximum; Ctrl-C is heard at any time."""
     with window():
-        answer: Any = separation(data, fit_intercept=task.intercept, senses=("multinomial",))
+        answer: Any = separation(data, fit_intercept=task.intercept, formulations=("multinomial",))
     return answer.multinomial if isinstance(answer, Separations) else answer
 
 
-def _settled_afar(
+def _outcome_afar(
     task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
-) -> Settled:
+) -> FitOutcome:
     """The same of rows that are read again for the verdict."""
     if exactly(fit):  # columns of a source cannot be left out of the question
         return unsettled(fit, unchecked(limits))
     with window():
-        data = data_of(rows.feed.source)
+        data = data_of(rows.stream.source)
     verdict = _asked(data, task)
     if not proves(verdict):
         return _climbed_on(task, fit, limits, verdict, steps)
     return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
 
 
-def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> Settled:
+def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> FitOutcome:
     """The maximum that there is, or may be, where the climb was broken off."""
     steps.asked = None
     if fit.reason == "suspect":
@@ -169,7 +169,7 @@ def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: S
     return replace(found, limits=unchecked(limits), reason="undecided")
 
 
-def _broken_off(contrasts: Contrasts, fit: Fit) -> Settled:
+def _broken_off(contrasts: Contrasts, fit: Fit) -> FitOutcome:
     """The weights so far of a likelihood that has no maximum."""
     with window():
         found = unsettled(fit, contrasts.limits())
@@ -219,21 +219,21 @@ INTERRUPTED, UNINFERRED = StopReason.INTERRUPTED, (StopReason.INTERRUPTED, StopR
 UNFINISHED = ("max_iter", "stuck", "suspect", "undecided")
 #: what gives finite estimates where there is no maximum
 FINITE = (
-    way("take {}", l2=None),
-    way("{} for finite estimates", penalty="firth"),
+    hint("take {}", l2=None),
+    hint("{} for finite estimates", penalty="firth"),
 )
 #: further away, in standard errors, than a Newton step can tell
 NEAR = 10.0
 #: what helps a climb that did not arrive
-MORE = (way("raise {}", max_iter=None),)
-OTHERWISE = (*MORE, way("take {}", solver="newton"))
+MORE = (hint("raise {}", max_iter=None),)
+OTHERWISE = (*MORE, hint("take {}", solver="newton"))
 
 
 class UnfinishedWarning(ConvergenceWarning):
     """A fit ended before it reached a maximum. ``refusal`` keeps the advice apart."""
 
-    def __init__(self, said: str, *ways: str | Way):
-        self.refusal = LinsepError(said, *ways)
+    def __init__(self, said: str, *hints: str | Hint):
+        self.refusal = LinsepError(said, *hints)
         super().__init__(str(self.refusal))
 
 
@@ -294,15 +294,15 @@ def ended(model: Any, found: Any) -> tuple[str, Warning | None]:
     found : Settled
     """
     if found.broken_off:
-        said, ways = broken_off(found)
-        return f"{said}.", UnfinishedWarning(f"{said}.", *ways)
+        said, hints = broken_off(found)
+        return f"{said}.", UnfinishedWarning(f"{said}.", *hints)
     climb = ""
     if model.solver == "gradient_ascent" and not model.penalty and hasattr(model, "ascent_"):
         automatic = isinstance(model.learning_rate, str)
         climb = model.learning_rate if automatic else model.ascent_.sentence
     reason = found.reason if found.at_limit else f"{found.reason}, broken off"
-    said, ways = ending(reason, found.distance, climb)
-    warning = UnfinishedWarning(said if ways else f"{said}.", *ways)
+    said, hints = ending(reason, found.distance, climb)
+    warning = UnfinishedWarning(said if hints else f"{said}.", *hints)
     return f"{said}." if said else "", warning if reason in UNFINISHED else None
 
 

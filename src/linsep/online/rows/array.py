@@ -1,4 +1,4 @@
-"""What a run is fed: passes over rows, whatever they are stored in."""
+"""What a run learns from: passes over rows, however they are stored."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.interleave import deal
+from linsep.compiled.core.interleave import interleave
 from linsep.compiled.core.kernel_rows import Block
 from linsep.compiled.core.packing import packed
 from linsep.compiled.core.rows import Csr, Dense, Unit, as_rows
@@ -44,8 +44,8 @@ class Mixing:
         return self
 
     @property
-    def hands(self) -> int:
-        """How many blocks to deal at a time: many if neighbours share a class too often.
+    def group_size(self) -> int:
+        """How many blocks to interleave at a time: many if neighbours share a class too often.
 
         That is, if the class changes less than half as often as in a random order.
         """
@@ -59,12 +59,12 @@ def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
     return np.minimum(BLOCK, n_rows - blocks * BLOCK)
 
 
-def shuffled(n_rows: int, seed: int, pass_number: int, hands: int = FEW) -> np.ndarray:
+def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) -> np.ndarray:
     """Row numbers 0..n_rows-1 in the shuffled order of one pass, ``hands`` blocks at a time."""
     if n_rows <= SMALL:
         return np.random.default_rng([seed, pass_number]).permutation(n_rows)
     blocks = shuffled_blocks(n_rows, seed, pass_number)
-    return deal(blocks * BLOCK, block_sizes(n_rows, blocks), hands)
+    return interleave(blocks * BLOCK, block_sizes(n_rows, blocks), group_size)
 
 
 def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -125,8 +125,8 @@ def summed(X: Any) -> Any:
     return X
 
 
-class Visit(NamedTuple):
-    """Rows to walk: where they are, what they are, in which order.
+class RowBatch(NamedTuple):
+    """Rows to learn from: where they are, what they are, in which order.
 
     ``order`` lists row numbers within ``rows`` (a range, or an array where some are left out or
     shuffled). ``first`` is the number of the first row within the whole, None where rows were
@@ -141,7 +141,7 @@ class Visit(NamedTuple):
     first: int | None
 
 
-class Feed(Protocol):
+class RowStream(Protocol):
     """Passes over the rows of one data set; ``n_rows`` is None until they are all known.
     ``shuffle`` says whether passes after the first have an order of their own, ``reads`` whether
     rows are waited for because they are read, ``of_features`` whether weights are those of
@@ -153,15 +153,15 @@ class Feed(Protocol):
     reads: bool
     of_features: bool
 
-    def visits(self, pass_number: int) -> Iterator[Visit]:
+    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
         """The rows to learn from, in the order of that pass."""
         ...
 
-    def held_out(self) -> Iterator[Visit]:
+    def held_out(self) -> Iterator[RowBatch]:
         """The rows kept from learning, in given order."""
         ...
 
-    def learnt(self) -> Iterator[Visit] | None:
+    def learnt(self) -> Iterator[RowBatch] | None:
         """The rows learnt from, in given order; None when they would have to be parsed again."""
         ...
 
@@ -179,7 +179,7 @@ class HoldOut:
         return hold_out(codes, self.fraction, self.start, self.seen)
 
 
-class MemoryFeed:
+class MemoryStream:
     """In which order rows in memory are visited.
 
     Parameters
@@ -207,7 +207,7 @@ class MemoryFeed:
             held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
             counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
             self._learnable, self._held_out = counted & ~held, np.flatnonzero(counted & held)
-        self._hands = 0
+        self._group_size = 0
 
     def order(self, pass_number: int) -> np.ndarray | range:
         """The rows to learn from, shuffled after the first pass if asked to."""
@@ -217,9 +217,9 @@ class MemoryFeed:
                 if self._learnable is None
                 else np.flatnonzero(self._learnable)
             )
-        if not self._hands:
-            self._hands = Mixing().see(self.codes).hands
-        order = shuffled(self.codes.size, self.seed, pass_number, self._hands)
+        if not self._group_size:
+            self._group_size = Mixing().see(self.codes).group_size
+        order = shuffled(self.codes.size, self.seed, pass_number, self._group_size)
         return order if self._learnable is None else order[self._learnable[order]]
 
     def held_out_rows(self) -> np.ndarray | range:
@@ -227,13 +227,13 @@ class MemoryFeed:
         return range(0) if self._held_out is None else self._held_out
 
 
-class ArrayFeed(MemoryFeed):
+class ArrayStream(MemoryStream):
     """Passes over rows in memory.
 
     Parameters
     ----------
     X : C-contiguous array or CSR matrix, float32 or float64, not copied
-    codes, importance, seed, shuffle, hold_out : see :class:`MemoryFeed`
+    codes, importance, seed, shuffle, hold_out : see :class:`MemoryStream`
     unit : whether rows are seen as if scaled to length 1
     """
 
@@ -257,17 +257,17 @@ class ArrayFeed(MemoryFeed):
         if isinstance(self.rows, Dense):
             self.rows = packed(self.rows)
 
-    def _visit(self, order: np.ndarray | range) -> Iterator[Visit]:
-        yield Visit(self.rows, self.codes, self.importance, order, self.n_features, 0)
+    def _row_batch(self, order: np.ndarray | range) -> Iterator[RowBatch]:
+        yield RowBatch(self.rows, self.codes, self.importance, order, self.n_features, 0)
 
-    def visits(self, pass_number: int) -> Iterator[Visit]:
+    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
         """One visit: all learnable rows, in the order of that pass."""
-        return self._visit(self.order(pass_number))
+        return self._row_batch(self.order(pass_number))
 
-    def held_out(self) -> Iterator[Visit]:
+    def held_out(self) -> Iterator[RowBatch]:
         """One visit: the held-out rows in given order."""
-        return self._visit(self.held_out_rows())
+        return self._row_batch(self.held_out_rows())
 
-    def learnt(self) -> Iterator[Visit]:
+    def learnt(self) -> Iterator[RowBatch]:
         """One visit: the learnable rows in given order."""
-        return self._visit(self.order(0))
+        return self._row_batch(self.order(0))

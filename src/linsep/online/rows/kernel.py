@@ -3,8 +3,8 @@
 The dual weights of the rows are weights like any others, so the loop, the schemes and what is kept
 of the weights need not know. What is done here is to have the scores ready: a block of rows is
 scored by all weights that have changed since each row was seen last, by one Gram matrix; within the
-block the walk itself keeps the scores right (:mod:`linsep.compiled.core.kernel_rows`). So the mistakes are
-those of the algorithm that scores one row at a time, but for rounding.
+block the loop itself keeps the scores right (:mod:`linsep.compiled.core.kernel_rows`). So the
+mistakes are those of the algorithm that scores one row at a time, but for rounding.
 """
 
 import os
@@ -16,11 +16,11 @@ from scipy.linalg import lapack, solve_triangular
 
 from linsep.compiled.core.kernel_rows import Block, catch_up
 from linsep.compiled.core.rows import csr_rows
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.interrupts import checkpoint, window
 from linsep.online.keeping import KeepLast
 from linsep.online.learner import State
-from linsep.online.rows.array import NO_IMPORTANCE, MemoryFeed, Visit, slices
+from linsep.online.rows.array import NO_IMPORTANCE, MemoryStream, RowBatch, slices
 
 
 class Grams:
@@ -82,7 +82,7 @@ def _check_memory(size: int, n_examples: int) -> None:
         raise DataError(
             f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this machine "
             f"has {there / 1e6:,.0f}",
-            way("lower {}", cache_mb=None),
+            hint("lower {}", cache_mb=None),
         )
 
 
@@ -165,14 +165,14 @@ class Changes:
         self.dropped = first
 
 
-class KernelFeed(MemoryFeed):
+class KernelStream(MemoryStream):
     """Blocks of rows with their scores and their Gram matrix.
 
     Parameters
     ----------
-    grams : who computes kernel values, see :class:`linsep.online.rows.kernel.Grams`; its rows are the
-        examples, of which the last ``codes.size`` are learnt from
-    codes, importance, seed, shuffle, hold_out : see :class:`linsep.online.rows.array.MemoryFeed`
+    grams : who computes kernel values, see :class:`linsep.online.rows.kernel.Grams`; its rows are
+    the     examples, of which the last ``codes.size`` are learnt from
+    codes, importance, seed, shuffle, hold_out : see :class:`linsep.online.rows.array.MemoryStream`
     """
 
     state: State
@@ -226,7 +226,7 @@ class KernelFeed(MemoryFeed):
         rows = np.arange(self.offset, self.grams.n_examples)
         return self.grams.between(rows, rows)
 
-    def visits(self, pass_number: int) -> Iterator[Visit]:
+    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
         """A visit a block, in the order of that pass."""
         order = self.order(pass_number)
         for piece in slices(order, self.grams.rows_at_once):
@@ -234,12 +234,12 @@ class KernelFeed(MemoryFeed):
         self._give_up(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
 
-    def _block(self, rows: np.ndarray) -> Iterator[Visit]:
+    def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
         examples = rows + self.offset
         scores, before = self._caught_up(rows), self._weights()[examples]
         block = Block(scores, self.grams.between(examples, examples), examples)
         importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
-        yield Visit(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
+        yield RowBatch(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
         # Of a function, whose rows come one by one, the values among all of them are dear.
@@ -282,21 +282,21 @@ class KernelFeed(MemoryFeed):
             )  # fmt: skip
         return scores
 
-    def held_out(self) -> Iterator[Visit]:
+    def held_out(self) -> Iterator[RowBatch]:
         """The held-out rows, as sparse rows of their kernel values."""
         return self._sparse(self.held_out_rows())
 
-    def learnt(self) -> Iterator[Visit]:
+    def learnt(self) -> Iterator[RowBatch]:
         """The learnable rows in given order, as sparse rows of their kernel values."""
         return self._sparse(self.order(0))
 
-    def _sparse(self, order: np.ndarray | range) -> Iterator[Visit]:
+    def _sparse(self, order: np.ndarray | range) -> Iterator[RowBatch]:
         supports = self.keeping.features_in_use(self.state)
         for rows in slices(order, max(1, GRAM_VALUES // max(1, supports.size))):
             gram = self.grams.between(rows + self.offset, supports)
             starts = np.arange(rows.size + 1) * supports.size
             sparse = csr_rows(gram.reshape(-1), np.tile(supports, rows.size), starts)
-            yield Visit(
+            yield RowBatch(
                 sparse, self.codes[rows], self.importance[rows] if self.importance.size else
                 NO_IMPORTANCE, range(rows.size), self.n_features, None,
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where a stream's rows stay after the first pass: in memory if they fit, else in a spool."""
+"""Where a stream's rows stay after the first pass: in memory if they fit, else in a row cache."""
 
 import mmap
 import os
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.interleave import deal
+from linsep.compiled.core.interleave import interleave
 from linsep.compiled.row_records import BLOCK
 from linsep.online.rows.array import SMALL, block_sizes, shuffled, shuffled_blocks
 from linsep.sources.base import Batch
-from linsep.sources.row_cache.reading import Spool
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.reading import RowCache
+from linsep.sources.row_cache.writing import RowCacheWriter
 
 #: bytes of arrays that are worth memory of their own: a process may have some 65,000 maps
 LARGE = 1 << 20
@@ -87,35 +87,35 @@ def _copied(array: np.ndarray) -> np.ndarray:
 class Keeper:
     """Takes batches as they stream by and keeps them for later passes.
 
-    Up to ``memory_bytes`` they stay in memory; beyond, everything goes to a spool that
+    Up to ``memory_bytes`` they stay in memory; beyond, everything goes to a row cache that
     ``writer()`` starts. :meth:`finish` says where they are.
     """
 
-    def __init__(self, writer: Callable[[], SpoolWriter], memory_bytes: int):
-        self._start_spool, self._memory_bytes = writer, memory_bytes
+    def __init__(self, writer: Callable[[], RowCacheWriter], memory_bytes: int):
+        self._start_row_cache, self._memory_bytes = writer, memory_bytes
         self._parts: list[Batch] = []
         self._held = 0
-        self._spool: SpoolWriter | None = None
+        self._row_cache: RowCacheWriter | None = None
 
     def keep(self, batch: Batch) -> None:
         """Keep the rows of one batch; may raise SpoolError, leaving nothing behind."""
-        if self._spool is not None:
-            self._spool.write(batch)
+        if self._row_cache is not None:
+            self._row_cache.write(batch)
             return
         self._parts.append(batch._replace(X=apart(batch.X)))
         self._held += nbytes(batch.X)
         if self._held > self._memory_bytes:
-            self._spool = self._start_spool()
+            self._row_cache = self._start_row_cache()
             for part in self._parts:
-                self._spool.write(part)
+                self._row_cache.write(part)
             self._parts = []
 
     def finish(
         self, n_features: int, names: list[str] | None, recipe: dict[str, Any], dropped: int
-    ) -> Spool | tuple[Any, np.ndarray]:
-        """The finished spool, or all rows and labels in memory."""
-        if self._spool is not None:
-            return self._spool.commit(n_features, names, recipe, dropped)
+    ) -> RowCache | tuple[Any, np.ndarray]:
+        """The finished row cache, or all rows and labels in memory."""
+        if self._row_cache is not None:
+            return self._row_cache.commit(n_features, names, recipe, dropped)
         y = np.concatenate([np.asarray(part.y) for part in self._parts])
         blocks = [part.X for part in self._parts]
         self._parts = []
@@ -124,16 +124,16 @@ class Keeper:
     def abort(self) -> None:
         """Forget everything; no file is left behind."""
         self._parts = []
-        if self._spool is not None:
-            self._spool.abort()
+        if self._row_cache is not None:
+            self._row_cache.abort()
 
 
-#: blocks are dealt whole while those on the table take at most so many batches of memory
+#: blocks are interleaved whole while those at hand take at most so many batches of memory
 MOST_BATCHES = 4
 
 
 class Shuffled(NamedTuple):
-    """Rows of a spool: their numbers, X, label numbers, and in which order to visit them."""
+    """Rows of a row cache: their numbers, X, label numbers, and in which order to visit them."""
 
     rows: np.ndarray
     X: Any
@@ -142,32 +142,33 @@ class Shuffled(NamedTuple):
 
 
 def shuffled_batches(
-    spool: Spool, batch_bytes: int, seed: int, pass_number: int, hands: int
+    row_cache: RowCache, batch_bytes: int, seed: int, pass_number: int, group_size: int
 ) -> Iterator[Shuffled]:
-    """Every row of ``spool`` once, in the very order of :func:`linsep.online.rows.array.shuffled`.
+    """Every row of ``row cache`` once, in the very order of
+    :func:`linsep.online.rows.array.shuffled`.
 
     Parameters
     ----------
     batch_bytes : about what a batch may take in memory
     seed, pass_number, hands : as in :func:`linsep.online.rows.array.shuffled`
     """
-    n, per_block = spool.n_rows, max(1, spool.n_bytes // spool.n_blocks)
+    n, per_block = row_cache.n_rows, max(1, row_cache.n_bytes // row_cache.n_blocks)
     fit = max(1, batch_bytes // per_block)
-    if n <= SMALL or hands > MOST_BATCHES * fit:
-        yield from _picked(spool, shuffled(n, seed, pass_number, hands), BLOCK * fit)
+    if n <= SMALL or group_size > MOST_BATCHES * fit:
+        yield from _picked(row_cache, shuffled(n, seed, pass_number, group_size), BLOCK * fit)
         return
-    at_once = max(hands, fit // hands * hands)
+    at_once = max(group_size, fit // group_size * group_size)
     blocks = shuffled_blocks(n, seed, pass_number)
     odd = blocks.size % at_once
     for start in range(odd - at_once if odd else 0, blocks.size, at_once):
         chosen = blocks[max(0, start) : start + at_once]
-        X, numbers = spool.read_blocks(chosen)
+        X, numbers = row_cache.read_blocks(chosen)
         sizes = block_sizes(n, chosen)
-        order = deal(np.cumsum(sizes) - sizes, sizes, hands)
+        order = interleave(np.cumsum(sizes) - sizes, sizes, group_size)
         yield Shuffled(_rows_of(chosen, n), X, numbers, order)
 
 
-def _picked(spool: Spool, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
+def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
     """Batches of ``at_once`` rows, for few or very wide rows.
 
     Each batch picks its rows from all the blocks that hold one, read piece by piece.
@@ -179,11 +180,11 @@ def _picked(spool: Spool, order: np.ndarray, at_once: int) -> Iterator[Shuffled]
         blocks = np.unique(rows // BLOCK)
         parts, numbers = [], []
         for piece in np.array_split(blocks, -(-BLOCK * blocks.size // at_once)):
-            X, found = spool.read_blocks(piece)
+            X, found = row_cache.read_blocks(piece)
             asked = np.isin(_rows_of(piece, n), rows)
             parts.append(X[asked])
             numbers.append(found[asked])
-        X, found = join(parts, spool.n_features), np.concatenate(numbers)
+        X, found = join(parts, row_cache.n_features), np.concatenate(numbers)
         yield Shuffled(rows, X, found, np.searchsorted(rows, wanted))
 
 

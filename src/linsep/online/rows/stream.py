@@ -1,4 +1,4 @@
-"""Passes over a source: the first as it is read, later ones from memory or from a spool.
+"""Passes over a source: the first as it is read, later ones from memory or from a row cache.
 
 Visits are those of rows in memory, in the same order, so the weights are the same to the bit.
 """
@@ -16,21 +16,21 @@ from linsep.background import elsewhere
 from linsep.compiled.core.rows import as_rows
 from linsep.errors import DataError, LinsepError
 from linsep.interrupts import checkpoint, held
-from linsep.online.rows.array import NO_IMPORTANCE, ArrayFeed, HoldOut, Mixing, Visit, summed
+from linsep.online.rows.array import NO_IMPORTANCE, ArrayStream, HoldOut, Mixing, RowBatch, summed
 from linsep.online.rows.label_book import BadLabel, LabelBook
 from linsep.online.rows.sample import Sample
 from linsep.online.rows.stored import Keeper, shuffled_batches
 from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.row_cache.reading import (
-    Spool,
-    SpoolDamaged,
-    SpoolError,
+    RowCache,
+    RowCacheDamaged,
+    RowCacheError,
+    row_cache_path,
     row_folder,
     source_key,
-    spool_path,
 )  # fmt: skip
-from linsep.sources.row_cache.writing import SpoolWriter
+from linsep.sources.row_cache.writing import RowCacheWriter
 
 BATCH_BYTES = 16 << 20
 
@@ -38,21 +38,21 @@ BATCH_BYTES = 16 << 20
 class StartAgain(LinsepError):
     """The first pass must start anew: a class turned up late, or a cache was damaged.
 
-    By now the feed knows every class, or has done away with the cache.
+    By now the stream knows every class, or has done away with the cache.
     """
 
 
-Visits = Generator[Visit, None, None]
+RowBatches = Generator[RowBatch, None, None]
 
 
-class SourceFeed:
+class SourceStream:
     """Passes over the rows of a source.
 
     Parameters
     ----------
     source : Source
     seed, shuffle : later passes are shuffled if asked to
-    keep : whether there will be more than one walk over the rows
+    keep : whether there will be more than one pass over the rows
     fraction : share of every class to hold out, None holds nothing out
     importance : function of classes and their row counts (None before they are known) to the
         weight of each class, or None
@@ -83,15 +83,15 @@ class SourceFeed:
         self.book = LabelBook()
         self.n_rows: int | None = None
         self.n_features = 0
-        self.spool: Spool | None = None
+        self.row_cache: RowCache | None = None
         self.from_cache = False
         self._fraction, self._importance, self._counts = fraction, importance, counts
         self._expected, self._unit, self._lengths = set(expected), unit, lengths
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._memory: tuple[Any, np.ndarray] | None = None
-        self._fed: ArrayFeed | None = None
+        self._fed: ArrayStream | None = None
         self._reading: Generator[tuple[Any, np.ndarray, int], None, None] | None = None
-        self._visiting: Visits | None = None
+        self._row_batches_of: RowBatches | None = None
         self._rows_of = np.zeros(0, dtype=np.int64)
         self._hold: HoldOut | None = None
         self._held: list[np.ndarray] = []
@@ -100,13 +100,13 @@ class SourceFeed:
         """Look at the first rows, or at all where classes or their counts are needed first."""
         self._open_cache()
         try:
-            if self.spool is not None and self._counts:
-                for _, numbers in self.spool.iterate(BATCH_BYTES):
+            if self.row_cache is not None and self._counts:
+                for _, numbers in self.row_cache.iterate(BATCH_BYTES):
                     checkpoint()
                     self._rows_of = _added(self._rows_of, numbers)
-        except SpoolDamaged:
+        except RowCacheDamaged:
             self._forget_cache()
-        if self.spool is None:
+        if self.row_cache is None:
             self._look()
 
     def _look(self) -> None:
@@ -126,23 +126,27 @@ class SourceFeed:
 
     def recipe(self) -> dict[str, Any]:
         """How raw rows became features; see :meth:`linsep.sources.base.Source.recipe`."""
-        cached = self.spool.recipe if self.spool is not None else None
+        cached = self.row_cache.recipe if self.row_cache is not None else None
         return cached if cached is not None else self.source.recipe()
 
     @property
     def feature_names(self) -> list[str] | None:
         """Names of the features, if the format has any."""
-        return self.spool.feature_names if self.spool is not None else self.source.feature_names
+        return (
+            self.row_cache.feature_names
+            if self.row_cache is not None
+            else self.source.feature_names
+        )
 
     def close(self) -> None:
         """Stop reading, whoever still holds an iterator; remove what was only temporary."""
-        for going_on in (self._visiting, self._reading):
+        for going_on in (self._row_batches_of, self._reading):
             if going_on is not None:
                 going_on.close()
         self.source.kept = None
-        if self.spool is not None:
-            self.spool.close()
-            self.source.kept = None if self._temporary else self.spool.path
+        if self.row_cache is not None:
+            self.row_cache.close()
+            self.source.kept = None if self._temporary else self.row_cache.path
         if self._temporary is not None:
             self._temporary.cleanup()
 
@@ -157,34 +161,38 @@ class SourceFeed:
             self._folder = row_folder(self.source.cache)
         if self._folder is None:
             return
-        spool = Spool.open(spool_path(self._folder, self._key), self._key)
-        if spool is not None:
-            self.spool, self.from_cache, self.book = spool, True, LabelBook(spool.labels)
-            self.n_rows, self.n_features = spool.n_rows, spool.n_features
-            self.source.dropped = spool.dropped
+        row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
+        if row_cache is not None:
+            self.row_cache, self.from_cache, self.book = (
+                row_cache,
+                True,
+                LabelBook(row_cache.labels),
+            )
+            self.n_rows, self.n_features = row_cache.n_rows, row_cache.n_features
+            self.source.dropped = row_cache.dropped
             self.source.stage = "reading the cache"
 
     def _forget_cache(self) -> None:
         """Do away with a damaged cache and all that was learnt from it."""
-        assert self.spool is not None
+        assert self.row_cache is not None
         with suppress(OSError):  # in a folder that cannot be written to, it is only passed by
-            self.spool.remove()
-        self.spool, self.from_cache, self.book = None, False, LabelBook()
+            self.row_cache.remove()
+        self.row_cache, self.from_cache, self.book = None, False, LabelBook()
         self.n_rows, self.n_features = None, 0
         self._rows_of = np.zeros(0, dtype=np.int64)
 
-    def _writer(self) -> SpoolWriter:
+    def _writer(self) -> RowCacheWriter:
         if self._folder is None:
             try:
                 with held():
                     self._temporary = scratch_folder()
             except OSError as problem:
-                raise SpoolError(
+                raise RowCacheError(
                     f"Rows cannot be kept in a temporary folder ({problem.strerror}): make room "
                     "there, or choose a cache folder."
                 ) from None
-            return SpoolWriter(Path(self._temporary.name) / "rows.spool", self._key)
-        return SpoolWriter(spool_path(self._folder, self._key), self._key)
+            return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
+        return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
 
     def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
         """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""
@@ -226,7 +234,7 @@ class SourceFeed:
         """Keep something; False where the disk has no room and the order allows to do without."""
         try:
             keep(what)
-        except SpoolError:
+        except RowCacheError:
             if self.shuffle or self._fraction is not None:
                 raise
             self.keep = False
@@ -236,8 +244,8 @@ class SourceFeed:
         source = self.source
         names, recipe = source.feature_names, source.recipe()
         kept = keeper.finish(self.n_features, names, recipe, source.dropped)
-        if isinstance(kept, Spool):
-            self.spool = kept
+        if isinstance(kept, RowCache):
+            self.row_cache = kept
         else:
             self._memory = kept[0], self.book.numbers(kept[1])
 
@@ -259,13 +267,13 @@ class SourceFeed:
         if self._memory is not None:
             X, numbers = self._memory
             codes = self.book.codes[numbers]
-            self._fed = ArrayFeed(
+            self._fed = ArrayStream(
                 X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
             )
             if k > 2 and not self._lengths:
                 self._fed.pack()
 
-    def visits(self, pass_number: int) -> Iterator[Visit]:
+    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
         """The rows to learn from in the order of that pass."""
         if pass_number == 0:
             self.sample = Sample(self.classes.size)
@@ -273,11 +281,11 @@ class SourceFeed:
             if self._memory is not None and pass_number == 0:
                 codes = self.book.codes[self._memory[1]]
                 self.sample.take(self._memory[0], codes, self._fed.order(0))
-            return self._fed.visits(pass_number)
-        if self.spool is not None:
+            return self._fed.row_batches(pass_number)
+        if self.row_cache is not None:
             if self.shuffle and pass_number:
-                return self._spooled(self._shuffled(pass_number))
-            return self._spooled(self._sequential(draw=pass_number == 0))
+                return self._cached(self._shuffled(pass_number))
+            return self._cached(self._sequential(draw=pass_number == 0))
         if pass_number and self.shuffle:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
@@ -285,31 +293,31 @@ class SourceFeed:
             )
         return self._watched(self._streamed(draw=pass_number == 0))
 
-    def held_out(self) -> Iterator[Visit]:
+    def held_out(self) -> Iterator[RowBatch]:
         """The held-out rows in given order."""
         if self._fed is not None:
             return self._fed.held_out()
-        return self._spooled(self._sequential(held_out=True))
+        return self._cached(self._sequential(held_out=True))
 
-    def learnt(self) -> Iterator[Visit] | None:
+    def learnt(self) -> Iterator[RowBatch] | None:
         """The rows learnt from in given order; None when they were not kept."""
         if self._fed is not None:
             return self._fed.learnt()
-        return self._spooled(self._sequential()) if self.spool is not None else None
+        return self._cached(self._sequential()) if self.row_cache is not None else None
 
-    def _spooled(self, visits: Visits) -> Visits:
-        return self._watched(self._verified(elsewhere(visits, ahead=True)))
+    def _cached(self, row_batches: RowBatches) -> RowBatches:
+        return self._watched(self._verified(elsewhere(row_batches, ahead=True)))
 
-    def _watched(self, visits: Visits) -> Visits:
+    def _watched(self, row_batches: RowBatches) -> RowBatches:
         """The same visits, to be ended by :meth:`close` if nobody asks for the last of them."""
-        self._visiting = visits
-        return visits
+        self._row_batches_of = row_batches
+        return row_batches
 
-    def _verified(self, visits: Visits) -> Visits:
+    def _verified(self, row_batches: RowBatches) -> RowBatches:
         """The same visits; a cache of an earlier run that turns out damaged is done away with."""
         try:
-            yield from visits
-        except SpoolDamaged:
+            yield from row_batches
+        except RowCacheDamaged:
             if not self.from_cache:
                 raise
             self._forget_cache()
@@ -319,13 +327,15 @@ class SourceFeed:
     def _weights(self, codes: np.ndarray) -> np.ndarray:
         return self._class_importance[codes] if self._class_importance.size else NO_IMPORTANCE
 
-    def _visit(self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None) -> Visit:
+    def _row_batch(
+        self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None
+    ) -> RowBatch:
         weights = self._weights(codes)
         if weights.size:
             order = order[weights[order] > 0]
-        return Visit(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
+        return RowBatch(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
 
-    def _streamed(self, draw: bool) -> Visits:
+    def _streamed(self, draw: bool) -> RowBatches:
         """Rows as the source is read; the first time, what turns up is noted."""
         known, seen = self.classes.size, 0
         reading, self._reading = self._reading or self._read(), None
@@ -341,13 +351,13 @@ class SourceFeed:
                 free = np.arange(codes.size)
                 if self._hold is not None:
                     free = free[~self._mask(codes, seen, draw)]
-                visit = self._visit(X, codes, free, first)
+                row_batch = self._row_batch(X, codes, free, first)
                 if draw:
-                    self.sample.take(X, codes, visit.order)
-                yield visit
+                    self.sample.take(X, codes, row_batch.order)
+                yield row_batch
                 seen += codes.size
         if self._memory is not None:
-            self.start()  # rows that fit in memory are now fed like any array
+            self.start()  # rows that fit in memory are now streamed like any array
 
     def _mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
         """Which of these rows are held out: drawn in the first pass, then remembered."""
@@ -362,10 +372,10 @@ class SourceFeed:
             self._held = [np.concatenate(self._held)]
         return self._held[0]
 
-    def _sequential(self, draw: bool = False, held_out: bool = False) -> Visits:
-        assert self.spool is not None
+    def _sequential(self, draw: bool = False, held_out: bool = False) -> RowBatches:
+        assert self.row_cache is not None
         first = 0
-        for X, numbers in self.spool.iterate(BATCH_BYTES):
+        for X, numbers in self.row_cache.iterate(BATCH_BYTES):
             codes = self.book.codes[numbers]
             if draw:
                 self._mixing.see(codes)
@@ -373,20 +383,20 @@ class SourceFeed:
             if self._hold is not None:
                 mask = self._mask(codes, first, draw)
                 order = order[mask if held_out else ~mask]
-            visit = self._visit(X, codes, order, first)
+            row_batch = self._row_batch(X, codes, order, first)
             if draw:
-                self.sample.take(X, codes, visit.order)
-            yield visit
+                self.sample.take(X, codes, row_batch.order)
+            yield row_batch
             first += codes.size
 
-    def _shuffled(self, pass_number: int) -> Visits:
-        assert self.spool is not None
-        how = self.seed, pass_number, self._mixing.hands
-        for batch in shuffled_batches(self.spool, BATCH_BYTES, *how):
+    def _shuffled(self, pass_number: int) -> RowBatches:
+        assert self.row_cache is not None
+        how = self.seed, pass_number, self._mixing.group_size
+        for batch in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
             order = batch.order
             if self._hold is not None:
                 order = order[~self._held_mask()[batch.rows[order]]]
-            yield self._visit(batch.X, self.book.codes[batch.numbers], order, None)
+            yield self._row_batch(batch.X, self.book.codes[batch.numbers], order, None)
 
 
 def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -188,7 +188,7 @@ class ScaledColumns:
         next_to_nothing = own * self._units**1.5
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
-    def fit(self, done: Elimination, G: Any, moments: Moments, way: str) -> LeastSquares:
+    def fit(self, done: Elimination, G: Any, moments: Moments, method: str) -> LeastSquares:
         """Everything in floats, of the columns as they were given."""
         d, first = len(G) - 2, int(self.fit_intercept)
         units, unit_y = np.ldexp(1.0, self.exponents[2:]), np.ldexp(1.0, self.exponents[1])
@@ -216,7 +216,7 @@ class ScaledColumns:
             total_weight=float(floats(G[0, 0])),
             log_weights=moments.log_weights,
             fit_intercept=self.fit_intercept,
-            way=way,
+            method=method,
             combinations={
                 j: self._combination(parts[j + first], j) for j in np.flatnonzero(~is_kept).tolist()
             },

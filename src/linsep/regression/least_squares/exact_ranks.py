@@ -16,7 +16,9 @@ MOST_SPAN, MOST_EXPONENT = 150, 400
 
 
 def slices_suffice(ranges: Ranges, blocks: Iterable[Block]) -> bool:
-    """Whether :func:`linsep.regression.least_squares.slices.products` leaves nothing out of these rows."""
+    """Whether :func:`linsep.regression.least_squares.slices.products` leaves nothing out of these
+    rows.
+    """
     ends = [0]
     for block in blocks:
         if block.weights is not None:

@@ -61,7 +61,7 @@ class LeastSquares:
     total_weight: float
     log_weights: float
     fit_intercept: bool
-    way: str
+    method: str
     combinations: dict[int, np.ndarray] = field(default_factory=dict)
 
     @property

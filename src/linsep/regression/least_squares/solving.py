@@ -67,7 +67,7 @@ def least_squares(
 
     Parameters
     ----------
-    blocks : function that walks over all rows anew
+    blocks : function that reads all rows anew
         At least one row, all values finite; the last block is as wide as any.
     fit_intercept : bool
     reread : bool
@@ -223,5 +223,5 @@ def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> Least
         total_weight=total,
         log_weights=moments.log_weights,
         fit_intercept=fit_intercept,
-        way="floats",
+        method="floats",
     )

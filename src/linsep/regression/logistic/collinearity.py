@@ -111,7 +111,7 @@ class Columns:
 
     Parameters
     ----------
-    blocks : function that walks over the rows anew
+    blocks : function that reads the rows anew
     n_features : int
     intercept : bool
     lost : float

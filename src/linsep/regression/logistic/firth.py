@@ -240,10 +240,10 @@ def _newton(
         inverse = inverse_of(basis.T @ matrix @ basis)
         if inverse is not None:
             return inverse @ slope
-    seen = basis.T @ information @ basis
-    diagonal = np.diag(seen)
+    standardization = basis.T @ information @ basis
+    diagonal = np.diag(standardization)
     roots = np.where(diagonal > NOTHING, 1.0 / np.sqrt(np.maximum(diagonal, NOTHING)), 0.0)
-    scaled = np.linalg.pinv(seen * roots * roots[:, None], rcond=1e-12, hermitian=True)
+    scaled = np.linalg.pinv(standardization * roots * roots[:, None], rcond=1e-12, hermitian=True)
     return roots * (scaled @ (roots * slope))
 
 

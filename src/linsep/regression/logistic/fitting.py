@@ -11,7 +11,7 @@ from linsep.regression.logistic import ascent, preparing
 from linsep.regression.logistic.ascent import Ascent, Goal
 from linsep.regression.logistic.likelihood import Batches, Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
-from linsep.regression.logistic.preparing import Seen, sampled, seen
+from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.sparse_likelihood import SparseLikelihood
 from linsep.regression.logistic.steps import Steps, Told, unheard
 
@@ -75,7 +75,9 @@ class Task:
 
     @property
     def share(self) -> float:
-        """What :class:`linsep.regression.logistic.preconditioning.Penalty` takes off for the reference."""
+        """What :class:`linsep.regression.logistic.preconditioning.Penalty` takes off for the
+        reference.
+        """
         return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
 
     @property
@@ -112,17 +114,20 @@ class Fit:
     proved: bool
     doubted: bool
     B: np.ndarray
-    seen: Seen
+    standardization: Standardization
 
 
 def fitted(task: Task, steps: Steps) -> Fit:
     """The weights of the largest (penalised) likelihood, as far as there are such.
 
-    A sample of the rows gives the weights to start from, so that all of them are walked only a few
+    A sample of the rows gives the weights to start from, so that all of them are read only a few
     times. Stops where there seems to be no maximum. A single class is certain.
     """
     if not task.q:
-        plain, none = Seen(np.zeros(task.n_features), np.ones(task.n_features)), np.zeros((0, 0))
+        plain, none = (
+            Standardization(np.zeros(task.n_features), np.ones(task.n_features)),
+            np.zeros((0, 0)),
+        )
         B = np.zeros((0, task.width))
         return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
     with workers() as pool:
@@ -134,7 +139,7 @@ def fitted(task: Task, steps: Steps) -> Fit:
         return told(task, how, found._replace(doubted=found.doubted or _nearly(task, how, pool)))
 
 
-def told_of(task: Task, how: Seen, steps: Steps) -> Told:
+def told_of(task: Task, how: Standardization, steps: Steps) -> Told:
     """What a climb in features that are seen so should tell."""
     return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
 
@@ -142,24 +147,24 @@ def told_of(task: Task, how: Seen, steps: Steps) -> Told:
 def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
     """The same fit, climbed on to the maximum that it is known to have."""
     with workers() as pool:
-        problem = problem_of(task, fit.seen, pool)
+        problem = problem_of(task, fit.standardization, pool)
         left = max(1, task.max_iter - fit.n_iter)
         goal = task.goal._replace(ask=False, max_iter=left)
         newton = ascent.newton if task.factored else ascent.newton_cg
-        found = newton(*problem, fit.B, goal, told_of(task, fit.seen, steps))
-        return told(task, fit.seen, found._replace(n_iter=fit.n_iter + found.n_iter))
+        found = newton(*problem, fit.B, goal, told_of(task, fit.standardization, steps))
+        return told(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
-def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Seen:
+def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Standardization:
     """How to see the features; of many no more than their sizes."""
     if not task.factored:
         return preparing.sized(task.batches, task.n_features)
     form = task.n_features, task.intercept
-    return seen(sample, task.batches, whole, *form, not task.l2, pool)
+    return standardization(sample, task.batches, whole, *form, not task.l2, pool)
 
 
 def _start(
-    task: Task, how: Seen, sample: Batches, whole: bool, pool: ThreadPoolExecutor
+    task: Task, how: Standardization, sample: Batches, whole: bool, pool: ThreadPoolExecutor
 ) -> np.ndarray:
     """Weights to start from: those of the sample, or those that know no features."""
     B = np.zeros((task.q, task.width))
@@ -175,7 +180,7 @@ def _start(
     return found.B if found.reason == "converged" else B
 
 
-def _nearly(task: Task, how: Seen, pool: ThreadPoolExecutor) -> bool:
+def _nearly(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> bool:
     """Whether features that are left out, as others nearly add up to them, may be all that
     separates the classes.
     """
@@ -187,7 +192,9 @@ def _nearly(task: Task, how: Seen, pool: ThreadPoolExecutor) -> bool:
     return not ascent.newton(*problem, np.zeros(problem[0].shape), goal).proved
 
 
-def problem_of(task: Task, how: Seen, pool: ThreadPoolExecutor) -> tuple[Likelihood, Penalty]:
+def problem_of(
+    task: Task, how: Standardization, pool: ThreadPoolExecutor
+) -> tuple[Likelihood, Penalty]:
     """What is to be made large, and what is subtracted from it."""
     kind = SparseLikelihood if not task.factored and _sparse(task.batches) else Likelihood
     likelihood = kind(
@@ -200,7 +207,11 @@ def problem_of(task: Task, how: Seen, pool: ThreadPoolExecutor) -> tuple[Likelih
 
 
 def _climbed(
-    task: Task, how: Seen, start: np.ndarray, pool: ThreadPoolExecutor, told: Told = unheard
+    task: Task,
+    how: Standardization,
+    start: np.ndarray,
+    pool: ThreadPoolExecutor,
+    told: Told = unheard,
 ) -> Ascent:
     """Up by the solver of the task; then the question whether there is a maximum."""
     problem, goal = problem_of(task, how, pool), task.goal
@@ -239,7 +250,7 @@ def _sparse(batches: Batches) -> bool:
     return hasattr(next(iter(batches())).rows, "starts")
 
 
-def told(task: Task, how: Seen, found: Ascent) -> Fit:
+def told(task: Task, how: Standardization, found: Ascent) -> Fit:
     """What was found, in the features as they are."""
     covariance = None
     if found.information is not None:

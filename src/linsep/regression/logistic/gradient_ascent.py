@@ -13,7 +13,7 @@ from linsep.regression.logistic.ascent import Ascent
 from linsep.regression.logistic.fitting import Fit, Task, answered, looked, problem_of, told
 from linsep.regression.logistic.likelihood import Likelihood, Point
 from linsep.regression.logistic.preconditioning import Penalty
-from linsep.regression.logistic.preparing import Seen, refuse_overflow, sampled
+from linsep.regression.logistic.preparing import Standardization, refuse_overflow, sampled
 from linsep.regression.logistic.steps import Steps, Told
 
 
@@ -55,7 +55,7 @@ def _ascended(
     pool: ThreadPoolExecutor, tell: Told,
 ) -> Descent:  # fmt: skip
     """The climb of the free columns."""
-    plain = Seen(np.zeros(task.n_features), np.ones(task.n_features))
+    plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
     likelihood = Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2

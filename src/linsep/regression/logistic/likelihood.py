@@ -19,7 +19,7 @@ from linsep.interrupts import checkpoint
 MOST_THREADS = 8
 #: lanes of a batch, and the fewest rows in one
 LANES, LANE_ROWS = 8, 4096
-#: how long a Ctrl-C may wait to be noticed while lanes are walked
+#: how long a Ctrl-C may wait to be noticed while lanes are worked on
 SECONDS = 0.1
 #: pieces of a batch that a sample consists of, and the fewest rows in one
 SAMPLES, SAMPLE_ROWS = 16, 64
@@ -56,7 +56,7 @@ class Sums(NamedTuple):
     weight : float, of all rows
     least : float, the least weight of a row times its smallest probability of a class
     doubt : float, the sum of the weights, each divided by that probability
-    blocks : int, in which the rows were walked
+    blocks : int, in which the rows were read
     """
 
     weight: float = 0.0

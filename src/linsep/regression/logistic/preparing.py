@@ -26,7 +26,7 @@ ORDINARY = 10
 BLOCK_VALUES = 1 << 16
 
 
-class Seen(NamedTuple):
+class Standardization(NamedTuple):
     """How features are seen: (x - centre) * scale, some replaced by what is left of them.
 
     Attributes
@@ -136,10 +136,10 @@ def _rows_of(rows: Csr, chosen: np.ndarray) -> Csr:
     return csr_rows(rows.values[places], rows.columns[places], starts)
 
 
-def seen(
+def standardization(
     sample: Batches, everything: Batches, whole: bool, d: int, intercept: bool, find: bool,
     pool: ThreadPoolExecutor,
-) -> Seen:  # fmt: skip
+) -> Standardization:  # fmt: skip
     """How to see the features, from a sample where that is enough.
 
     ``find`` says whether to look for features that depend on others; without, none is left out.
@@ -151,17 +151,17 @@ def seen(
     """
     centres, scales = _moments(sample, d, intercept)
     if not find:
-        return Seen(centres, np.where(scales > 0, scales, 1.0))
+        return Standardization(centres, np.where(scales > 0, scales, 1.0))
     if _independent(sample, centres, scales, intercept, pool):
-        return Seen(centres, scales)
+        return Standardization(centres, scales)
     if not whole:
         centres, scales = _moments(everything, d, intercept)
         if _independent(everything, centres, scales, intercept, pool):
-            return Seen(centres, scales)
+            return Standardization(centres, scales)
     return straightened(everything, centres, scales, intercept)
 
 
-def sized(batches: Batches, d: int) -> Seen:
+def sized(batches: Batches, d: int) -> Standardization:
     """How to see very many features: none is left out or centred, so that zeros stay zeros, and
     those of very large or small values are divided by a power of two.
 
@@ -185,7 +185,9 @@ def sized(batches: Batches, d: int) -> Seen:
             np.maximum(top, np.abs(X).max(axis=0), out=top)
     _refuse_sizes(top)
     exponents = np.where(top > 0, np.frexp(top)[1], 0)
-    return Seen(np.zeros(d), np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, -exponents, 0)))
+    return Standardization(
+        np.zeros(d), np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, -exponents, 0))
+    )
 
 
 def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:
@@ -269,14 +271,14 @@ def _independent(
     return bool(np.diag(factor).min(initial=1.0) ** 2 > SURE)
 
 
-def whole(batches: Batches, d: int, intercept: bool) -> Seen:
+def whole(batches: Batches, d: int, intercept: bool) -> Standardization:
     """The same with all columns that others do not add up to exactly."""
     return straightened(batches, *_moments(batches, d, intercept), intercept, NOTHING)
 
 
 def straightened(
     batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
-) -> Seen:
+) -> Standardization:
     """Features without those that others before them add up to, and with new columns in place of
     those that others nearly add up to.
 
@@ -292,4 +294,4 @@ def straightened(
         scales[j] = 1.0 / np.sqrt(G[j, j] / G[-1, -1] - centres[j] ** 2)
     scales[list(dependent)] = 0.0
     nearly = tuple(j for j in dependent if not columns.left_out[j])
-    return Seen(centres, scales, dependent, nearly, straight)
+    return Standardization(centres, scales, dependent, nearly, straight)

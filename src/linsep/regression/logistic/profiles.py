@@ -19,7 +19,7 @@ from linsep.parallel import workers
 from linsep.regression.logistic.firth import Maximum, Objective, inverse_of, maximised
 from linsep.regression.logistic.fitting import Task
 from linsep.regression.logistic.likelihood import Likelihood
-from linsep.regression.logistic.preparing import Seen, sampled, seen
+from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.steps import Steps
 
 #: the last step towards an end is no longer than this share of half of Wald's interval; its own
@@ -197,14 +197,14 @@ class FirthFit(NamedTuple):
 
 
 @contextmanager
-def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Seen, np.ndarray]]:
+def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardization, np.ndarray]]:
     """The objective of a task, how features are seen, and the matrix that turns its weights into
     those of the features as they are.
     """
     with workers() as pool:
         sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
         form = task.n_features, task.intercept
-        how = seen(sample, task.batches, whole, *form, True, pool)
+        how = standardization(sample, task.batches, whole, *form, True, pool)
         likelihood = Likelihood(
             how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool
         )

@@ -1,7 +1,8 @@
 """Long elimination in a process of its own that can be stopped, as FLINT cannot.
 
-``python -m linsep.separability.exact.elimination_process`` reads a matrix from its input and writes its reduced echelon form.
-Numbers are hexadecimal, so that reading and writing them takes no time to speak of.
+``python -m linsep.separability.exact.elimination_process`` reads a matrix from its input and writes
+its reduced echelon form. Numbers are hexadecimal, so that reading and writing them takes no time to
+speak of.
 """
 
 import math

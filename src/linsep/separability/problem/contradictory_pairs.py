@@ -11,7 +11,7 @@ from linsep.separability.problem.questions import Question
 MOST_PAIRS = 8
 
 
-def opposite_twins(data: Data, question: Question) -> tuple[int, int] | None:
+def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None:
     """The first pair of equal rows of two opposite sides; None where none is found.
 
     Only for two sides. Rows are sorted by marks, which equal rows share; of all rows with one mark

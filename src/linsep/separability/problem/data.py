@@ -74,7 +74,7 @@ class Piece(NamedTuple):
 
 
 class Data:
-    """Rows and labels, ready to be walked through many times.
+    """Rows and labels, ready to be read many times.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ def scans(
 ) -> Iterator[tuple[Piece, Values]]:
     """The values of all constraints, piece by piece, but for those surely above a number.
 
-    The pieces hold the rows whose values are told.
+    The pieces hold the rows whose values are wanted.
     """
     active = question.active
     for piece in data.pieces():

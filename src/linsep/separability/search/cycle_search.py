@@ -40,7 +40,7 @@ def inseparable(given: Sequence[Given], cycle: Cycle) -> bool:
         shape=(len(rows), cycle.n_features),
     )  # fmt: skip
     codes = [row.code if cycle.joint else int(row.code in cycle.positive) for row in rows]
-    found = separation(X, codes, fit_intercept=cycle.fit_intercept, senses=("multinomial",))
+    found = separation(X, codes, fit_intercept=cycle.fit_intercept, formulations=("multinomial",))
     return isinstance(found.multinomial if isinstance(found, Separations) else found, Blocked)
 
 

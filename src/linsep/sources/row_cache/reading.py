@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.row_records import BLOCK, checksum, plan_reads, unpack_csr, unpack_dense
-from linsep.errors import LinsepError, way
+from linsep.errors import LinsepError, hint
 from linsep.paths import Kind
 from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
 from linsep.scratch import sweep
@@ -44,14 +44,14 @@ GULP = 1 << 19
 INT32_MAX = np.iinfo(np.int32).max
 #: the folder of our own within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
-SPOOLS = Kind(re.compile(r"[0-9a-f]{32}\.spool"), MAGIC)
+ROW_CACHES = Kind(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
 
 
-class SpoolError(LinsepError):
+class RowCacheError(LinsepError):
     """The cache cannot be written: go on without one."""
 
 
-class SpoolDamaged(SpoolError):
+class RowCacheDamaged(RowCacheError):
     """The cache does not hold what was written: remove it and read the source again."""
 
 
@@ -83,7 +83,7 @@ def row_folder(cache: Path) -> Path | None:
         folder = private_folder(folder)
     except UnsafeFolder as why:
         said = f"Parsed rows are not kept in {folder}, because {why}"
-        warn_without(said, way("choose another folder with {}", cache=None))
+        warn_without(said, hint("choose another folder with {}", cache=None))
         return None
     except OSError:  # it will be said when there is something to write
         return folder
@@ -91,13 +91,13 @@ def row_folder(cache: Path) -> Path | None:
     return folder
 
 
-def spool_path(folder: Path, key: dict[str, Any]) -> Path:
+def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
     """The file in ``folder`` for this :func:`source_key`.
 
     It depends on paths and options only, so that a changed file replaces its own stale cache.
     """
     name = json.dumps([[file[0] for file in key["files"]], key["options"]], sort_keys=True)
-    return Path(folder) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.spool"
+    return Path(folder) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.rows"
 
 
 def plain(key: dict[str, Any]) -> Any:
@@ -115,7 +115,7 @@ def tail(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes
     return bytes(covered) + TRAILER.pack(len(offsets), len(text), int(seal), END)[LENGTHS.size :]
 
 
-class Spool:
+class RowCache:
     """Parsed rows on disk, read by several threads at once if need be.
 
     Open one with :meth:`open`. The memory it takes is 8 bytes per 64 rows and half a megabyte per
@@ -153,7 +153,7 @@ class Spool:
         self._empty = sp.csr_matrix((BLOCK, self.n_features), dtype=self._value)
 
     @classmethod
-    def open(cls, path: str | Path, key: dict[str, Any]) -> "Spool | None":
+    def open(cls, path: str | Path, key: dict[str, Any]) -> "RowCache | None":
         """The cache at ``path``, or None: when there is none, it is stale, not readable, or others
         could have written it.
 
@@ -188,7 +188,7 @@ class Spool:
         X : C-contiguous array or canonical csr_matrix of shape (rows, n_features), new memory
         codes : int32 array of shape (rows,), to look up in ``labels``
 
-        Raises SpoolDamaged when the file does not hold these rows as written, IndexError when
+        Raises RowCacheDamaged when the file does not hold these rows as written, IndexError when
         there is no such block. Neighbours in the file are read together. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
@@ -293,8 +293,8 @@ class Spool:
         except OSError as error:
             raise self._damaged(f"{error.strerror}") from error
 
-    def _damaged(self, what: str) -> SpoolDamaged:
-        return SpoolDamaged(
+    def _damaged(self, what: str) -> RowCacheDamaged:
+        return RowCacheDamaged(
             f"The cache {self.path} is damaged ({what}): delete it, and it is made again from the "
             "source."
         )

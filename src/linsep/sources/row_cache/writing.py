@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.row_records import BLOCK, HEADER, pack_csr, pack_dense
-from linsep.errors import way
+from linsep.errors import hint
 from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
 from linsep.scratch import scratch_file
@@ -20,15 +20,15 @@ from linsep.sources.row_cache.reading import (
     HEAD,
     INT32_MAX,
     MAGIC,
-    SPOOLS,
-    Spool,
-    SpoolError,
+    ROW_CACHES,
+    RowCache,
+    RowCacheError,
     plain,
     tail,
 )
 
 
-class SpoolWriter:
+class RowCacheWriter:
     """Writes a :class:`Spool`; as a context manager it aborts unless :meth:`commit` was called.
 
     Parameters
@@ -37,9 +37,9 @@ class SpoolWriter:
         a temporary file beside it, readable by this user alone.
     key : plain JSON that :meth:`Spool.open` must be given to find the file again
 
-    Every method raises SpoolError, and leaves no file behind, when the disk does not let it write.
-    Several processes may write the same path at once: the last commit wins. A commit removes what
-    was used longest ago where the spools of the folder take more than :func:`cache_limit`.
+    Every method raises RowCacheError, and leaves no file behind, when the disk does not let it
+    write. Several processes may write the same path at once: the last commit wins. A commit removes
+    what was used longest ago where the row caches of the folder take more than :func:`cache_limit`.
     """
 
     def __init__(self, path: str | Path, key: dict[str, Any]):
@@ -66,7 +66,7 @@ class SpoolWriter:
         """Append the rows of ``batch``, any number of them; its arrays are not kept.
 
         Later batches may be wider (earlier rows have zeros there), but not of another kind nor of
-        a wider type. Raises SpoolError when they are, or when labels are missing or NaN.
+        a wider type. Raises RowCacheError when they are, or when labels are missing or NaN.
         """
         self._must_be_open()
         try:
@@ -93,7 +93,7 @@ class SpoolWriter:
         feature_names: list[str] | None = None,
         recipe: dict[str, Any] | None = None,
         dropped: int = 0,
-    ) -> Spool:
+    ) -> RowCache:
         """Finish the file, put it in its place in one step, and open it.
 
         Parameters
@@ -101,13 +101,13 @@ class SpoolWriter:
         n_features : width of all rows; by default that of the widest batch
         feature_names, recipe, dropped : plain JSON, kept for later
 
-        Raises SpoolError when no row was written or ``n_features`` is less than was seen.
+        Raises RowCacheError when no row was written or ``n_features`` is less than was seen.
         """
         self._must_be_open()
         try:
             width = self._width if n_features is None else int(n_features)
             if self._rows == 0 or width < self._width:
-                raise SpoolError(
+                raise RowCacheError(
                     f"{self._rows} rows of {self._width} features cannot be cached in {self.path} "
                     f"as rows of {width}: go on without a cache."
                 )
@@ -131,13 +131,13 @@ class SpoolWriter:
         except BaseException:
             self.abort()
             raise
-        spool = Spool.open(self.path, self._key)
-        if spool is None:
-            raise SpoolError(
+        row_cache = RowCache.open(self.path, self._key)
+        if row_cache is None:
+            raise RowCacheError(
                 f"The cache {self.path} was replaced by another process: go on without a cache."
             )
-        trim([[path] for path in SPOOLS.files(self.path.parent)], self._limit, [self.path])
-        return spool
+        trim([[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path])
+        return row_cache
 
     def abort(self) -> None:
         """Remove the temporary file. Does nothing after a commit or a second time."""
@@ -148,7 +148,7 @@ class SpoolWriter:
                 os.unlink(self._temporary)
         self._temporary = ""
 
-    def __enter__(self) -> "SpoolWriter":
+    def __enter__(self) -> "RowCacheWriter":
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -156,7 +156,9 @@ class SpoolWriter:
 
     def _must_be_open(self) -> None:
         if self._fd < 0:
-            raise SpoolError(f"The cache {self.path} is finished or given up: start a new writer.")
+            raise RowCacheError(
+                f"The cache {self.path} is finished or given up: start a new writer."
+            )
 
     def _checked(self, X: Any) -> Any:
         """X fit for this file, whose types the first batch sets; a copy only where it must be."""
@@ -169,7 +171,7 @@ class SpoolWriter:
         fits = self._value.name in ("float32", "float64") and np.can_cast(X.dtype, self._value)
         too_wide = self._kind == "csr" and self._index == np.int32 and self._width > INT32_MAX
         if kind != self._kind or not fits or too_wide:
-            raise SpoolError(
+            raise RowCacheError(
                 f"Rows from {self._rows} on ({kind}, {X.dtype}, {X.shape[1]} features) do not fit "
                 f"in a cache of {self._kind} {self._value} rows with {self._index} columns: "
                 "go on without a cache."
@@ -197,8 +199,8 @@ class SpoolWriter:
             codes[k] = self._labels.setdefault(labels[k], len(self._labels))
         return codes[inverse]
 
-    def _bad_labels(self, what: str) -> SpoolError:
-        return SpoolError(
+    def _bad_labels(self, what: str) -> RowCacheError:
+        return RowCacheError(
             f"Labels from row {self._rows} on cannot be cached ({what}): give each row a number, "
             "a boolean or a string, or go on without a cache."
         )
@@ -276,9 +278,9 @@ class SpoolWriter:
             fd, self._fd = self._fd, -1
             os.close(fd)
 
-    def _unwritable(self, error: OSError) -> SpoolError:
-        return SpoolError(
+    def _unwritable(self, error: OSError) -> RowCacheError:
+        return RowCacheError(
             f"The cache of parsed rows cannot be written in {self.path.parent} ({error.strerror})",
             "make room there",
-            way("choose another folder with {}", cache=None),
+            hint("choose another folder with {}", cache=None),
         )

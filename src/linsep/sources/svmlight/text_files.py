@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 import pyarrow as pa
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.interrupts import held
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.tables.arrow import TableFile, first_line, reading
@@ -214,5 +214,5 @@ def misfit(place: str, name: str, value: str, kind: str) -> DataError:
     return DataError(
         f"{place}, column '{name}' holds {value[:60]}, not {wanted} as in the rows before",
         "correct it",
-        way("leave the column out with {}", exclude=[name]),
+        hint("leave the column out with {}", exclude=[name]),
     )

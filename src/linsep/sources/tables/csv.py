@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.svmlight import text_files
 from linsep.sources.svmlight.text_files import (
@@ -58,7 +58,7 @@ class CsvFile(TextFile):
             raise DataError(
                 f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
                 f"{_shown(other)} in it",
-                way("separate fields by that with {}", delimiter=other),
+                hint("separate fields by that with {}", delimiter=other),
             )
         try:
             "".join(header).encode()

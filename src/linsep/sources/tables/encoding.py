@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.declared import check_decoded
 from linsep.sources.exact import exact_numbers
 
@@ -209,7 +209,7 @@ class Encoder:
                 raise DataError(
                     f"{place(int(np.argmax(gaps)))} has no label in column '{named}'",
                     "fill it in",
-                    way("leave such rows out with {}", missing="drop"),
+                    hint("leave such rows out with {}", missing="drop"),
                 )
             holes[""] = gaps
         if columns.missing in {"error", "drop"}:
@@ -219,10 +219,10 @@ class Encoder:
             raise DataError(
                 f"{place(row)}, column '{name}' has no value",
                 "fill it in",
-                way("take it for zero with {}", missing="zero"),
-                way("for the mean of the column with {}", missing="mean"),
-                way("leave out such rows with {}", missing="drop"),
-                way("the column with {}", exclude=[name]),
+                hint("take it for zero with {}", missing="zero"),
+                hint("for the mean of the column with {}", missing="mean"),
+                hint("leave out such rows with {}", missing="drop"),
+                hint("the column with {}", exclude=[name]),
             )
         return X, texts, label, ~np.logical_or.reduce(list(holes.values())) if holes else None
 
@@ -353,7 +353,7 @@ def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.n
         raise DataError(
             f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
             "correct it",
-            way("leave the column out with {}", exclude=[name]),
+            hint("leave the column out with {}", exclude=[name]),
         ) from error
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
@@ -52,7 +52,7 @@ def kinds_in(
                 raise DataError(
                     f"{file.path} has a column '{name}' that {first} lacks",
                     "add it there",
-                    way("leave it out with {}", exclude=[name]),
+                    hint("leave it out with {}", exclude=[name]),
                 )
     if require_target or columns.target in found:
         if by_recipe and columns.target not in found:

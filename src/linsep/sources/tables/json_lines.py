@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.svmlight.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names, reading
 
@@ -89,7 +89,7 @@ class JsonFile(TextFile):
                     return DataError(
                         f"{place} has a field '{name}' that the first lines lack",
                         "add it to the first line (null will do)",
-                        way("leave it out with {}", exclude=[name]),
+                        hint("leave it out with {}", exclude=[name]),
                     )
                 if kind is not None and value is not None and _kind_of(value) != kind:
                     return misfit(place, name, json.dumps(value), kind)

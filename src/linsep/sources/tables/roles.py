@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns, coded
 
@@ -76,7 +76,7 @@ def guess_columns(
             family = family_of(kind)
             if family is None:
                 said, change = _unusable(file, kind)
-                leave_out = way("leave it out with {}", exclude=[name])
+                leave_out = hint("leave it out with {}", exclude=[name])
                 raise DataError(f"{file.path}, column '{name}' {said}", change, leave_out)
             if family == "text":
                 columns.text[name] = {}
@@ -107,13 +107,13 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
                 f"{file.path}, column '{name}' looks like numbers stored as text (such as "
                 f"'{values[0]}')",
                 "convert it to numbers",
-                way("leave it out with {}", exclude=[name]),
+                hint("leave it out with {}", exclude=[name]),
             )
         if odd and (said := _commas(values)):
             raise DataError(
                 f"{file.path}, column '{name}' has {said} (such as '{values[odd[0]]}')",
                 "write numbers without them" if "thousands" in said else "write points",
-                way("leave it out with {}", exclude=[name]),
+                hint("leave it out with {}", exclude=[name]),
             )
         rows = np.flatnonzero(np.isin(codes, odd))
         if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
@@ -122,15 +122,15 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
                 f"{file.where(int(rows[0]))}, column '{name}' holds "
                 f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
                 "correct it",
-                way("leave the cell empty and choose {}", missing="mean"),
-                way("leave the column out with {}", exclude=[name]),
+                hint("leave the cell empty and choose {}", missing="mean"),
+                hint("leave the column out with {}", exclude=[name]),
             )
         if len(values) == filled >= _MANY_ROWS and columns.hash_bits is None:
             raise DataError(
                 f"{file.path}, column '{name}' has another text in each of its first "
                 f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
-                way("leave it out with {}", exclude=[name]),
-                way("if its values do come again later, hash them with {}", hash_bits=20),
+                hint("leave it out with {}", exclude=[name]),
+                hint("if its values do come again later, hash them with {}", hash_bits=20),
             )
 
 
@@ -147,7 +147,7 @@ def check_target(path: Path, names: Iterable[str], target: str | None, exclude: 
     if target is None:
         raise DataError(
             f"{path} (columns: {listed(names)}) needs a label column",
-            way("name it with {}", target=None),
+            hint("name it with {}", target=None),
         )
     if target in exclude:
         raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
@@ -155,7 +155,7 @@ def check_target(path: Path, names: Iterable[str], target: str | None, exclude: 
         said = f"{path} has no column '{target}' to learn, only {listed(names)}"
         if advice := _closest(target, names):
             raise DataError(f"{said}: {advice}")
-        raise DataError(said, way("choose one of these with {}", target=None))
+        raise DataError(said, hint("choose one of these with {}", target=None))
 
 
 def family_of(kind: pa.DataType) -> str | None:
@@ -251,7 +251,7 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
     if columns.hash_bits is not None:
         raise DataError(
             "A reference level needs values that are learnt, not hashed",
-            way("leave out {}", hash_bits=None),
+            hint("leave out {}", hash_bits=None),
         )
     for column in reference_level:
         if column not in columns.text:

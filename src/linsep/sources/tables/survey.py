@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.roles import FIRST
 
@@ -115,8 +115,8 @@ class Survey:
             if len(known) > MOST_VALUES:
                 raise DataError(
                     f"Column '{name}' has more than {MOST_VALUES} different values",
-                    way("leave it out with {}", exclude=[name]),
-                    way("hash the values with {}", hash_bits=20),
+                    hint("leave it out with {}", exclude=[name]),
+                    hint("hash the values with {}", hash_bits=20),
                 )
 
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
@@ -136,7 +136,7 @@ class Survey:
                 if not count:
                     raise DataError(
                         f"{who}, column '{name}' has no value at all and so no mean",
-                        way("leave it out with {}", exclude=[name]),
+                        hint("leave it out with {}", exclude=[name]),
                     )
             columns.means = dict(zip(names, moments.means.tolist(), strict=True))
         if not np.isfinite(moments.means).all():
@@ -162,6 +162,6 @@ class Survey:
                 raise DataError(
                     f"{who}, column '{name}' has no value '{value}' to be the reference level, "
                     f"only {some}",
-                    way("choose one of these with {}", reference_level=None),
+                    hint("choose one of these with {}", reference_level=None),
                 )
         return first | reference_level

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 from linsep.sources.base import Batch, Source
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
@@ -36,11 +36,11 @@ class TableSource(Source):
     """Rows of one table in one or several files, read in batches with flat memory.
 
     Numeric and bool columns are features in file order; text columns become indicator features
-    behind them, ordered by column and value (see :mod:`linsep.sources.tables.encoding`). X is a C-contiguous
-    array when there is no text column, else a canonical csr_matrix; float32 when the files hold
-    nothing wider than float32 and at least one such column, else float64. The first file (with the
-    recipe, if there is one) says what the columns mean; others must have the same columns, in any
-    order.
+    behind them, ordered by column and value (see :mod:`linsep.sources.tables.encoding`). X is a
+    C-contiguous array when there is no text column, else a canonical csr_matrix; float32 when the
+    files hold nothing wider than float32 and at least one such column, else float64. The first file
+    (with the recipe, if there is one) says what the columns mean; others must have the same
+    columns, in any order.
 
     Scaling, means and the values of text columns are learnt from all rows before the first batch.
     A table that takes up to a quarter of :attr:`memory_bytes` is kept in memory meanwhile, a larger
@@ -160,7 +160,7 @@ class TableSource(Source):
         if not any(isinstance(file, CsvFile) for file in self._files):
             raise DataError(
                 f"{self.paths[0]} is {self.kind}, where nothing separates fields",
-                way("leave out {}", delimiter=None),
+                hint("leave out {}", delimiter=None),
             )
 
     def batches(self) -> Iterator[Batch]:
@@ -253,8 +253,8 @@ class TableSource(Source):
     def _all_dropped(self) -> DataError:
         return DataError(
             f"{self.name} has a missing value in every row, so that dropping them leaves none",
-            way("choose {}", missing="zero"),
-            way("{}", missing="mean"),
+            hint("choose {}", missing="zero"),
+            hint("{}", missing="mean"),
         )
 
     def where(self, row: int) -> str:

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from linsep.errors import DataError, way
+from linsep.errors import DataError, hint
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -125,7 +125,7 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
     if index < index_base:
         raise DataError(
             "the index is 0 where the features are taken to be numbered from 1",
-            way("count from 0 with {}", index_base=0),
+            hint("count from 0 with {}", index_base=0),
         )
     if index == previous:
         refuse(f"the index {index} stands twice: keep one value for each feature")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep import textbook
-from linsep.errors import DataError, ParameterError, way
+from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import check_parameters
 from linsep.estimators.kernel import KernelPerceptron
@@ -17,10 +17,10 @@ from linsep.estimators.margin import MarginPerceptron
 from linsep.estimators.passive_aggressive import PassiveAggressive
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import BalancedWinnow, Winnow
-from linsep.online.cycle_detection import Repeats, watched
+from linsep.online.cycle_detection import CycleDetection, watched
 from linsep.online.learner import State
 from linsep.online.passes import StopReason
-from linsep.online.rows.array import ArrayFeed
+from linsep.online.rows.array import ArrayStream
 from linsep.teaching.trace.table import Trace, TraceRow, label_text
 
 #: numbers in a trace, or in the rows it learns from: beyond that nobody reads it
@@ -98,12 +98,12 @@ def trace(
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
-    feed = ArrayFeed(X, codes, importance, model._seed(), bool(model.shuffle))
-    ending = Ending(begun, feed, watched(begun, learner, keeping, feed, model.tie))
+    stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
+    ending = Ending(begun, stream, watched(begun, learner, keeping, stream, model.tie))
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
-        orders=orders(feed),
+        orders=orders(stream),
         row_weights=importance.tolist() if importance.size else None,
         weights=start[0], intercept=start[1],
     ))  # fmt: skip
@@ -140,7 +140,7 @@ def checked(estimator: Any, max_rounds: int) -> Any:
     if model.early_stopping:
         raise ParameterError(
             "A trace shows how all rows are learnt, without holding any out",
-            way("leave out {}", early_stopping=None),
+            hint("leave out {}", early_stopping=None),
         )
     if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
         raise ValueError(f"max_rounds must be a whole number of at least 1, got {max_rounds!r}.")
@@ -154,7 +154,7 @@ def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
         (
             max_rounds * vectors * (shape[1] + 1),
             f"{max_rounds:,} rounds of {vectors * (shape[1] + 1):,} weights",
-            way("lower {}", max_rounds=None),
+            hint("lower {}", max_rounds=None),
         ),
     ):
         if count > MOST_NUMBERS:
@@ -199,9 +199,11 @@ def plain(X: Any, normalize: bool) -> list[list[float]]:
     return textbook.unit_rows(rows) if normalize else rows
 
 
-def orders(feed: ArrayFeed) -> Callable[[int], list[int]]:
+def orders(stream: ArrayStream) -> Callable[[int], list[int]]:
     """The orders in which the estimator would visit the rows."""
-    return lambda number: [int(row) for visit in feed.visits(number) for row in visit.order]
+    return lambda number: [
+        int(row) for row_batch in stream.row_batches(number) for row in row_batch.order
+    ]
 
 
 def trace_rows(
@@ -234,8 +236,8 @@ def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
 class Ending:
     """Why the passes end: the estimator stops where its weights come back, and so do the steps."""
 
-    def __init__(self, state: State, feed: ArrayFeed, repeats: Repeats | None):
-        self._state, self._feed, self._repeats = state, feed, repeats
+    def __init__(self, state: State, stream: ArrayStream, detection: CycleDetection | None):
+        self._state, self._stream, self._repeats = state, stream, detection
         self._cycle: Any = None
 
     def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
@@ -256,7 +258,7 @@ class Ending:
         if self._repeats is not None:
             coef = np.atleast_2d(last.weights)
             self._state.set_weights(coef, np.atleast_1d(last.intercept))
-            self._cycle = self._repeats.after(self._state, self._feed, last.pass_number + 1)
+            self._cycle = self._repeats.after(self._state, self._stream, last.pass_number + 1)
         return self._cycle is not None
 
     def reason(self, steps: list[textbook.Step], cut: bool) -> tuple[StopReason | None, str | None]:
