@@ -22,18 +22,19 @@ from linsep.compiled.core.code_cache import code_folder
 from linsep.compiled.core.weights import Last
 from linsep.compiled.rules.perceptron import Constant
 from linsep.compiled.core.rows import as_rows
-from linsep.compiled.steps import PerceptronRule
-from linsep.compiled.core.loop import walk
+from linsep.compiled.rules.perceptron import PerceptronRule
+from linsep.compiled.core.loop import pass_loop
 from linsep.online.learner import State
 
 state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
-walk(
+pass_loop(
     state.scheme("negative", False), PerceptronRule(Constant(1.0)), Last(), state.W, 1.0, rows,
     np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), 0, np.zeros(3, np.int64),
 )
 print(json.dumps({
     "package": linsep.__file__, "folder": str(code_folder()), "weights": state.W.tolist(),
-    "loaded": sum(walk.stats.cache_hits.values()), "made": sum(walk.stats.cache_misses.values()),
+    "loaded": sum(pass_loop.stats.cache_hits.values()),
+    "made": sum(pass_loop.stats.cache_misses.values()),
 }))
 """
 
@@ -85,15 +86,15 @@ def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
     assert Path(first["folder"]).is_relative_to(copy.cache)
 
     # Neither file is the one the loop stands in, whose time and size are all that numba looks at.
-    copy.edit("steps.py", ONCE, TWICE)
+    copy.edit("rules/perceptron.py", ONCE, TWICE)
     edited = copy.learn()
     assert edited["weights"] == [24.0, 8.0]
     assert (edited["loaded"], edited["made"]) == (0, 1)
-    copy.edit("weights.py", "    array[j] += amount", "    array[j] -= amount")
+    copy.edit("core/weights.py", "    array[j] += amount", "    array[j] -= amount")
     assert copy.learn()["weights"] == [-24.0, -8.0]
 
-    copy.edit("weights.py", "    array[j] -= amount", "    array[j] += amount")
-    copy.edit("steps.py", TWICE, ONCE)
+    copy.edit("core/weights.py", "    array[j] -= amount", "    array[j] += amount")
+    copy.edit("rules/perceptron.py", TWICE, ONCE)
     again = copy.learn()
     assert (again["weights"], again["loaded"]) == ([12.0, 4.0], 1)
 

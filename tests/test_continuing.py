@@ -25,7 +25,7 @@ from storages import SCHEMES, blobs, classes_of, weights
 def test_ctrl_c_in_a_walk_leaves_what_is_kept_true(scheme, keep, monkeypatch):
     k, multiclass = classes_of(scheme)
     X, y = blobs(40, k=k, spread=9.0)
-    walk, walks = loop.walk, []
+    walk, walks = loop.pass_loop, []
 
     def pressed(*args):
         done = walk(*args)
@@ -34,7 +34,7 @@ def test_ctrl_c_in_a_walk_leaves_what_is_kept_true(scheme, keep, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return done
 
-    monkeypatch.setattr(loop, "walk", pressed)
+    monkeypatch.setattr(loop, "pass_loop", pressed)
     model = Perceptron(multiclass=multiclass, keep=keep, shuffle=False)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

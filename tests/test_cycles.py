@@ -10,11 +10,11 @@ from hypothesis import given, settings, strategies as st
 
 from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
-from linsep.certificate.cycles import Cycle, Cycles
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
 from linsep.kernels import RBF, Spectrum
 from linsep.online.learner import pairs
+from linsep.separability.cycles import Cycle, Cycles
 from linsep.sources import ArraySource
 from storages import SCHEMES, classes_of
 from test_worked_numbers import OVERLAP, XOR, estimator

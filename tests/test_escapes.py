@@ -234,7 +234,7 @@ def test_advice_about_the_cache_is_an_option(tmp_path):
     writer = object.__new__(RowCacheWriter)
     writer.path = tmp_path / "rows"
     problem = writer._unwritable(OSError(28, "No space left on device"))
-    told = problem.told(lambda hint: hint.told(lambda name, value: f"--{name}"))
+    told = problem.render(lambda hint: hint.render(lambda name, value: f"--{name}"))
     assert told.endswith("make room there or choose another folder with --cache.")
     assert "LINSEP_CACHE_DIR" not in str(problem)
     refused("fit", "t.svm", "--model", "file", cwd=tmp_path, said="exists.*--force")

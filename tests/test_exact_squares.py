@@ -112,7 +112,7 @@ def test_every_digit_of_hard_numbers(hint, X, y, tmp_path, monkeypatch):
         data = (open_source(tmp_path / "rows.parquet", target="y"),)
         X = frame.drop(columns="y")
     model = LinearRegression().fit(*data)
-    assert (model.inference_.fit.hint == "exact") == (hint == "exact")
+    assert (model.inference_.fit.method == "exact") == (hint == "exact")
     assert not model.inference_.fit.perfect
     exact = Exact(np.asarray(X), y)
     # An intercept at x = 0 is 1e11 times as far from the data as these are from each other.

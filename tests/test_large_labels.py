@@ -3,9 +3,9 @@
 import pytest
 
 from linsep.errors import DataError
+from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight
 from linsep.sources.tables.table import load_table
-from linsep.teaching.textbook.svmlight import parse_svmlight
 
 LARGE = 2**53
 

@@ -61,7 +61,7 @@ def test_small_integers_are_solved_as_fractions_are(hint, data, fit_intercept, s
             patch.setattr(room, "EXACT_VALUES", 0)
             patch.setattr(room, "solve", lambda *_: None)
         found = least_squares(blocks, fit_intercept=fit_intercept)
-    assert found.hint == hint
+    assert found.method == hint
     rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(X))] * fit_intercept + [X]))
     assert found.rank == rank
     if truth is not None:
@@ -92,11 +92,11 @@ def test_the_three_ways_agree_and_none_is_silently_wrong(
     X, y = collinear(3000, 6, noise)
     weights = np.random.default_rng(1).random(y.size) if weighted else None
     exact = least_squares(walk(X, y, weights), fit_intercept=fit_intercept)
-    assert exact.hint == "exact"
+    assert exact.method == "exact"
     monkeypatch.setattr(room, "EXACT_VALUES", 0)
     for rows, kind in ((None, X), (700, X), (700, sp.csr_array(X))):
         other = least_squares(walk(kind, y, weights, rows), fit_intercept=fit_intercept)
-        assert other.hint == ("floats" if noise > 1e-3 and fit_intercept else "doubled")
+        assert other.method == ("floats" if noise > 1e-3 and fit_intercept else "doubled")
         bar = 1e-10 if noise == 1e-8 else 1e-11
         np.testing.assert_allclose(other.coef, exact.coef, rtol=bar, atol=1e-12)
         np.testing.assert_allclose(other.intercept, exact.intercept, rtol=bar)
@@ -131,7 +131,7 @@ def test_blocks_of_any_size_and_width_give_the_same(reread, monkeypatch):
     narrow[:1500, 20:] = 0
     whole = least_squares(walk(narrow.toarray(), y), reread=reread)
     grown = least_squares(lambda: iter(parts), reread=reread)
-    assert whole.hint == grown.hint == "floats"
+    assert whole.method == grown.method == "floats"
     np.testing.assert_allclose(grown.coef, whole.coef, rtol=1e-12)
     np.testing.assert_allclose(grown.root, whole.root, rtol=1e-10, atol=1e-15)
 

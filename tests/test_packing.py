@@ -95,7 +95,9 @@ def test_only_passes_of_several_classes_pack(monkeypatch):
     kinds = []
     row_batches = ArrayStream.row_batches
     monkeypatch.setattr(
-        ArrayStream, "visits", lambda self, n: kinds.append(type(self.rows)) or row_batches(self, n)
+        ArrayStream,
+        "row_batches",
+        lambda self, n: kinds.append(type(self.rows)) or row_batches(self, n),
     )
     Perceptron(max_iter=2).fit(X, y)
     assert kinds == [Csr, Csr]

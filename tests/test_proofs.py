@@ -280,7 +280,7 @@ def test_bad_options():
     X, y = XOR
     with pytest.raises(ValueError, match="margin is 'widest'"):
         separation(X, y, margin="widest")
-    with pytest.raises(ValueError, match="senses"):
+    with pytest.raises(ValueError, match="formulations"):
         separation(X, y, formulations=("all",))
 
 

@@ -75,10 +75,10 @@ def test_python_about_regressions(name):
         "estimators.passive_aggressive",
         "estimators.winnow",
         "kernels.aligning",
-        "theory.adversary",
-        "theory.bounding",
-        "theory.deciding",
-        "theory.margins",
+        "mistake_bounds.adversary",
+        "mistake_bounds.bounding",
+        "separability.deciding",
+        "mistake_bounds.margins",
     ],
 )
 def test_examples_in_docstrings(name):

@@ -41,7 +41,7 @@ def test_ways_are_told_in_the_words_of_python():
         'a.csv has {odd} rows: mend it or learn the model with missing="drop", exclude=["it\'s"] '
         "and force=True."
     )
-    assert error.told(lambda hint: None) == "a.csv has {odd} rows: mend it."
+    assert error.render(lambda hint: None) == "a.csv has {odd} rows: mend it."
     assert str(LinsepError("A whole sentence.")) == "A whole sentence."
 
 

@@ -251,7 +251,7 @@ def check(text, rows, labels, names, width):
     plain = loads(text)
     need(dumps(plain, indent=1, allow_nan=False) + "\n" == text, "it was edited")
     told, bias, recipe = plain["data"]["names"], plain["fit_intercept"] is True, plain["recipe"]
-    formulations, verdicts, classes = plain["senses"], plain["verdicts"], sorted(set(labels))
+    senses, verdicts, classes = plain["senses"], plain["verdicts"], sorted(set(labels))
     columns = plain["data"]["columns"]
     if columns is not None:
         rows = part_of(rows, width, columns, {v["kind"] for v in verdicts} != {"separable"})
@@ -261,20 +261,16 @@ def check(text, rows, labels, names, width):
     about = {"rows": len(rows), "features": width, "names": told and [*told], "classes": classes}
     about |= {"columns": columns, "sha256": hash_of(rows, labels, width)}
     whole: dict = {"format": "linsep proof 2", "recipe": None if recipe is None else {**recipe}}
-    whole |= {"data": about, "fit_intercept": bias, "senses": formulations, "verdicts": verdicts}
+    whole |= {"data": about, "fit_intercept": bias, "senses": senses, "verdicts": verdicts}
     need(dumps(plain) == dumps(whole), "it is about other data, or its fields are others")
     pairs = [[[b], [a]] for k, a in enumerate(classes) for b in classes[k + 1 :]]
     known = {"ovr": [[[k], [c for c in classes if c != k]] for k in classes], "ovo": pairs}
     known = {"ovo": pairs} if len(classes) == 2 else known | {"multinomial": [[[], []]]}
-    order = [sense for sense in known if sense in (formulations or known)]
+    order = [sense for sense in known if sense in (senses or known)]
     sides = [both for sense in order for both in known[sense]]
     given = [[verdict["positive"], verdict["negative"]] for verdict in verdicts]
     good = [dumps([both]) for both in sides]
-    good = (
-        good
-        if formulations is None
-        else [dumps(sides)] * (len(known) > 1 and formulations == order)
-    )
+    good = good if senses is None else [dumps(sides)] * (len(known) > 1 and senses == order)
     need(dumps(given) in good, "its senses or sides are others")
     for (positive, negative), verdict in zip(given, verdicts, strict=True):
         fine = verdict["kind"] in ("separable", "overlapping", "quasi-separable")

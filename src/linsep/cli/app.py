@@ -9,7 +9,7 @@ import typer
 import linsep
 from linsep.cli.failures import Commands
 from linsep.cli.help import OptionsInGroups
-from linsep.cli.later import import_lazily
+from linsep.cli.lazy_imports import import_lazily
 
 _LIKE_ALL: dict[str, Any] = {
     "rich_markup_mode": None,

@@ -254,7 +254,7 @@ def verify(
 
 
 def _is_cycle(claim: Any) -> bool:
-    from linsep.certificate.cycles import Cycle, Cycles
+    from linsep.separability.cycles import Cycle, Cycles
 
     return isinstance(claim, Cycle | Cycles)
 

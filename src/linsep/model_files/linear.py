@@ -27,7 +27,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "out": np.array(out, dtype=np.int64),
         "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
     }
-    said = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "way")}
+    said = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method")}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
         "fit": said,
         "two_values": model._two_values,
@@ -62,7 +62,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         perfect=said["perfect"] is True,
         fit_intercept=said["fit_intercept"] is True,
         n_rows=said["n_rows"],
-        method=str(said["way"]),
+        method=str(said["method"] if "method" in said else said["way"]),  # its earlier name
     )
     model._two_values = None if two is None else (float(two[0]), float(two[1]))
     if about["interrupted"] is True:

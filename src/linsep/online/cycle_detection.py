@@ -2,7 +2,7 @@
 
 A perceptron whose rate and order never change does the same from the same weights, and each of
 several machines by itself. Comparing costs a hash a pass, of few weights only; before anything is
-claimed, the passes are replayed in whole numbers (:mod:`linsep.certificate.cycles`), so that
+claimed, the passes are replayed in whole numbers (:mod:`linsep.separability.cycles`), so that
 neither a hash nor rounding can lie. Of a kernel machine scores are compared, for different weights
 of the rows can be the same in the space of the kernel.
 """
@@ -18,8 +18,8 @@ from linsep.online.rows.array import RowBatch, RowStream
 from linsep.online.rows.kernel import KernelStream
 
 if TYPE_CHECKING:
-    from linsep.certificate.cycles import Cycle, Cycles
-    from linsep.certificate.replaying import Given
+    from linsep.separability.cycles import Cycle, Cycles
+    from linsep.separability.exact.replaying import Given
 
 #: to hash more weights would show in the time of a pass over few rows
 MOST_WEIGHTS = 1024
@@ -62,7 +62,7 @@ class CycleDetection:
     def _confirmed(
         self, state: State, stream: RowStream, standing: np.ndarray, lengths: list[int], again: int
     ) -> "Cycle | Cycles | None":
-        from linsep.certificate.replaying import machines
+        from linsep.separability.exact.replaying import machines
         from linsep.separability.search.cycle_search import Standing, find_cycles
 
         gram = isinstance(stream, KernelStream)
@@ -135,7 +135,7 @@ def _key(text: bytes, intercept: int) -> int:
 
 def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":
     """The rows learnt, in order; None if they are not at hand, too many, weighted or scaled."""
-    from linsep.certificate.replaying import Given
+    from linsep.separability.exact.replaying import Given
 
     row_batches, given, values = stream.learnt(), [], 0
     for row_batch in row_batches or ():
@@ -161,7 +161,7 @@ def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _gram_rows(stream: KernelStream, most_values: int) -> "list[Given] | None":
     """The rows of the Gram matrix; None if they are too many."""
-    from linsep.certificate.replaying import Given
+    from linsep.separability.exact.replaying import Given
 
     n = stream.codes.size
     if n * n > most_values:

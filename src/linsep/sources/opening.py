@@ -79,9 +79,7 @@ def open_source(
                 f"{paths[0]} is a table, whose columns have names",
                 hint("leave out {}", index_base=None),
             )
-        from linsep.sources.tables.table import (
-            TableSource,  # loads pyarrow's readers, so only if needed
-        )
+        from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
 
         source = TableSource(
             paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,

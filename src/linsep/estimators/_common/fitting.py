@@ -250,12 +250,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
 
     def _snapshot(self) -> dict[str, Any]:
         """Attributes of a copy that predicts as if fit had ended here."""
-        return {
-            "_state": copy.deepcopy(self._state),
-            "_keeping": copy.deepcopy(self._keeping),
-            "_learnt_with": self._learnt_with,
-            "_passes": list(self._passes),
-        }
+        copied = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_keeping")}
+        return copied | {"_learnt_with": self._learnt_with, "_passes": list(self._passes)}
 
 
 FLOATS = (np.float64, np.float32)

@@ -7,10 +7,17 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.cycles import Cycle, Cycles
-from linsep.certificate.replaying import Given, Machine, in_whole_numbers, on_grid, replay, scale
 from linsep.certificate.verdicts import Blocked, Separations
+from linsep.separability.cycles import Cycle, Cycles
 from linsep.separability.deciding import separation
+from linsep.separability.exact.replaying import (
+    Given,
+    Machine,
+    in_whole_numbers,
+    on_grid,
+    replay,
+    scale,
+)
 
 #: values of rows that a verdict is asked about: beyond, it may take longer than the passes
 MOST_VALUES = 20_000

@@ -19,8 +19,8 @@ from linsep.errors import DataError, LinsepError
 from linsep.parallel import thread_count
 from linsep.sources.base import Batch, Source
 from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.sources.svmlight.plain import LABELS_BELOW, LARGEST_INDEX, parse_line
 from linsep.sources.tables.chunks import Chunk, LineReader, bytes_on_disk
-from linsep.teaching.textbook.svmlight import LABELS_BELOW, LARGEST_INDEX, parse_line
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
 CHUNK_BYTES = 2 << 20

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linsep.descent import rate_of
 from linsep.teaching.textbook.machine import Example, Machine, Number, Rows, Rule
-from linsep.teaching.textbook.rates import rate_of
 from linsep.teaching.textbook.running import Step, run
 
 

@@ -15,7 +15,7 @@ from linsep.sources.base import Batch
 from linsep.sources.row_cache import reading, writing
 from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged, RowCacheError
 from linsep.sources.row_cache.writing import RowCacheWriter
-from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
+from row_cache_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 
 def attempt(path, data):

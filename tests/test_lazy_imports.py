@@ -38,7 +38,7 @@ main()
     ],
 )
 def test_a_module_put_off_is_the_real_one_when_used(tmp_path, use):
-    start = "from linsep.cli.later import import_later; import_later('scipy.stats')\n"
+    start = "from linsep.cli.lazy_imports import import_lazily; import_lazily('scipy.stats')\n"
     after = "\nimport sys; print(type(sys.modules['scipy.stats']).__name__, scipy.stats.norm.pdf)"
     out = python(start + "import scipy.stats\n" + use + after, tmp_path).splitlines()
     assert out[0] == "0.5"
@@ -48,7 +48,7 @@ def test_a_module_put_off_is_the_real_one_when_used(tmp_path, use):
 def test_estimators_see_tables_of_pandas_that_was_put_off(tmp_path):
     pytest.importorskip("pandas")
     code = """
-from linsep.cli.later import import_lazily
+from linsep.cli.lazy_imports import import_lazily
 import_lazily("pandas")
 import_lazily("no_such_module")
 import pandas

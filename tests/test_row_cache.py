@@ -10,7 +10,7 @@ from linsep.sources.base import Batch
 from linsep.sources.row_cache import reading, writing
 from linsep.sources.row_cache.reading import RowCache, RowCacheError, row_cache_path, source_key
 from linsep.sources.row_cache.writing import RowCacheWriter
-from spool_rows import KEY, SLOW, some_rows, sparse_rows, write
+from row_cache_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 LABELS = {
     "float": [-1.0, 2.5, float("inf"), 1e-300],

@@ -9,7 +9,7 @@ import linsep.paths
 from linsep.errors import LinsepError
 from linsep.paths import cache_limit
 from linsep.sources.row_cache.reading import RowCache
-from spool_rows import KEY, some_rows, write
+from row_cache_rows import KEY, some_rows, write
 
 YOUNG, MIDDLE, OLD, NEW, UNMARKED, FOLDER, LINK = (f"{digit}" * 32 + ".rows" for digit in "0123456")
 OURS = YOUNG, MIDDLE, OLD

@@ -19,7 +19,9 @@ from linsep.certificate.checkers import Clock, TooLong
 from linsep.certificate.checking import Check
 from linsep.certificate.proof_file import FORMAT
 from linsep.certificate.rendering import AS_STORED
-from linsep.certificate.replaying import (
+from linsep.certificate.verdicts import TIME_LIMIT
+from linsep.errors import DataError
+from linsep.separability.exact.replaying import (
     MOST_BITS,
     Given,
     Machine,
@@ -27,8 +29,6 @@ from linsep.certificate.replaying import (
     in_whole_numbers,
     replay,
 )
-from linsep.certificate.verdicts import TIME_LIMIT
-from linsep.errors import DataError
 from linsep.separability.problem.data import Data, data_of
 
 #: bits of a weight: those that are found have fewer
@@ -47,7 +47,7 @@ class Cycle(Machine):
     Attributes
     ----------
     n_classes, positive, negative, update, tie, gram, fit_intercept
-        Who learns: see :class:`linsep.certificate.replaying.Machine`.
+        Who learns: see :class:`linsep.separability.exact.replaying.Machine`.
     passes : int
         After so many the weights are the same again.
     weights : tuple of int
