@@ -534,6 +534,6 @@ def test_parquet_rows_that_will_not_fit_never_fill_the_memory(tmp_path, monkeypa
     assert max(held) == 50
     source.memory_bytes = 79_000
     held.clear()
-    spooled = Perceptron(max_iter=2).fit(source)
+    cached = Perceptron(max_iter=2).fit(source)
     assert max(held) == 0
-    assert np.array_equal(spooled.coef_, whole.coef_)
+    assert np.array_equal(cached.coef_, whole.coef_)

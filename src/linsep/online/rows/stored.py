@@ -98,7 +98,7 @@ class Keeper:
         self._row_cache: RowCacheWriter | None = None
 
     def keep(self, batch: Batch) -> None:
-        """Keep the rows of one batch; may raise SpoolError, leaving nothing behind."""
+        """Keep the rows of one batch; may raise RowCacheError, leaving nothing behind."""
         if self._row_cache is not None:
             self._row_cache.write(batch)
             return

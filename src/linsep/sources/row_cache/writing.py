@@ -29,13 +29,13 @@ from linsep.sources.row_cache.reading import (
 
 
 class RowCacheWriter:
-    """Writes a :class:`Spool`; as a context manager it aborts unless :meth:`commit` was called.
+    """Writes a :class:`RowCache`; as a context manager it aborts unless :meth:`commit` was called.
 
     Parameters
     ----------
     path : where the file shall be; its folder is made when missing. Until the commit there is only
         a temporary file beside it, readable by this user alone.
-    key : plain JSON that :meth:`Spool.open` must be given to find the file again
+    key : plain JSON that :meth:`RowCache.open` must be given to find the file again
 
     Every method raises RowCacheError, and leaves no file behind, when the disk does not let it
     write. Several processes may write the same path at once: the last commit wins. A commit removes
