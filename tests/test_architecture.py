@@ -40,6 +40,21 @@ ROOMS = [
     "sparse_rows",
     "errors",
 ]
+#: folders inside rooms; those in front import those behind, never the other way
+INNER = {
+    "certificate": [],
+    "cli": [],
+    "compiled": ["rules", "scanners", "core"],
+    "estimators": ["_logistic", "_common"],
+    "kernels": [],
+    "mistake_bounds": [],
+    "model_files": [],
+    "online": ["rows"],
+    "regression": ["logistic", "least_squares"],
+    "separability": ["search", "exact", "problem"],
+    "sources": ["tables", "svmlight", "row_cache"],
+    "teaching": ["trace", "textbook"],
+}
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_FUNCTION = 420, 60
 
@@ -84,6 +99,32 @@ def test_imports_go_down(path):
 
 def test_every_room_is_on_the_list():
     assert {room_of(path) for path in FILES} <= set(ROOMS)
+
+
+def test_every_folder_is_on_the_list():
+    folders = {path.parent.relative_to(ROOT).parts for path in FILES} - {()}
+    known = {(room,) for room in INNER} | {
+        (r, inner) for r, inners in INNER.items() for inner in inners
+    }
+    assert folders == known
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_inside_a_room_go_down(path):
+    room, inner, *rest = (*path.relative_to(ROOT).parts, "", "")
+    order = INNER.get(room, []) if rest[0] else []
+    for name in imported_names(ast.parse(path.read_text())):
+        package, other_room, other, *_ = (*name.split("."), "", "")
+        if (package, other_room) == ("linsep", room) and other in order:
+            assert order.index(other) >= order.index(inner)
+
+
+def test_production_uses_nothing_of_teaching():
+    above = set(ROOMS[: ROOMS.index("teaching")])
+    assert above == {"__main__", "cli", "lab", "plot", "model_files"}
+    for path in FILES:
+        if room_of(path) == "model_files":
+            assert "teaching" not in imported_rooms(path)
 
 
 def test_a_check_uses_nothing_that_finds_verdicts():

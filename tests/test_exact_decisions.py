@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from fourier_motzkin import kind_of
 from linsep import separation
 from linsep.separability.exact.simplex import alternative, exact_split
-from linsep.separability.exact.whole_numbers import combination, dot
+from linsep.separability.problem.whole_numbers import combination, dot
 from linsep.separability.time_limit import TooLarge, Work
 
 EXTREMES = [0, 1e300, -1e300, 1e-300, 5e-324, -5e-324, 1.0, -1.0, 1e16, 1e-16, 2.0**53, 1.7e308]

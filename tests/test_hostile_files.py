@@ -16,8 +16,8 @@ from command_line import refused
 from linsep import Perceptron, open_source
 from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
+from linsep.sources import text_files
 from linsep.sources.limits import bytes_of
-from linsep.sources.svmlight import text_files
 from linsep.sources.tables.json_lines import MOST_DEPTH
 from linsep.sources.tables.table import load_table
 

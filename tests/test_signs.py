@@ -9,9 +9,9 @@ from sklearn.datasets import load_breast_cancer
 from linsep import LogisticRegression, separation
 from linsep.errors import SeparationWarning
 from linsep.regression.logistic.separated import Contrasts
-from linsep.separability.exact import recession
-from linsep.separability.exact.recession import Cone, cone_of
+from linsep.separability import recession
 from linsep.separability.problem.data import data_of
+from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search.slices import both_signs
 
 

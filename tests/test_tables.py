@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.online.rows.stored import Keeper
+from linsep.sources import text_files
 from linsep.sources.base import Batch
 from linsep.sources.opening import find_files, open_source
-from linsep.sources.svmlight import text_files
 from linsep.sources.tables.table import TableSource, load_table
 
 FORMATS = ["csv", "tsv", "csv.gz", "csv.bz2", "csv.zst", "jsonl", "ndjson", "json", "jsonl.gz",

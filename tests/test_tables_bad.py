@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from linsep.errors import DataError
-from linsep.sources.svmlight import text_files
+from linsep.sources import text_files
 from linsep.sources.tables.table import TableSource, load_table
 
 GOOD = {"a": [1.5, 2.5], "t": ["p", "q"], "y": [0, 1]}

@@ -20,11 +20,11 @@ from linsep.estimators._logistic import separation as logistic_separation
 from linsep.mistake_bounds import theorems as mistake_bounds
 from linsep.mistake_bounds.bounds import Unknown
 from linsep.regression.logistic.separated import Contrasts
-from linsep.separability.exact import recession
+from linsep.separability import recession
 from linsep.separability.exact.elimination import rref
 from linsep.separability.exact.elimination_process import reduced_elsewhere
 from linsep.separability.problem.data import data_of
-from linsep.separability.search.programs import solved
+from linsep.separability.programs import solved
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 
 

@@ -1,5 +1,6 @@
 """What type checkers make of a program that uses linsep: its classes and functions have types."""
 
+import inspect
 import json
 import os
 import re
@@ -7,11 +8,13 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 import linsep
 from linsep.compiled.core.jit import COMPILING
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
 
 HOME = Path(linsep.__file__).parents[1]
 ROOT = Path(__file__).parents[1]
@@ -80,3 +83,28 @@ def test_pyright(program):
     assert [kind in found for kind, found in zip(TYPES, revealed, strict=True)] == [True] * 6
     wrong = [d for d in said if d["severity"] == "error"]
     assert [d["range"]["start"]["line"] + 1 for d in wrong] == [WRONG]
+
+
+@pytest.mark.parametrize("estimator", [*LEARNERS.values(), *REGRESSIONS.values()])
+def test_signatures_and_docstrings_say_what_is_checked(estimator):
+    """Each parameter is of the type that its spec describes, and its docstring, or for what all
+    learners have that of Perceptron, names it and its values.
+    """
+    signature = inspect.signature(estimator)
+    text = estimator.__doc__ + linsep.Perceptron.__doc__ * (estimator in LEARNERS.values())
+    specs = {spec.name: spec for spec in estimator._parameters}
+    assert set(signature.parameters) <= set(re.findall(r"(\w+)(?=(?:, \w+)* : )", text))
+    for name, spec in specs.items():
+        said = signature.parameters[name]
+        assert spec.accepts(said.default)
+        kinds = [kind for kind in get_args(said.annotation) or [said.annotation] if kind]
+        if spec.choices and said.annotation is not Any:
+            literals = [
+                v for kind in kinds for v in (get_args(kind) or [kind]) if kind is not type(None)
+            ]
+            assert tuple(literals) == spec.choices, name
+            assert all(f'"{choice}"' in text for choice in spec.choices)
+        elif said.annotation not in (Any, bool) and not spec.or_word:
+            assert spec.kind in kinds or spec.kind is bool, name
+        if type(None) in kinds:
+            assert spec.or_none

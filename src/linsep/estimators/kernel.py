@@ -1,13 +1,20 @@
 """The perceptron in the space of a kernel, as a scikit-learn estimator."""
 
 import warnings
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
 from linsep.errors import ParameterError, hint
-from linsep.estimators._common.checking import COMMON, KEEP, Parameter, check_parameters
+from linsep.estimators._common.checking import (
+    COMMON,
+    KEEP,
+    Multiclass,
+    Parameter,
+    Tie,
+    check_parameters,
+)
 from linsep.estimators._common.fitting import OnlineClassifier
 from linsep.estimators._common.predicting import LABELS_TWICE
 from linsep.estimators._common.support_vectors import Supported, checked, fit_source
@@ -21,6 +28,8 @@ from linsep.online.learner import Learner, State
 from linsep.online.passes import Run
 from linsep.online.rows.kernel import Grams, KernelStream
 from linsep.sources.base import Source
+
+KernelKeep = Literal["last", "average", "vote"]
 
 
 class KernelPerceptron(Supported, OnlineClassifier):
@@ -125,7 +134,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
             "keep",
             str,
             KEEP[0].help,
-            choices=("last", "average", "vote"),
+            choices=get_args(KernelKeep),
         ),
         Parameter("budget", int, "most support vectors to keep", low=1, or_none=True),
         Parameter("cache_mb", float, "memory for kernel values needed again", low=0.0),
@@ -138,8 +147,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         degree: int = 3,
         gamma: Any = None,
         coef0: float = 1.0,
-        multiclass: str = "native",
-        keep: str = "last",
+        multiclass: Multiclass = "native",
+        keep: KernelKeep = "last",
         max_iter: int = 100,
         budget: int | None = None,
         cache_mb: float = 200.0,
@@ -151,7 +160,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
-        tie: str = "negative",
+        tie: Tie = "negative",
     ):
         self.kernel = kernel
         self.degree = degree

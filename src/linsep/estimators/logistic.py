@@ -1,6 +1,6 @@
 """Logistic regression as a scikit-learn estimator."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import INTERCEPT, Parameter, check_parameters
+from linsep.estimators._common.checking import INTERCEPT, Parameter, ScheduleName, check_parameters
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.predicting import LABELS_TWICE, share_right
 from linsep.estimators._common.predicting_sources import (
@@ -23,6 +23,10 @@ from linsep.estimators._logistic.results import LogisticResults
 from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit_source
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+
+Solver = Literal["newton", "lbfgs", "gradient_ascent"]
+OnSeparation = Literal["warn", "raise"]
+Intervals = Literal["wald", "profile"]
 
 
 class LogisticRegression(
@@ -131,7 +135,7 @@ class LogisticRegression(
             "solver",
             str,
             "how to climb: second order, quasi-Newton, or as taught",
-            choices=("newton", "lbfgs", "gradient_ascent"),
+            choices=get_args(Solver),
         ),
         Parameter("l2", float, "penalty on squared coefficients", low=0.0),
         Parameter(
@@ -146,13 +150,13 @@ class LogisticRegression(
             "on_separation",
             str,
             "where the likelihood has no maximum: warn, or raise an error",
-            choices=("warn", "raise"),
+            choices=get_args(OnSeparation),
         ),
         Parameter(
             "intervals",
             str,
             "intervals and tests of weights: Wald's, or by the profile of the likelihood",
-            choices=("wald", "profile"),
+            choices=get_args(Intervals),
             or_none=True,
         ),
         Parameter(
@@ -186,7 +190,7 @@ class LogisticRegression(
             "schedule",
             str,
             "learning rate of step k: constant, divided by k, or by its root",
-            choices=("constant", "inverse", "inverse_sqrt"),
+            choices=get_args(ScheduleName),
         ),
         Parameter("trace", bool, "keep all iterates of gradient ascent"),
     )
@@ -194,19 +198,19 @@ class LogisticRegression(
     def __init__(
         self,
         *,
-        solver: str = "newton",
+        solver: Solver = "newton",
         l2: float = 0.0,
-        penalty: str | None = None,
+        penalty: Literal["firth"] | None = None,
         fit_intercept: bool = True,
         reference: Any = None,
-        on_separation: str = "warn",
-        intervals: str | None = None,
+        on_separation: OnSeparation = "warn",
+        intervals: Intervals | None = None,
         level: float = 0.95,
         class_weight: Any = None,
         max_iter: int = 1000,
         tol: float | None = None,
         learning_rate: Any = "auto",
-        schedule: str = "constant",
+        schedule: ScheduleName = "constant",
         trace: bool = False,
     ):
         self.solver = solver

@@ -6,8 +6,9 @@ import numpy as np
 
 from linsep.compiled.core.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
-from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, Parameter
+from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, Multiclass, Parameter, Tie
 from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.keeping import Keep
 from linsep.online.learner import ROUNDING, TOO_LARGE, Learner, State
 
 
@@ -85,12 +86,12 @@ class MarginPerceptron(LinearClassifier):
         *,
         gamma: Any = "auto",
         epsilon: float = 0.5,
-        multiclass: str = "native",
+        multiclass: Multiclass = "native",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         shuffle: bool = True,
         random_state: Any = 0,
-        keep: str = "last",
+        keep: Keep = "last",
         vote_mb: float = 256.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -98,7 +99,7 @@ class MarginPerceptron(LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
-        tie: str = "negative",
+        tie: Tie = "negative",
     ):
         self.gamma = gamma
         self.epsilon = epsilon

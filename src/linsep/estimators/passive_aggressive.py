@@ -1,13 +1,24 @@
 """Passive-aggressive learners as a scikit-learn estimator."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from linsep.compiled.rules.passive_aggressive import PassiveAggressiveRule
-from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+from linsep.estimators._common.checking import (
+    COMMON,
+    INTERCEPT,
+    KEEP,
+    NORMALIZE,
+    Multiclass,
+    Parameter,
+    Tie,
+)
 from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.keeping import Keep
 from linsep.online.learner import Learner
+
+Loss = Literal["hinge", "squared_hinge"]
 
 
 class PassiveAggressive(LinearClassifier):
@@ -63,7 +74,7 @@ class PassiveAggressive(LinearClassifier):
             "loss",
             str,
             "PA-I, whose steps are bounded, or PA-II, whose steps are softened",
-            choices=("hinge", "squared_hinge"),
+            choices=get_args(Loss),
         ),
         *COMMON,
         INTERCEPT,
@@ -75,13 +86,13 @@ class PassiveAggressive(LinearClassifier):
         self,
         *,
         C: float = 1.0,
-        loss: str = "hinge",
-        multiclass: str = "native",
+        loss: Loss = "hinge",
+        multiclass: Multiclass = "native",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         shuffle: bool = True,
         random_state: Any = 0,
-        keep: str = "last",
+        keep: Keep = "last",
         vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
@@ -90,7 +101,7 @@ class PassiveAggressive(LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
-        tie: str = "negative",
+        tie: Tie = "negative",
     ):
         self.C = C
         self.loss = loss

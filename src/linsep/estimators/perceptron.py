@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,10 +22,16 @@ from linsep.estimators._common.checking import (
     KEEP,
     NORMALIZE,
     SCHEDULES,
+    Multiclass,
     Parameter,
+    ScheduleName,
+    Tie,
 )
 from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.keeping import Keep
 from linsep.online.learner import Learner, State
+
+Update = Literal["single", "batch"]
 
 
 class Perceptron(LinearClassifier):
@@ -146,7 +152,7 @@ class Perceptron(LinearClassifier):
             "update",
             str,
             "at every mistake, or once a pass by the sum of all its mistakes",
-            choices=("single", "batch"),
+            choices=get_args(Update),
         ),
         *KEEP,
         NORMALIZE,
@@ -155,15 +161,15 @@ class Perceptron(LinearClassifier):
     def __init__(
         self,
         *,
-        multiclass: str = "native",
+        multiclass: Multiclass = "native",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         shuffle: bool = True,
         random_state: Any = 0,
         learning_rate: Any = 1.0,
-        schedule: str = "constant",
-        update: str = "single",
-        keep: str = "last",
+        schedule: ScheduleName = "constant",
+        update: Update = "single",
+        keep: Keep = "last",
         vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
@@ -172,7 +178,7 @@ class Perceptron(LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
-        tie: str = "negative",
+        tie: Tie = "negative",
     ):
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept

@@ -7,8 +7,17 @@ import numpy as np
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import ParameterError, hint
-from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, NORMALIZE, Parameter
+from linsep.estimators._common.checking import (
+    COMMON,
+    INTERCEPT,
+    KEEP,
+    NORMALIZE,
+    Multiclass,
+    Parameter,
+    Tie,
+)
 from linsep.estimators._common.fitting import LinearClassifier
+from linsep.online.keeping import Keep
 from linsep.online.learner import BadRow, Learner, State
 
 PROMOTION = Parameter(
@@ -69,11 +78,11 @@ class Winnow(LinearClassifier):
         *,
         promotion: float = 2.0,
         threshold: float | None = None,
-        multiclass: str = "native",
+        multiclass: Multiclass = "native",
         max_iter: int = 1000,
         shuffle: bool = True,
         random_state: Any = 0,
-        keep: str = "last",
+        keep: Keep = "last",
         vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
@@ -82,7 +91,7 @@ class Winnow(LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
-        tie: str = "negative",
+        tie: Tie = "negative",
     ):
         self.promotion = promotion
         self.threshold = threshold
@@ -162,12 +171,12 @@ class BalancedWinnow(LinearClassifier):
         *,
         promotion: float = 2.0,
         threshold: float = 0.0,
-        multiclass: str = "native",
+        multiclass: Multiclass = "native",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         shuffle: bool = True,
         random_state: Any = 0,
-        keep: str = "last",
+        keep: Keep = "last",
         vote_mb: float = 256.0,
         normalize: bool = False,
         early_stopping: bool = False,
@@ -176,7 +185,7 @@ class BalancedWinnow(LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
-        tie: str = "negative",
+        tie: Tie = "negative",
     ):
         self.promotion = promotion
         self.threshold = threshold

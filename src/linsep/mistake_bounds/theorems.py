@@ -21,7 +21,7 @@ from linsep.mistake_bounds.bounds import Unknown
 from linsep.mistake_bounds.comparators import Comparator, best_comparator
 from linsep.mistake_bounds.problems import Problem
 from linsep.mistake_bounds.rounding import ROUNDING, above, balls, exact, shown, typed
-from linsep.separability.search.programs import COARSE, solved
+from linsep.separability.programs import COARSE, solved
 from linsep.separability.time_limit import Task, TooLarge, limited
 
 #: the program for Winnow's margin has two variables a weight and a constraint a row

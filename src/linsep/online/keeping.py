@@ -1,7 +1,7 @@
 """Which weights to predict with: the last, their average, a vote of all, or the best so far."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -326,7 +326,8 @@ def _size(changes: int, versions: int) -> int:
     return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions
 
 
-NAMES = ("last", "average", "vote", "best")
+#: the names of the ways to keep weights
+Keep = Literal["last", "average", "vote", "best"]
 
 
 def keeping_of(keep: str, vote_mb: float, tie: str) -> KeepLast:

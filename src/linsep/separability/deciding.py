@@ -19,12 +19,12 @@ from linsep.certificate.verdicts import (
 )
 from linsep.errors import ParameterError
 from linsep.separability.evidence import blocked_verdict, separable_verdict
-from linsep.separability.exact.widening import widened
 from linsep.separability.kernel_space import Gram, checked, spanning
 from linsep.separability.problem.data import Data, data_of, warn_of_many_classes
 from linsep.separability.problem.questions import Question, multinomial, two_sides
 from linsep.separability.search.search import Blocked, Separated, search
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
+from linsep.separability.widening import widened
 
 #: what knows weights that are right about every row of a question, if any
 Known = Callable[[Question, np.ndarray], np.ndarray | None]

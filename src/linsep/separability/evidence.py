@@ -17,17 +17,17 @@ from linsep.certificate.verdicts import (
     Verdict,
 )
 from linsep.separability.exact.elimination import reduced
-from linsep.separability.exact.recession import Cone, Sign
 from linsep.separability.exact.spans import Span
 from linsep.separability.exact.splitting import Proof, witness
-from linsep.separability.exact.whole_numbers import Reduced, root_above, shortened
-from linsep.separability.exact.widening import lowest_margin, square_of
 from linsep.separability.problem.contradictory_pairs import contradictory_pair
 from linsep.separability.problem.data import Data
 from linsep.separability.problem.questions import Question, scans
+from linsep.separability.problem.whole_numbers import Reduced, root_above, shortened
 from linsep.separability.problem.working_set import WorkingSet, table_of
+from linsep.separability.recession import Cone, Sign
 from linsep.separability.search.search import Blocked, Separated, exact_rows
 from linsep.separability.time_limit import TooLarge, doing
+from linsep.separability.widening import lowest_margin, square_of
 
 Keys = tuple[tuple[int, int], ...]
 #: the margin, and its support, of a separator that has none, or where there is no time for it

@@ -10,10 +10,10 @@ from scipy.linalg import LinAlgError, cholesky, lapack
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
 from linsep.separability.exact.elimination import independent, solution
-from linsep.separability.exact.whole_numbers import Row, whole_row
-from linsep.separability.exact.widening import common_scale
 from linsep.separability.problem.questions import Question
+from linsep.separability.problem.whole_numbers import Row, whole_row
 from linsep.separability.time_limit import check_time, doing
+from linsep.separability.widening import common_scale
 
 #: by how much rounding may make a Gram matrix differ from its transpose, in parts of the largest
 ASYMMETRY = 1e-8

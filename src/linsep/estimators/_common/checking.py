@@ -4,16 +4,21 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.errors import DataError, FeatureOverflow, ParameterError
-from linsep.online.keeping import NAMES
+from linsep.online.keeping import Keep
 from linsep.online.rows.array import NO_IMPORTANCE
 from linsep.separability.problem.data import warn_of_many_classes
+
+#: values of parameters that several learners have, as type checkers read them
+Multiclass = Literal["native", "ovr", "ovo"]
+Tie = Literal["negative", "positive", "random"]
+ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
 
 
 class Parameter(NamedTuple):
@@ -85,7 +90,7 @@ COMMON = (
         "multiclass",
         str,
         "how more than two classes are learnt: one joint rule, one against the rest, or pairs",
-        choices=("native", "ovr", "ovo"),
+        choices=get_args(Multiclass),
     ),
     Parameter("max_iter", int, "at most this many passes over the data", low=1),
     Parameter("shuffle", bool, "visit rows in random order after the first pass"),
@@ -106,7 +111,7 @@ COMMON = (
         "tie",
         str,
         "class of a row whose score is exactly zero: the smaller, the larger, or a seeded draw",
-        choices=("negative", "positive", "random"),
+        choices=get_args(Tie),
     ),
 )
 
@@ -117,7 +122,7 @@ KEEP = (
         "keep",
         str,
         "weights to predict with: the last, the mean, a vote of all, or the best so far",
-        choices=NAMES,
+        choices=get_args(Keep),
     ),
     Parameter(
         "vote_mb",
@@ -140,7 +145,7 @@ SCHEDULES = (
         "schedule",
         str,
         "learning rate of update k: constant, divided by k, or by its root",
-        choices=("constant", "inverse", "inverse_sqrt"),
+        choices=get_args(ScheduleName),
     ),
 )
 

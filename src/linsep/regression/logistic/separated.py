@@ -12,8 +12,8 @@ import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
 from linsep.interrupts import checkpoint
-from linsep.separability.exact.recession import Cone, cone_of
 from linsep.separability.problem.data import Data
+from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search.slices import both_signs
 from linsep.separability.time_limit import TooLarge
 

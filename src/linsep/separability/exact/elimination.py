@@ -12,7 +12,7 @@ from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
 from linsep.separability.exact.elimination_process import reduced_elsewhere
-from linsep.separability.exact.whole_numbers import (
+from linsep.separability.problem.whole_numbers import (
     Reduced,
     Row,
     combination,

@@ -24,7 +24,7 @@ from linsep.separability.exact.elimination import (
     solution,
     vanishing,
 )
-from linsep.separability.exact.whole_numbers import Reduced, Row
+from linsep.separability.problem.whole_numbers import Reduced, Row
 from linsep.separability.time_limit import TooLarge, Work
 
 PRECISIONS = (128, 512, 2048, 8192, 32768)

@@ -22,10 +22,10 @@ from linsep.separability.exact.elimination import (
 )
 from linsep.separability.exact.simplex import alternative
 from linsep.separability.exact.spans import Span
-from linsep.separability.exact.whole_numbers import Reduced, Row, dense_floats, dot, whole_numbers
 from linsep.separability.problem.questions import Question
+from linsep.separability.problem.whole_numbers import Reduced, Row, dense_floats, dot, whole_numbers
 from linsep.separability.problem.working_set import Member, WorkingSet
-from linsep.separability.search.programs import Split, few_rows, split
+from linsep.separability.programs import Split, few_rows, split
 from linsep.separability.time_limit import TooLarge, Work
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.separability.exact.whole_numbers import combination, constraint
 from linsep.separability.problem.data import Data, Piece
 from linsep.separability.problem.questions import Question
+from linsep.separability.problem.whole_numbers import combination, constraint
 
 #: so many pairs with the same mark are compared
 MOST_PAIRS = 8

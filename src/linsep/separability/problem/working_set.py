@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.separability.exact.whole_numbers import Row, whole_row
 from linsep.separability.problem.data import Data, Piece
 from linsep.separability.problem.questions import Question
+from linsep.separability.problem.whole_numbers import Row, whole_row
 from linsep.separability.time_limit import Work, check_time
 
 #: a constraint: the number of its row, and which of the row's constraints it is

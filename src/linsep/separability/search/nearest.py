@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from linsep.separability.exact.elimination import equality_point
-from linsep.separability.exact.whole_numbers import whole_numbers
+from linsep.separability.problem.whole_numbers import whole_numbers
 from linsep.separability.time_limit import TooLarge, Work, check_time
 
 #: so many rows come into use together, until that no longer helps

@@ -12,7 +12,9 @@ import numpy as np
 
 from linsep.separability.exact.spans import Span
 from linsep.separability.exact.splitting import Proof, proved
-from linsep.separability.exact.whole_numbers import (
+from linsep.separability.problem.data import Data, Piece
+from linsep.separability.problem.questions import Question, Values, scans
+from linsep.separability.problem.whole_numbers import (
     Row,
     constraint,
     dense_floats,
@@ -20,12 +22,10 @@ from linsep.separability.exact.whole_numbers import (
     power_of_two,
     whole_numbers,
 )
-from linsep.separability.problem.data import Data, Piece
-from linsep.separability.problem.questions import Question, Values, scans
 from linsep.separability.problem.working_set import Member, WorkingSet
+from linsep.separability.programs import pushes, split
 from linsep.separability.search.hinge import quick_weights
 from linsep.separability.search.nearest import nearest, polished
-from linsep.separability.search.programs import pushes, split
 from linsep.separability.time_limit import TooLarge, Work
 
 #: values of a float combination below so much of the lengths are zero for a linear program

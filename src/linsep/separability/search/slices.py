@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.separability.exact.spans import constraints
-from linsep.separability.exact.whole_numbers import Row, sparse_floats
 from linsep.separability.problem.data import Data
 from linsep.separability.problem.questions import Question
-from linsep.separability.search.programs import FINE, equilibrated, opened, run
+from linsep.separability.problem.whole_numbers import Row, sparse_floats
+from linsep.separability.programs import FINE, equilibrated, opened, run
 from linsep.separability.time_limit import check_time, seconds_left
 
 #: beyond so many numbers in the constraints, or weights, programs take too long

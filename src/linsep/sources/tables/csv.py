@@ -14,17 +14,17 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep.errors import DataError, hint
+from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.svmlight import text_files
-from linsep.sources.svmlight.text_files import (
+from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
+from linsep.sources.tables.roles import WHITESPACE, squeezed
+from linsep.sources.text_files import (
     ARROW_TYPES,
     LARGEST_BLOCK,
     TextFile,
     misfit,
     too_long,
 )
-from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
-from linsep.sources.tables.roles import WHITESPACE, squeezed
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _FIELDS = Lock()

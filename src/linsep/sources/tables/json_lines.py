@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.json
 
 from linsep.errors import DataError, hint
-from linsep.sources.svmlight.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names, reading
+from linsep.sources.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
 
 #: brackets that may be open at once: parsers call themselves for each, until their stack is full
 MOST_DEPTH = 100

@@ -11,9 +11,9 @@ from flint import fmpz_mat
 
 from linsep.certificate.integers import squared_bound
 from linsep.separability.exact.elimination import equality_point
-from linsep.separability.exact.whole_numbers import Row, dense_floats, dot, root_above, to_whole
 from linsep.separability.problem.data import Data
 from linsep.separability.problem.questions import Question, scans
+from linsep.separability.problem.whole_numbers import Row, dense_floats, dot, root_above, to_whole
 from linsep.separability.problem.working_set import Member, WorkingSet
 from linsep.separability.search.search import Separated, as_row, exact_rows, grow
 from linsep.separability.time_limit import TooLarge, Work

@@ -21,12 +21,12 @@ from linsep.separability.exact.elimination import null_combination, reduced, rem
 from linsep.separability.exact.simplex import alternative
 from linsep.separability.exact.spans import Span
 from linsep.separability.exact.splitting import Proof, all_positive, roundings, signed, true_scale
-from linsep.separability.exact.whole_numbers import Reduced, Row, dot, sparse_floats, to_whole
 from linsep.separability.problem.data import Data
 from linsep.separability.problem.questions import Question, multinomial, two_sides
+from linsep.separability.problem.whole_numbers import Reduced, Row, dot, sparse_floats, to_whole
 from linsep.separability.problem.working_set import Member, WorkingSet, table_of
+from linsep.separability.programs import alternatives, equilibrated
 from linsep.separability.search.nearest import nearest
-from linsep.separability.search.programs import alternatives, equilibrated
 from linsep.separability.search.search import boundary_of, first_members
 from linsep.separability.time_limit import TooLarge, Work
 
