@@ -1,4 +1,4 @@
-"""Weights that come back: found by the engine, proved by a replay in whole numbers."""
+"""Weights that come back: found by a run, proved by a replay in whole numbers."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Parts of the engine by themselves: visiting orders, growing weights, winners of matches."""
+"""Parts of an online fit by themselves: visiting orders, growing weights, winners of matches."""
 
 from itertools import pairwise
 

@@ -1,1 +1,1 @@
-"""scikit-learn estimators, thin: parameters, checks, the engine, attributes."""
+"""scikit-learn estimators: one public class a file; what they share is in _common."""
