@@ -14,9 +14,9 @@ from campaign.batches import folder
 from campaign.damage import mutated
 from linsep import open_source
 from linsep.errors import LinsepError
+from linsep.sources.chunks import Chunk
 from linsep.sources.svmlight.plain import LABELS_BELOW, parse_svmlight
 from linsep.sources.svmlight.source import PADDING, scan_chunk
-from linsep.sources.tables.chunks import Chunk
 
 # svmlight text, against the plain parser.
 

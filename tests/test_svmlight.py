@@ -10,9 +10,9 @@ import pytest
 from numba import config
 
 from linsep.errors import DataError
+from linsep.sources import chunks
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import SvmlightSource, load_svmlight
-from linsep.sources.tables import chunks
 
 CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 SOME = b"+1 1:0.5 3:-2e-3\n-1 2:1\n\n# nothing here\n+1\n-1 1:4 2:5 7:6 # last\n"

@@ -14,9 +14,9 @@ from sklearn.datasets import load_svmlight_file
 
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
+from linsep.sources.chunks import Chunk
 from linsep.sources.svmlight.plain import LABELS_BELOW, parse_line, parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight, scan_chunk
-from linsep.sources.tables.chunks import Chunk
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "libsvm"
 SLOW = bool(config.DISABLE_JIT)

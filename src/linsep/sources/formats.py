@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from linsep.errors import DataError, hint
-from linsep.sources.tables.chunks import CODECS, opened
+from linsep.sources.chunks import CODECS, opened
 
 ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",

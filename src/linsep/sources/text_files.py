@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from linsep.errors import DataError, hint
 from linsep.interrupts import held
+from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.tables.arrow import TableFile, first_line, reading
-from linsep.sources.tables.chunks import BYTE_ORDER_MARK, LineReader
 
 #: bytes read at a time; some ten blocks are in memory at once
 BLOCK_BYTES = 1 << 20

@@ -18,9 +18,9 @@ from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, count, scan
 from linsep.errors import DataError, LinsepError
 from linsep.parallel import thread_count
 from linsep.sources.base import Batch, Source
+from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
 from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.sources.svmlight.plain import LABELS_BELOW, LARGEST_INDEX, parse_line
-from linsep.sources.tables.chunks import Chunk, LineReader, bytes_on_disk
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
 CHUNK_BYTES = 2 << 20

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from linsep.errors import DataError
+from linsep.sources.chunks import opened
 from linsep.sources.declared import check_record_batches, check_row_groups, text_columns
 from linsep.sources.limits import Unchanged
-from linsep.sources.tables.chunks import opened
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
