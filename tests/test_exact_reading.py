@@ -20,6 +20,7 @@ from linsep import from_json, open_source, separation
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
+from linsep.sources import ArraySource
 
 BIG = 2**53
 LONG = np.finfo(np.longdouble).nmant > 60
@@ -187,6 +188,16 @@ def test_a_cycle_is_checked_on_the_numbers_of_the_carrier():
 
 
 # Files.
+
+
+@pytest.mark.parametrize("carrier", [np.asarray, sp.csr_array, pd.DataFrame, list])
+def test_sources_of_arrays_are_what_they_hold(carrier):
+    X, y = [[BIG], [BIG + 1], [BIG + 2]], [0, 1, 1]
+    source = ArraySource(carrier(X), y, batch_rows=2)
+    verdict = separation(source)
+    assert verdict.kind == separation(carrier(X), y).kind == "separable"
+    assert verdict.verify(source)
+    assert verdict.verify(carrier(X), y)
 
 
 def test_files_are_read_as_memory_is(tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
 from linsep.sparse_rows import as_csr
@@ -31,6 +32,7 @@ class ArraySource(Source):
         if batch_rows < 1:
             raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
         self.paths = []
+        self._given = X
         self._X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)
         if self._X.dtype not in (np.float32, np.float64):
             self._X = self._X.astype(np.float64)
@@ -47,11 +49,19 @@ class ArraySource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last."""
-        for first in range(0, self._X.shape[0], self._batch_rows):
+        return self._batches_of(self._X)
+
+    def exactly(self) -> Iterator[Batch]:
+        """The same with every number as X holds it, for proofs: long whole numbers, decimals."""
+        floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
+        return self._batches_of(self._X if floats else exact_rows(self._given))
+
+    def _batches_of(self, rows: Any) -> Iterator[Batch]:
+        for first in range(0, rows.shape[0], self._batch_rows):
             span = slice(first, first + self._batch_rows)
-            X = self._X[span]
-            self._check_finite(X, first)
-            yield Batch(X, None if self._y is None else self._y[span], first)
+            if rows is self._X:
+                self._check_finite(rows[span], first)
+            yield Batch(rows[span], None if self._y is None else self._y[span], first)
 
     def _check_finite(self, X: Any, first: int) -> None:
         values = X.data if sp.issparse(X) else X
