@@ -2,10 +2,12 @@
 
 import re
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from linsep import Perceptron
 from linsep.errors import DataError
@@ -363,6 +365,15 @@ def test_class_weight():
         nothing.fit(X, y)
 
 
+FITS_THAT_LOOK_ELSEWHERE: tuple[dict[str, Any], ...] = (
+    {"keep": "vote", "early_stopping": True, "validation_fraction": 0.5},
+    {"keep": "best"},
+    {"normalize": True},
+    {"update": "batch"},
+    {"warm_start": True},
+)
+
+
 @pytest.mark.parametrize("index", ["i4", "i8"])
 @pytest.mark.parametrize("column", [-1, 3, 2**31 - 1])
 def test_columns_outside_a_sparse_matrix_are_refused(index, column):
@@ -370,9 +381,12 @@ def test_columns_outside_a_sparse_matrix_are_refused(index, column):
     X.indices = np.array([0, column, 2], index)
     X.indptr = X.indptr.astype(index)
     model = Perceptron().fit(np.eye(3), [0, 1, 0])
-    for call in (model.fit, model.partial_fit, lambda X, y: model.predict(X)):
+    fits = [clone(model).set_params(**p).fit for p in FITS_THAT_LOOK_ELSEWHERE]
+    for call in (lambda X, y: model.predict(X), model.partial_fit, *fits, model.fit):
         with refused("Row 1: X.indices has column", "but X has 3 columns"):
             call(X, [0, 1, 0])
+    with refused("Row 1: X.indices has column"):
+        model.fit(X, [0, 1, 1], sample_weight=[1.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize("indptr", [[0, 2, 1, 3], [1, 1, 2, 3], [0, 1, 2, 9]])

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 
 
-def as_csr(X: Any) -> Any:
+def as_csr(X: Any, columns: bool = True) -> Any:
     """Return a sparse matrix of two dimensions as CSR, and anything else as it is.
 
     Loops that are compiled, scipy's too, look at whatever is there: at a place outside of a matrix
@@ -17,6 +17,8 @@ def as_csr(X: Any) -> Any:
     Parameters
     ----------
     X : anything; a sparse matrix or array of shape (rows, features) is checked
+    columns : whether the columns of a CSR matrix are looked at; a loop that looks at those of each
+        row it comes to (``pass_loop``) spares a reading of them all
 
     Raises
     ------
@@ -28,10 +30,13 @@ def as_csr(X: Any) -> Any:
     if X.format == "coo":
         _check_pairs(X)
     elif X.format in ("csr", "csc", "bsr"):
-        _check_compressed(X)
+        _check_starts(X)
+        if columns or X.format != "csr":
+            _check_places(X)
     given, X = X, X.tocsr()
     if X is not given:  # rows as lists, say, which may hold any number
-        _check_compressed(X)
+        _check_starts(X)
+        _check_places(X)
     return X
 
 
@@ -44,19 +49,31 @@ def _check_pairs(X: Any) -> None:
             )
 
 
-def _check_compressed(X: Any) -> None:
-    """Check a matrix compressed by rows, by columns, or by rows of blocks."""
-    size, width = X.shape[::-1] if X.format == "csc" else X.shape
+def _lines_and_width(X: Any) -> tuple[int, int]:
+    """How many lines a matrix has that is compressed by rows, columns or rows of blocks, and how
+    many places a line.
+    """
+    if X.format == "csc":
+        return X.shape[1], X.shape[0]
     if X.format == "bsr":
-        size, width = size // X.blocksize[0], width // X.blocksize[1]
+        return X.shape[0] // X.blocksize[0], X.shape[1] // X.blocksize[1]
+    return X.shape
+
+
+def _check_starts(X: Any) -> None:
     starts, stored = X.indptr, min(len(X.indices), len(X.data))
-    if starts.size != size + 1 or starts[0] != 0 or starts[-1] > stored or _falls(starts):
+    lines, _ = _lines_and_width(X)
+    if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or _falls(starts):
         raise DataError(
             "The indptr of X does not rise from 0 to the number of its values; build the matrix "
             "anew, such as with scipy.sparse.coo_matrix((values, (rows, columns)))."
         )
-    if (at := _outside(X.indices[: starts[-1]], width)) is not None:
-        line = int(np.searchsorted(starts, at, "right")) - 1
+
+
+def _check_places(X: Any) -> None:
+    _, width = _lines_and_width(X)
+    if (at := _outside(X.indices[: X.indptr[-1]], width)) is not None:
+        line = int(np.searchsorted(X.indptr, at, "right")) - 1
         what = ("Column", "row") if X.format == "csc" else ("Row", "column")
         raise DataError(
             f"{what[0]} {line}: X.indices has {what[1]} {X.indices[at]}, but X has {width} "

@@ -16,7 +16,7 @@ from linsep.estimators._common.checking import (
     check_parameters,
 )
 from linsep.estimators._common.fitting import OnlineClassifier
-from linsep.estimators._common.predicting import LABELS_TWICE
+from linsep.estimators._common.predicting import brings_labels
 from linsep.estimators._common.support_vectors import Supported, checked, fit_source
 from linsep.estimators.perceptron import PerceptronLearner, Schedule
 from linsep.interrupts import held
@@ -227,12 +227,10 @@ class KernelPerceptron(Supported, OnlineClassifier):
             message says which, where, and what to do.
         """
         check_parameters(self, self._parameters)
-        if not isinstance(X, Source):
-            self._fit_rows(X, y, sample_weight)
-        elif y is not None or sample_weight is not None:
-            raise ValueError(LABELS_TWICE)
-        else:
+        if brings_labels(X, y, sample_weight):
             fit_source(self, X)
+        else:
+            self._fit_rows(X, y, sample_weight)
         return self
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -18,7 +18,7 @@ from linsep.estimators._common.checking import (
     features_named,
 )
 from linsep.estimators._common.from_source import Reading
-from linsep.estimators._common.predicting import LABELS_TWICE
+from linsep.estimators._common.predicting import brings_labels
 from linsep.estimators._common.predicting_sources import LinearPrediction, Residuals, numbers
 from linsep.interrupts import held
 from linsep.online.passes import StopReason
@@ -123,9 +123,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         """
         check_parameters(self, self._parameters)
         self.__dict__.pop("stop_reason_", None)
-        if isinstance(X, Source):
-            if y is not None or sample_weight is not None:
-                raise ValueError(LABELS_TWICE)
+        if brings_labels(X, y, sample_weight):
             self._fit_source(X)
         else:
             self._fit_rows(X, y, sample_weight)
@@ -292,11 +290,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """
-        if not isinstance(X, Source):
+        if not brings_labels(X, y, sample_weight):
             return float(RegressorMixin.score(self, X, y, sample_weight))
         check_is_fitted(self)
-        if y is not None or sample_weight is not None:
-            raise ValueError(LABELS_TWICE)
         return self._prediction(X).residuals().r_squared
 
     def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:

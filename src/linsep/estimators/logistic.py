@@ -11,7 +11,7 @@ from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import INTERCEPT, Parameter, ScheduleName, check_parameters
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._common.predicting import LABELS_TWICE, share_right
+from linsep.estimators._common.predicting import brings_labels, share_right
 from linsep.estimators._common.predicting_sources import (
     LogisticPrediction,
     codes_of,
@@ -281,9 +281,7 @@ class LogisticRegression(
         """
         refuse_together(self)
         check_parameters(self, self._parameters)
-        if isinstance(X, Source):
-            if y is not None or sample_weight is not None:
-                raise ValueError(LABELS_TWICE)
+        if brings_labels(X, y, sample_weight):
             fit_source(self, X)
             return self
         self.__dict__.pop("recipe_", None)

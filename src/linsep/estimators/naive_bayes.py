@@ -14,7 +14,7 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import Parameter
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.from_source import Reading, measure, refuse_one_class
-from linsep.estimators._common.predicting import LABELS_TWICE
+from linsep.estimators._common.predicting import brings_labels
 from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
@@ -103,9 +103,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
             For a class whose rows all have weight 0: its probability is 0.
         """
         self.__dict__.pop("stop_reason_", None)
-        if isinstance(X, Source):
-            if y is not None or sample_weight is not None:
-                raise ValueError(LABELS_TWICE)
+        if brings_labels(X, y, sample_weight):
             self._fit_source(X)
             return self
         X, y = checked(self, X, y)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.compiled.core.jit import compiled
-from linsep.compiled.core.rows import U, add_features, ahead, dot, dots, dots_at, square
+from linsep.compiled.core.rows import U, add_features, ahead, dot, dots, dots_at, inside, square
 from linsep.compiled.core.weights import nudge, shift
 
 
@@ -58,6 +58,11 @@ def _block_add(rows, i, weights, amount):
 @ahead.when(Block)
 def _block_ahead(rows, i):
     """Nothing: a block is small enough to be at hand."""
+
+
+@inside.when(Block)
+def _block_inside(rows, i, width):
+    return True
 
 
 @compiled

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.compiled.core.jit import borrow, compiled, generic, inlined
-from linsep.compiled.core.rows import U, ahead, dot, dots, dots_at
+from linsep.compiled.core.rows import U, ahead, dot, dots, dots_at, inside
 from linsep.compiled.core.weights import Column, Pair, Vector, machine
 
 MISTAKES, UPDATES, ERRORS = 0, 1, 2
@@ -199,8 +199,8 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 
     Returns
     -------
-    Fewer than ``order.size`` when the row after the last learnt has no finite score; nothing has
-    been learnt from that row.
+    Fewer than ``order.size`` when the row after the last learnt has no finite score, or a feature
+    without a weight; nothing has been learnt from that row.
     """
     scheme, rule, keep = borrow(scheme), borrow(rule), borrow(keep)
     rows, W = borrow(rows), borrow(W)
@@ -208,6 +208,8 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
     for t in range(order.size):
         i = U(order[t])
         ahead(rows, U(order[min(t + AHEAD, order.size - 1)]))
+        if not inside(rows, i, W.shape[0] - 1):
+            break
         weight = importance[i] if importance.size else 1.0
         counts = learn(scheme, rule, keep, W, bias, rows, i, codes[i], weight, now + t)
         if counts[MISTAKES] < 0:
@@ -222,18 +224,22 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 
 @compiled
 def score_vector(rows, n_rows, w, bias, scores):
-    """Scores of all rows by one weight vector, with the very sums that learning uses."""
-    rows = borrow(rows)
+    """Scores of all rows by one weight vector, with the very sums that learning uses; NaN where a
+    feature has no weight.
+    """
+    rows, last = borrow(rows), w.shape[0] - 1
     for i in range(U(n_rows)):
-        scores[i] = dot(rows, i, w) + w[w.shape[0] - 1] * bias
+        scores[i] = dot(rows, i, w) + w[last] * bias if inside(rows, i, last) else np.nan
 
 
 @compiled
 def score_matrix(rows, n_rows, W, bias, scores):
-    """Scores of all rows by every column of W, with the very sums that learning uses."""
-    last = W.shape[0] - 1
-    rows = borrow(rows)
+    """Scores of all rows by every column of W, as those of :func:`score_vector`."""
+    rows, last = borrow(rows), W.shape[0] - 1
     for i in range(U(n_rows)):
+        if not inside(rows, i, last):
+            scores[i] = np.nan
+            continue
         dots(rows, i, W, scores[i])
         for k in range(W.shape[1]):
             scores[i, k] += W[last, k] * bias

@@ -14,10 +14,7 @@ from linsep.compiled.core.weights import add_constant, begin, nudge, scattered
 
 # Unsigned indices spare the check for negative ones, which costs more than the load itself.
 U = np.uint64
-
-
-# Sums of squares outside lie where floating point has few digits left, or none.
-TINY, HUGE = 1e-280, 1e280
+TINY, HUGE = 1e-280, 1e280  # outside, sums of squares have few digits left, or none
 
 
 class Dense(NamedTuple):
@@ -341,6 +338,30 @@ def _scaled_ahead(rows, i):
     ahead(rows.rows, i)
 
 
+@generic(0)
+def inside(rows, i, width):
+    """Whether row i has features below ``width`` only; beyond is other memory."""
+
+
+@inside.when(Dense)
+def _dense_inside(rows, i, width):
+    return True
+
+
+@inside.when(Csr)
+def _sparse_inside(rows, i, width):
+    begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
+    lowest = highest = rows.columns.dtype.type(0)
+    for at in range(begin, end):
+        lowest, highest = min(lowest, rows.columns[at]), max(highest, rows.columns[at])
+    return begin == end or (lowest >= 0 and highest < width)
+
+
+@inside.when(Unit)
+def _scaled_inside(rows, i, width):
+    return inside(rows.rows, i, width)
+
+
 @compiled
 def scales(rows, n_rows):
     """1 / ||x|| of every row, 1 for a row of zeros; shape (n_rows,)."""
@@ -369,9 +390,7 @@ def _careful_scale(rows, i):
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that nothing is written to. To numba it is another type than an array that may be, and
-    loops would be compiled twice.
-    """
+    """A view that is not written to: to numba a type of its own, for which all is compiled once."""
     view = array.view()
     view.flags.writeable = False
     return view

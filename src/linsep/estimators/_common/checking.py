@@ -187,8 +187,9 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     """The int32 codes of ``y`` among sorted ``classes``; None if it holds another label."""
     if classes.size == 2:  # by far the commonest case, and then a search costs like a pass
-        larger = y == classes[1]
-        return larger.astype(np.int32) if (larger | (y == classes[0])).all() else None
+        larger, smaller = y == classes[1], y == classes[0]
+        known = np.count_nonzero(larger) + np.count_nonzero(smaller) == y.size
+        return larger.astype(np.int32) if known else None
     codes = np.searchsorted(classes, y).astype(np.int32)
     codes[codes == classes.size] = 0
     return codes if np.array_equal(classes[codes], y) else None

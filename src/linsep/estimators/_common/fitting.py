@@ -18,7 +18,7 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Counted
 from linsep.estimators._common.checking import Parameter, check_parameters
 from linsep.estimators._common.from_source import fit_source
-from linsep.estimators._common.predicting import LABELS_TWICE, Predicts
+from linsep.estimators._common.predicting import Predicts, brings_labels
 from linsep.estimators._common.proofs import Proofs
 from linsep.interrupts import held, window
 from linsep.online.keeping import KeepBest, keeping_of
@@ -34,7 +34,6 @@ from linsep.online.passes import (
     passes,
 )  # fmt: skip
 from linsep.online.rows.array import ArrayStream, HoldOut, RowStream, summed
-from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
 
@@ -194,6 +193,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         try:
             self._run(lambda plan: passes(run, stream, plan, self.progress_), X, y, metadata)
         except Unlearnable as problem:
+            as_csr(X)
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
             raise self._refusal(problem.row, problem.bad or problem) from None
@@ -301,16 +301,14 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         """
         check_parameters(self, self._parameters)
         self.__dict__.pop("_schedule", None)
-        if isinstance(X, Source):
-            if y is not None or sample_weight is not None:
-                raise ValueError(LABELS_TWICE)
+        if brings_labels(X, y, sample_weight):
             fit_source(self, X, coef_init, intercept_init)
             return self
         learner = self._learner()
-        X, y = self._checked(X, y, learner, reset=True, finite=False)
+        X, y = self._checked(X, y, learner, reset=True, checked=False)
         classes, codes, counted = self._labelled(y, sample_weight)
-        if not counted.all():  # rows that are never visited are not seen by their scores
-            assert_all_finite(X, input_name="X")
+        if self.early_stopping or not counted.all():  # not every row will be learnt from
+            assert_all_finite(as_csr(X), input_name="X")
         seed, unit = self._seed(), bool(self.normalize)
         hold = self._hold_out(classes, seed)
         stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
@@ -350,7 +348,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) are not those of before.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
-        X, y = self._checked(X, y, learner, reset=first, finite=True)
+        X, y = self._checked(X, y, learner, reset=first, checked=True)
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
         stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
         try:
@@ -366,20 +364,22 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         return self
 
     def _checked(
-        self, X: Any, y: Any, learner: Learner, *, reset: bool, finite: bool
+        self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
-        """X and y as learning takes them; finiteness of X is otherwise seen by the scores."""
+        """X and y as learning takes them; that X is finite, and its columns are columns, is
+        otherwise seen row by row.
+        """
         X = validate_data(
-            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset,
-            ensure_all_finite=finite,
+            self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
+            reset=reset, ensure_all_finite=checked,
         )  # fmt: skip
         y = self._labels_checked(y, X.shape[0])
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
         return validate_data(
-            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
-            ensure_all_finite=False,
+            self, as_csr(X, columns=self.keep == "vote"), accept_sparse="csr", dtype=FLOATS,
+            order="C", reset=False, ensure_all_finite=False,
         )  # fmt: skip
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:

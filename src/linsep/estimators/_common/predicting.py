@@ -13,17 +13,21 @@ from linsep.estimators._common.attributes import Counted
 from linsep.estimators._common.predicting_sources import Prediction
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
 
-LABELS_TWICE = "A source brings its own labels: leave out y and sample_weight."
+
+def brings_labels(X: Any, y: Any, sample_weight: Any) -> bool:
+    """Whether X is a source, which has labels of its own; ValueError if there are others, too."""
+    if isinstance(X, Source) and (y is not None or sample_weight is not None):
+        raise ValueError("A source brings its own labels: leave out y and sample_weight.")
+    return isinstance(X, Source)
 
 
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """The share of the rows that a classifier predicts rightly; a source brings its own labels."""
-    if not isinstance(X, Source):
+    if not brings_labels(X, y, sample_weight):
         return ClassifierMixin.score(model, X, y, sample_weight)
     check_is_fitted(model)
-    if y is not None or sample_weight is not None:
-        raise ValueError(LABELS_TWICE)
     right = [codes == truth for codes, truth in model._prediction(X).compared()]
     return float(np.concatenate(right).mean())
 
@@ -85,7 +89,7 @@ class Predicts(Counted):
         X = self._rows_to_score(X)
         scores = self._machine_scores(X, X)
         if not np.isfinite(scores).all():
-            assert_all_finite(X, input_name="X")
+            assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         return decision(self._state, scores, self.tie)

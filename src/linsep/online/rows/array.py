@@ -110,7 +110,7 @@ def longest_row(rows: Rows) -> int:
         return rows.values.shape[1]
     if isinstance(rows, Block):
         return 1
-    return int(np.diff(rows.starts).max(initial=0))
+    return int((rows.starts[1:] - rows.starts[:-1]).max(initial=0))
 
 
 NO_IMPORTANCE = np.empty(0)

@@ -84,7 +84,7 @@ def trace(
     """
     rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
     learner = model._learner()
-    X, y = model._checked(X, y, learner, reset=True, finite=True)
+    X, y = model._checked(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
     texts = [label_text(label) for label in classes]
