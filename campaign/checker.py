@@ -13,7 +13,7 @@ from pathlib import Path
 from campaign import batches
 from campaign.batches import Limits
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 import checkers_agree
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from campaign.batches import Limits
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 
 def checked(limits: Limits) -> Counter:

@@ -1,0 +1,128 @@
+"""No command ends well with a model that is worse than saying the same of every row, unsaid."""
+
+import json
+
+import numpy as np
+import pytest
+
+import linsep
+from command_line import here
+from linsep.estimators.learners import LEARNERS
+from linsep.online.rows.sample import Sample
+from linsep.sources import open_source
+
+pytestmark = pytest.mark.compiled
+
+SAID = "linsep: the model predicts worse than the baseline: "
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Labels that the columns say nothing of: one row in five is rare, at random."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("t", 400), ("new", 200)):
+        X, rare = rng.random((rows, 3)).round(3), rng.random(rows) < 0.2
+        lines = [",".join(map(str, x)) + f",{'rare' if r else 'usual'},{10 * r}" for x, r in
+                 zip(X, rare, strict=True)]  # fmt: skip
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,c,kind,size", *lines]) + "\n")
+    return tmp_path
+
+
+def told(folder, *options, target="kind", **how):
+    other = "size" if target == "kind" else "kind"
+    fit = ("fit", "t.csv", "--target", target, "--exclude", other, *options)
+    done = here(*fit, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("passes", [1, 3])
+def test_every_learner_says_so(folder, learner, passes):
+    options = ("--learner", learner, "--keep", "last", "--max-iter", passes)
+    summary = json.loads(told(folder, *options, "--test", "new.csv", "--json").stdout)
+    rows = [line.split(",") for line in (folder / "t.csv").read_text().split()[1:]]
+    usual = np.mean([row[3] == "usual" for row in rows])
+    assert summary["training_baseline"] == pytest.approx(usual)
+    worse = [
+        summary["training_accuracy"] < summary["training_baseline"],
+        summary["test"]["accuracy"] < summary["test"]["most_frequent"],
+    ]
+    assert len(summary["warnings"]) == any(worse)
+    for test in ((), ("--test", "new.csv")):
+        done = told(folder, *options, *test)
+        expected = worse[0] or (bool(test) and worse[1])
+        assert (SAID in done.stderr) == expected
+        assert done.stderr.count("\n") == expected
+        assert ("of the rows learnt" in done.stderr) == worse[0]
+        assert ("of the test rows" in done.stderr) == (bool(test) and worse[1])
+
+
+def test_some_learners_are_worse_and_are_told_what_to_do(folder):
+    done = told(folder, "--keep", "last", "--scale", "none", "--max-iter", 4, "--test", "new.csv")
+    assert SAID in done.stderr
+    assert "always saying usual" in done.stderr
+    assert done.stderr.endswith(
+        ": choose --scale standard, choose --keep average, raise --max-iter or choose another "
+        "--learner.\n"
+    )
+    balanced = told(folder, "--learner", "logistic", "--class-weight", "balanced")
+    assert "leave out --class-weight" in balanced.stderr
+
+
+@pytest.mark.parametrize("learner", ["logistic", "naive-bayes"])
+def test_regressions_that_find_nothing_are_as_good_as_the_baseline(folder, learner):
+    summary = json.loads(told(folder, "--learner", learner, "--json").stdout)
+    assert summary["training_accuracy"] == summary["training_baseline"]
+    assert summary["training_rows"] == 400
+    assert summary["warnings"] == []
+
+
+def test_classes_that_differ_in_spread_mislead_naive_bayes(folder):
+    rows = [f"{x},{k}" for k, xs in (("a", [-9, 9] * 4), ("b", [0, 0.1, 0.2])) for x in xs]
+    (folder / "w.csv").write_text("\n".join(["x,kind", *rows, "0.3,b", "0.4,b"]) + "\n")
+    fit = ("fit", "w.csv", "--target", "kind", "--learner", "naive-bayes", "--test", "w.csv")
+    done = here(*fit, "--json", cwd=folder)
+    summary = json.loads(done.stdout)
+    worse = summary["training_accuracy"] < 8 / 13
+    assert (SAID in done.stderr) == worse == bool(summary["warnings"])
+
+
+def test_linear_regression_worse_than_the_mean(folder):
+    done = told(folder, "--learner", "linear", "--test", "new.csv", target="size")
+    assert f"{SAID}its rms error on the test rows is 3.9679, where always saying" in done.stderr
+    (folder / "t.csv").write_text("a,kind,size\n" + "".join(f"{a},u,100\n" for a in (-1, 1, 2, 0)))
+    done = told(folder, "--learner", "linear", "--no-fit-intercept", target="size")
+    assert f"{SAID}its rms error on the rows learnt is 91.2871, where always saying" in done.stderr
+    summary = json.loads(
+        told(folder, "--learner", "linear", "--no-fit-intercept", "--json", target="size").stdout
+    )
+    assert len(summary["warnings"]) == 1
+    (folder / "t.csv").write_text("a,kind,size\n1,u,5\n2,u,5\n3,u,5.5\n1,u,5.5\n")
+    assert SAID not in told(folder, "--learner", "linear", target="size").stderr
+
+
+def test_a_sample_is_spread_evenly_whatever_the_batches():
+    X, codes = np.arange(1000.0)[:, None], np.arange(1000) % 3
+    found = []
+    for cuts in ([], [1, 2, 500], range(0, 1000, 7)):
+        sample = Sample(3, most_rows=100)
+        for rows in np.split(np.arange(1000), cuts):
+            sample.take(X[rows], codes[rows], np.flatnonzero(rows % 2 == 0))
+        rows, drawn = sample.rows(1)
+        assert sample.counts.tolist() == [167, 166, 167]
+        assert drawn.tolist() == codes[rows.ravel().astype(int)].tolist()
+        found.append(rows.ravel().tolist())
+    assert found[0] == found[1] == found[2] == list(range(0, 1000, 16))
+
+
+@pytest.mark.parametrize("memory", [1 << 20, 0])
+def test_one_pass_is_measured_on_a_sample(folder, memory):
+    for learner in (linsep.Perceptron(keep="average", max_iter=1), linsep.LogisticRegression(),
+                    linsep.GaussianNaiveBayes()):  # fmt: skip
+        source = open_source(folder / "t.csv", target="kind", exclude="size")
+        source.memory_bytes = memory
+        learner.fit(source)
+        again = open_source(folder / "t.csv", recipe=learner.recipe_)
+        assert learner.training_accuracy_ == learner.score(again)
+        assert learner.training_baseline_ == pytest.approx(0.8, abs=0.1)

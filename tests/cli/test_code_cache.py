@@ -1,0 +1,234 @@
+"""Compiled code on disk: what was damaged or planted is not run, and nobody compiles it twice."""
+
+import os
+import pickle
+import re
+import resource
+import stat
+import subprocess
+import sys
+import threading
+import warnings
+
+import pytest
+from filelock import FileLock
+
+from linsep.compiled.core import code_cache
+from linsep.compiled.core.jit import compiled
+from linsep.private import CacheWarning, _warned
+
+pytestmark = pytest.mark.compiled
+
+
+def twice(x):
+    return 2 * x
+
+
+class Cache:
+    """A compile cache of its own, asked by one new dispatcher after the other."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def run(self):
+        """How often a loop that is new to this process was loaded, and how often compiled."""
+        loop = compiled(twice)
+        assert loop(21) == 42
+        return sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses.values())
+
+    @property
+    def file(self):
+        (found,) = self.path.rglob("*.code")
+        return found
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "cache"))
+    code_cache.code_folder.cache_clear()
+    _warned.clear()
+    yield Cache(tmp_path / "cache")
+    code_cache.code_folder.cache_clear()
+
+
+def refused(cache, said):
+    """The loop runs without a cache, which one warning says."""
+    with warnings.catch_warnings(record=True, action="always") as heard:
+        assert [cache.run(), cache.run()] == [(0, 1), (0, 1)]
+    (warning,) = heard
+    assert warning.category is CacheWarning
+    assert re.search(said, str(warning.message))
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "swapped", "unreadable"])
+def test_damaged_code_is_compiled_again(cache, damage):
+    assert cache.run() == (0, 1)
+    assert cache.run() == (1, 0)
+    whole, foreign = cache.file.read_bytes(), pickle.dumps((("another", "loop"), None))
+    cache.file.write_bytes({
+        "empty": b"",
+        "cut": whole[: len(whole) // 2],
+        "flipped": whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
+        "swapped": code_cache.MAGIC + code_cache.hashlib.sha256(foreign).digest() + foreign,
+        "unreadable": whole[:3],
+    }[damage])  # fmt: skip
+    assert cache.run() == (0, 1)
+    assert cache.run() == (1, 0)
+
+
+def test_folders_and_files_are_for_their_owner_alone(cache):
+    umask = os.umask(0)
+    try:
+        cache.run()
+    finally:
+        os.umask(umask)
+    for path in (cache.path, *cache.path.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+class Planted:
+    """Leaves a trace where it is unpickled."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.trace),)
+
+
+def plant(cache, tmp_path):
+    """Put a pickle in place of the code, as somebody could who can write there."""
+    cache.run()
+    content = pickle.dumps(Planted(tmp_path / "trace"))
+    head = code_cache.MAGIC + code_cache.hashlib.sha256(content).digest()
+    cache.file.write_bytes(head + content)
+
+
+def test_code_in_a_folder_that_others_can_write_never_runs(cache, tmp_path):
+    plant(cache, tmp_path)
+    folder = cache.path / "compiled"
+    folder.chmod(0o777)
+    code_cache.code_folder.cache_clear()
+    refused(cache, re.escape(f"others can write in {folder} (its mode is 777)"))
+    folder.chmod(0o700)
+    cache.path.chmod(0o777)  # they could put another folder in its place
+    code_cache.code_folder.cache_clear()
+    refused(cache, re.escape(f"others can write in {cache.path} (its mode is 777)"))
+    cache.path.chmod(0o1777)  # as /tmp is
+    code_cache.code_folder.cache_clear()
+    cache.file.chmod(0o622)
+    assert cache.run() == (0, 1)
+    assert not (tmp_path / "trace").exists()
+
+
+def test_code_of_somebody_else_never_runs(cache, tmp_path, monkeypatch):
+    plant(cache, tmp_path)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    code_cache.code_folder.cache_clear()
+    refused(cache, r"because .* belongs to \w+.*set LINSEP_CACHE_DIR")
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_link_to_the_code_of_somebody_else_never_runs(cache, tmp_path):
+    plant(cache, tmp_path)
+    cache.file.rename(tmp_path / "elsewhere.code")
+    (lock,) = cache.path.rglob("*.lock")
+    lock.with_suffix(".code").symlink_to(tmp_path / "elsewhere.code")
+    assert cache.run() == (0, 1)
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        refused(cache, r"cannot be kept in .* \(File too large\), .*make room there")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.suffix for path in cache.path.rglob("*.*")] == [".lock"]
+    assert cache.run() == (0, 1)
+    assert cache.run() == (1, 0)
+
+
+def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
+    cache.path.write_text("no folder can be made below a file")
+    refused(cache, r"cannot be kept in .* \(Not a directory\)")
+    assert cache.path.is_file()
+
+
+WAITING = """
+import filelock
+from linsep.compiled.core.jit import compiled
+
+class Telling(filelock.FileLock):
+    def acquire(self, *given, **named):
+        print("waiting", flush=True)
+        return super().acquire(*given, **named)
+
+filelock.FileLock = Telling
+
+{source}
+loop = compiled(twice)
+print(loop(21), sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses.values()))
+"""
+
+
+def test_the_second_of_two_cold_processes_waits_and_loads(cache, tmp_path):
+    # The function stands in the same line of a file of the same name, so the code is the same.
+    lines = "\n" * (twice.__code__.co_firstlineno - 1) + "def twice(x):\n    return 2 * x\n"
+    (tmp_path / "test_code_cache.py").write_text(lines)
+    script = WAITING.format(source="from test_code_cache import twice")
+    cache.run()
+    lock = cache.file.with_suffix(".lock")
+    cache.file.unlink()
+    settings = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    with FileLock(lock):
+        other = subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", script], env=os.environ | settings,
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert other.stdout.readline() == "waiting\n"
+        # numba waits for nobody: this is the process that compiles meanwhile.
+        made = threading.Thread(target=compile_without_lock, args=(cache,))
+        made.start()
+        made.join()
+    assert other.communicate(timeout=60)[0] == "42 1 0\n"
+    assert other.returncode == 0
+
+
+def compile_without_lock(cache):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_cache, "_lock", lambda path, stack: None)
+        assert cache.run() == (0, 1)
+
+
+def test_a_lock_that_is_never_released_is_waited_for_no_longer_than_said(cache, monkeypatch):
+    cache.run()
+    lock = cache.file.with_suffix(".lock")
+    cache.file.unlink()
+    monkeypatch.setattr(code_cache, "LOCK_SECONDS", 0.1)
+    with FileLock(lock), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.run() == (0, 1)
+    assert cache.run() == (1, 0)
+
+
+def test_old_versions_go_and_nothing_else(cache, monkeypatch):
+    cache.run()
+    (version,) = (cache.path / "compiled").iterdir()
+    old = version.with_name("0" * 16)
+    version.rename(old)
+    (old / "letter.txt").write_text("of somebody else")
+    (old / "walk.walk-0123456789abcdef.code").write_text("named like ours, but not ours")
+    strange = version.parent / "precious"
+    strange.mkdir()
+    (strange / "walk.walk-0123456789abcdef.code").write_bytes(code_cache.MAGIC)
+    monkeypatch.setattr(code_cache, "MOST_BYTES", 0)
+    code_cache.code_folder.cache_clear()
+    assert cache.run() == (0, 1)
+    assert sorted(path.name for path in old.iterdir()) == [
+        "letter.txt", "walk.walk-0123456789abcdef.code",
+    ]  # fmt: skip
+    assert (strange / "walk.walk-0123456789abcdef.code").exists()
+    assert cache.run() == (1, 0)

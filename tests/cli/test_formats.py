@@ -1,0 +1,322 @@
+"""What files hold: endings, --format, --delimiter, standard input; columns of nearly numbers."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+import linsep
+from command_line import here, refused
+from linsep import Perceptron
+from linsep.errors import DataError
+from linsep.sources import open_source
+from linsep.sources.formats import ENDINGS, FORMATS, format_of
+from linsep.sources.svmlight.source import SvmlightSource, load_svmlight
+from linsep.sources.tables.table import TableSource, load_table
+
+pytestmark = pytest.mark.compiled
+
+ROWS = ["a,b,kind", *(f"{k % 7},{k % 5},{'xy'[k % 2]}" for k in range(30))]
+
+
+def write(folder, name, text):
+    (folder / name).write_text(text, newline="")
+    return folder / name
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, delimiter in (("c.csv", ","), ("s.csv", ";"), ("t.tsv", "\t"), ("p.dat", "|")):
+        write(tmp_path, name, "".join(row.replace(",", delimiter) + "\n" for row in ROWS))
+    write(tmp_path, "t.svm", "0 1:1\n1 2:1\n" * 9)
+    return tmp_path
+
+
+def learnt(folder, *arguments):
+    told = here("fit", *arguments, "--target", "kind", "--json", cwd=folder)
+    assert told.returncode == 0, told.stderr
+    return {k: v for k, v in json.loads(told.stdout).items() if k not in ("seconds", "cache")}
+
+
+# Endings and --format.
+
+
+def test_every_format_can_be_told(folder):
+    expected = learnt(folder, "c.csv")
+    table = pa.csv.read_csv(folder / "c.csv") if hasattr(pa, "csv") else None
+    table = table or pa.table({"a": [1], "b": [2], "kind": ["x"]})
+    shutil.copy(folder / "c.csv", folder / "csv.dat")
+    shutil.copy(folder / "t.tsv", folder / "tsv.dat")
+    write(folder, "jsonl.dat", "".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    pq.write_table(table, folder / "parquet.dat")
+    with pa.ipc.new_file(folder / "arrow.dat", table.schema) as writer:
+        writer.write_table(table)
+    for name in set(FORMATS) - {"svmlight"}:
+        assert learnt(folder, f"{name}.dat", "--format", name) == expected
+        source = open_source(folder / f"{name}.dat", target="kind", format=name)
+        assert source.kind == name
+        assert [batch.X.shape for batch in source.batches()] == [(30, 2)]
+    (folder / "many").mkdir()
+    shutil.copy(folder / "c.csv", folder / "many" / "one.dat")
+    assert learnt(folder, "many", "--format", "csv") == expected
+    refused("fit", "many", "--target", "kind", cwd=folder, said="many holds no data file")
+    refused("fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", code=2)
+    with pytest.raises(DataError, match="format is 'xls': choose svmlight, csv"):
+        open_source(folder / "c.csv", target="kind", format="xls")
+
+
+def test_endings_that_say_nothing(folder):
+    said = r"p.dat has the ending '.dat', .*known are .svm .* or say what it is, such as --format c"
+    refused("fit", "p.dat", "--target", "kind", cwd=folder, said=said)
+    refused("trace", "p.dat", "--target", "kind", cwd=folder, said="such as --data-format csv")
+    shutil.copy(folder / "c.csv", folder / "plain")
+    refused("fit", "plain", cwd=folder, said="plain has no ending")
+    write(folder, "words.gz", "")
+    with pytest.raises(DataError, match='such as format="csv"'):
+        open_source(folder / "p.dat", target="kind")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 1:1\n",
+        "# c\n\n-1.5 qid:3 2:0.5 # x\r\n",
+        "+1\n",
+        "3:1 4:2\n",
+        "\ufeff1 1:1\n",
+        "1,2 3:4\n",
+        "",
+    ],
+)
+def test_svmlight_text_may_have_any_name(tmp_path, text):
+    assert format_of(write(tmp_path, "a9a.t", text)) == "svmlight"
+    assert format_of(write(tmp_path, "heart_scale", text)) == "svmlight"
+
+
+@pytest.mark.parametrize(
+    "text", ["5.1,3.5,setosa\n", "a b c\n", "PK\3\4xyz", '{"a": 1}\n', "a;b\n"]
+)
+def test_other_text_may_not(tmp_path, text):
+    with pytest.raises(DataError, match="which does not say what it holds"):
+        format_of(write(tmp_path, "file.data", text))
+
+
+def test_every_ending_has_a_format_and_every_format_an_ending():
+    assert set(ENDINGS.values()) == set(FORMATS)
+
+
+# --delimiter.
+
+
+def test_delimiters(folder):
+    expected = learnt(folder, "c.csv")
+    assert learnt(folder, "s.csv", "--delimiter", ";") == expected
+    assert learnt(folder, "t.tsv") == expected
+    assert learnt(folder, "p.dat", "--format", "csv", "--delimiter", "|") == expected
+    shutil.copy(folder / "t.tsv", folder / "t.csv")
+    for tab in ("tab", "\t", "\\t"):
+        assert learnt(folder, "t.csv", "--delimiter", tab) == expected
+    X, y, names = load_table(folder / "s.csv", target="kind", delimiter=";")
+    assert (X.shape, names, y[0]) == ((30, 2), ["a", "b"], "x")
+
+
+def test_a_model_remembers_the_delimiter(folder):
+    fit = ("fit", "s.csv", "--target", "kind", "--delimiter", ";", "--test", "s.csv")
+    assert here(*fit, "--model", "m", cwd=folder).returncode == 0
+    predicted = here("predict", "m", "s.csv", cwd=folder).stdout
+    assert predicted.count("\n") == 30
+    refused("predict", "m", "c.csv", cwd=folder, said="c.csv .*separated by ';', .* --delimiter ,")
+    assert here("predict", "m", "c.csv", "--delimiter", ",", cwd=folder).stdout == predicted
+    assert here("score", "m", "c.csv", "--delimiter", ",", cwd=folder).returncode == 0
+
+
+def test_the_wrong_delimiter_is_named(folder):
+    fit = ("fit", "--target", "kind")
+    refused(
+        *fit, "s.csv", cwd=folder, said="';' in it: separate fields by that with --delimiter ';'"
+    )
+    shutil.copy(folder / "t.tsv", folder / "t.csv")
+    refused(*fit, "t.csv", cwd=folder, said="a tab in it: .* with --delimiter tab")
+    with pytest.raises(DataError, match=r'with delimiter="\\t"'):
+        TableSource([folder / "t.csv"], target="kind")
+    write(folder, "one.csv", "some words\nx\ny\n")
+    source = TableSource([folder / "one.csv"], target=None, require_target=False)
+    assert source.feature_names == []  # one column of text, nothing read yet
+    for bad in ("ab", "", '"', "x"):
+        with pytest.raises(DataError, match=r"delimiter is .*: give one character"):
+            TableSource([folder / "c.csv"], target="kind", delimiter=bad)
+    refused("fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be one", code=2)
+    refused("fit", "t.svm", "--delimiter", ";", cwd=folder, said="leave out --delimiter")
+    write(folder, "t.jsonl", '{"a":1,"kind":"x"}\n{"a":2,"kind":"y"}\n')
+    fit = ("fit", "t.jsonl", "--target", "kind", "--delimiter", ";")
+    refused(*fit, cwd=folder, said="t.jsonl is jsonl, .*: leave out --delimiter")
+
+
+# Standard input and output.
+
+
+def fed(folder, text, *arguments):
+    command = [sys.executable, "-m", "linsep", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=folder, input=text, capture_output=True, text=True, check=False,
+        env=os.environ | {"TMPDIR": str(folder / "tmp")},
+    )  # fmt: skip
+
+
+def test_standard_input(folder, monkeypatch):
+    (folder / "tmp").mkdir()
+    text = (folder / "c.csv").read_text()
+    fit = ("fit", "-", "--format", "csv", "--target", "kind", "--model", "m", "--json")
+    told = json.loads(fed(folder, text, *fit).stdout)
+    assert (told["rows"], told["passes"]) == (30, 10)
+    assert told["cache"] is None
+    predicted = fed(folder, text, "predict", "m", "-", "--format", "csv", "--output", "-")
+    assert predicted.stdout == here("predict", "m", "c.csv", cwd=folder).stdout
+    assert predicted.stdout.count("\n") == 30
+    broken = fed(folder, text + "1,2\n", "score", "m", "-", "--format", "csv")
+    assert broken.returncode == 1
+    assert broken.stderr.startswith("linsep: standard input line 32 has 2 fields")
+    told = fed(folder, text, "fit", "c.csv", "--test", "-", "--format", "csv", "--target", "kind")
+    assert told.stdout.startswith("test ")
+    assert os.listdir(folder / "tmp") == []
+    assert not (folder / "-").exists()
+
+
+def test_standard_input_needs_a_format_and_comes_once(folder):
+    refused("fit", "-", cwd=folder, said="- has no name .* add --format", code=2)
+    refused("trace", "-", cwd=folder, said="- has no name .* add --data-format", code=2)
+    refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
+
+
+def test_pipes_with_names_are_refused(folder):
+    for name in ("pipe", "pipe.csv", "pipe.svm"):
+        os.mkfifo(folder / name)
+        refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* take - for")
+
+
+def test_outputs_to_standard_output(folder):
+    trace = ("trace", "t.svm", "--max-iter", 1)
+    assert here(*trace, "--output", "-", cwd=folder).stdout == here(*trace, cwd=folder).stdout
+    assert not (folder / "-").exists()
+
+
+# svmlight text without labels, or with a byte-order mark.
+
+
+def test_prediction_needs_no_labels(folder):
+    here("fit", "t.svm", "--model", "m", cwd=folder)
+    bare = "# rows\n\n  1:1 # one\n2:1\r\n\n 1:3 2:0.5"
+    write(folder, "bare.svm", bare)
+    write(folder, "same.svm", "0 1:1\n0 2:1\n0 1:3 2:0.5")
+    shown = here("predict", "m", "bare.svm", "--scores", cwd=folder)
+    assert (shown.returncode, shown.stdout.count("\n")) == (0, 3)
+    assert shown.stdout == here("predict", "m", "same.svm", "--scores", cwd=folder).stdout
+    for command in (("fit", "bare.svm"), ("score", "m", "bare.svm")):
+        refused(*command, cwd=folder, said="bare.svm line 3: the line has no label before '1:1': b")
+    write(folder, "mixed.svm", "1:1\n0 2:1\n")
+    refused("predict", "m", "mixed.svm", cwd=folder, said="mixed.svm line 2: '0' is not an index:v")
+    write(folder, "wrong.svm", "1:1\n2:x\n")
+    refused("predict", "m", "wrong.svm", cwd=folder, said="wrong.svm line 2: the value 'x'")
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
+def test_rows_without_labels_in_chunks(tmp_path, chunk_bytes):
+    rng = np.random.default_rng(0)
+    rows = [f"{k % 5 + 1}:{rng.random():.3f} {k % 7 + 8}:2" for k in range(50)]
+    bare = write(tmp_path, "bare.svm", "\n".join(rows))
+    full = write(tmp_path, "full.svm", "".join(f"{k} {row}\n" for k, row in enumerate(rows)))
+    source = SvmlightSource([bare], chunk_bytes=chunk_bytes, require_labels=False)
+    batches = list(source.batches())
+    assert all(batch.y is None for batch in batches)
+    whole = load_svmlight(full)[0]
+    for batch in batches:
+        batch.X.resize(batch.X.shape[0], whole.shape[1])
+    assert (sp.vstack([batch.X for batch in batches]) != whole).nnz == 0
+    assert source.where(49).endswith("bare.svm line 50")
+    both = SvmlightSource([full, bare], chunk_bytes=chunk_bytes, require_labels=False)
+    assert {b.y is None for b in both.batches()} == {True, False}
+
+
+def test_a_byte_order_mark_is_no_label(tmp_path):
+    text = "1 1:2\n0 2:1\n"
+    for name, codec in (("a.svm", None), ("a.svm.gz", "gzip")):
+        path = tmp_path / name
+        stream = pa.CompressedOutputStream(str(path), codec) if codec else path.open("wb")
+        with stream as file:
+            file.write(b"\xef\xbb\xbf" + text.encode())
+        X, y = load_svmlight([path, path])
+        assert y.tolist() == [1, 0, 1, 0]
+        assert X.toarray()[:2].tolist() == [[2, 0], [0, 1]]
+
+
+# Columns that are nearly numbers.
+
+
+def column(folder, values):
+    rows = [f"{value},{'xy'[k % 2]}" for k, value in enumerate(values)]
+    return write(folder, "n.csv", "\n".join(["a,kind", *rows]) + "\n")
+
+
+def test_the_value_that_made_a_column_text_is_named(folder):
+    values = [str(k) for k in range(40)]
+    values[17] = "1o"
+    column(folder, values)
+    fit = ("fit", "n.csv", "--target", "kind")
+    refused(*fit, cwd=folder, said="n.csv line 19, column 'a' holds '1o', where nearly all others ")
+    values[30] = "?"
+    column(folder, values)
+    said = r"line 19, .*'1o' \(one of 2 such rows\), .*: correct it, .* choose --missing mean or"
+    refused(*fit, cwd=folder, said=said)
+    refused(*fit, "--hash-bits", 4, cwd=folder, said="line 19")
+    column(folder, [f"{k % 3}" if k % 9 else "unknown" for k in range(40)])
+    assert here(*fit, cwd=folder).returncode == 0  # few values: a category
+
+
+def test_decimal_commas_are_named(folder):
+    text = "a;kind\n" + "".join(f"{k},5;{'xy'[k % 2]}\n" for k in range(5))
+    write(folder, "de.csv", text)
+    fit = ("fit", "de.csv", "--target", "kind", "--delimiter", ";")
+    refused(
+        *fit, cwd=folder, said=r"'a' has decimal commas \(such as '0,5'\): write points or leave"
+    )
+
+
+# Small mercies.
+
+
+def test_saving_what_has_learnt_nothing(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(
+        NotFittedError, match="This Perceptron has learnt nothing to save: call fit"
+    ):
+        linsep.save(Perceptron(), tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_sources_say_what_they_are(folder):
+    source = open_source([folder / "c.csv", folder / "t.tsv"], target="kind")
+    assert repr(source) == (
+        f"<TableSource {folder / 'c.csv'} and 1 more: csv and tsv, rows not counted yet>"
+    )
+    list(source.batches())
+    assert repr(source).endswith("csv and tsv, 60 rows>")
+    source = open_source(folder / "t.svm")
+    list(source.batches())
+    assert repr(source) == f"<SvmlightSource {folder / 't.svm'}: svmlight, 18 rows>"
+    assert repr(linsep.sources.ArraySource(np.eye(3))) == "<ArraySource arrays: arrays, 3 rows>"
+
+
+def test_the_textbook_is_there_without_being_asked_for():
+    code = (
+        "import sys, linsep; assert 'linsep.textbook' not in sys.modules; linsep.textbook.run; "
+        "import linsep.teaching.textbook; linsep.sources.TableSource"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

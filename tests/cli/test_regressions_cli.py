@@ -1,0 +1,273 @@
+"""Regressions on the command line: the table, intervals, probabilities, and what is refused."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linsep
+from command_line import here, refused
+
+pytestmark = pytest.mark.compiled
+
+rng = np.random.default_rng(3)
+AGES = rng.integers(20, 80, 60)
+PRESSURE = 90 + AGES + rng.normal(0, 8, 60).round(1)
+PLACES = np.array(["north", "south", "west"])[rng.integers(0, 3, 60)]
+ILL = np.where(rng.random(60) < 1 / (1 + np.exp(-(AGES - 50) / 8)), "yes", "no")
+TABLE = "age,pressure,place,ill\n" + "".join(
+    f"{a},{p:.1f},{where},{ill}\n"
+    for a, p, where, ill in zip(AGES, PRESSURE, PLACES, ILL, strict=True)
+)
+SVM = "".join(
+    f"{k} 1:{a} 3:{p}\n"
+    for k, a, p in zip(rng.integers(0, 3, 60), AGES / 10, PRESSURE / 10, strict=True)
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    (tmp_path / "t.svm").write_text(SVM)
+    return tmp_path
+
+
+def printed(*arguments, cwd):
+    done = here(*arguments, cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+LINEAR = ("fit", "t.csv", "--target", "pressure", "--learner", "linear", "--exclude", "ill")
+
+
+def test_linear_regression_from_a_table(folder):
+    fit = (*LINEAR, "--exclude", "place", "--model", "m", "--test", "t.csv")
+    shown = printed(*fit, cwd=folder)
+    model = linsep.LinearRegression().fit(AGES[:, None], PRESSURE)
+    saved = linsep.load(folder / "m")
+    assert (saved.coef_[0], saved.intercept_) == (model.coef_[0], model.intercept_)
+    assert shown.startswith("Linear regression of pressure\n")
+    assert re.search(rf"\nage  +{model.coef_[0]:.6g} ", shown)
+    r2 = model.score(AGES[:, None], PRESSURE)
+    assert f"\ntest    R^2 {r2:.6g}, rms error " in shown
+    assert "\nlearnt  LinearRegression, 60 rows, 1 feature\n" in shown
+    table = printed("summary", "m", cwd=folder)
+    assert shown.startswith(table)
+    told = json.loads(printed("summary", "m", "--json", cwd=folder))
+    assert told == saved.summary_.to_dict()
+    scored = json.loads(printed("score", "m", "t.csv", "--json", cwd=folder))
+    assert scored["r_squared"] == pytest.approx(r2, abs=1e-12)
+    errors = np.abs(model.predict(AGES[:, None]) - PRESSURE)
+    assert scored["mean_absolute_error"] == pytest.approx(errors.mean())
+    assert scored["largest_error"] == pytest.approx(errors.max())
+    assert f"R^2         {r2:.6g} of 60 rows" in printed("score", "m", "t.csv", cwd=folder)
+    assert re.search("weights +pressure: intercept", printed("inspect", "m", cwd=folder))
+
+
+def test_intervals_of_predictions(folder):
+    printed(*LINEAR, "--exclude", "place", "--model", "m", cwd=folder)
+    model = linsep.load(folder / "m")
+    X = pd.DataFrame({"age": AGES.astype(float)})
+    plain = np.loadtxt(printed("predict", "m", "t.csv", cwd=folder).splitlines())
+    assert np.array_equal(plain, model.predict(X))
+    for interval in ("confidence", "prediction"):
+        lines = printed("predict", "m", "t.csv", "--interval", interval, "--level", 0.9, cwd=folder)
+        told = np.array([line.split("\t") for line in lines.splitlines()], dtype=float)
+        bands = np.column_stack(model.predict(X, interval=interval, level=0.9))
+        assert np.array_equal(told, bands)
+    as_json = printed("predict", "m", "t.csv", "--interval", "prediction", "--json", cwd=folder)
+    first = json.loads(as_json.splitlines()[0])
+    assert list(first) == ["prediction", "low", "high"]
+    assert first["low"] < first["prediction"] < first["high"]
+
+
+def test_a_text_column_beside_an_intercept_is_dependent_and_said(folder):
+    done = here(*LINEAR, "--reference-level", "none", cwd=folder)
+    assert done.returncode == 0
+    said = "place=[a-z]+ is a combination of .* and the intercept: it is left out"
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("linsep: ")
+    assert re.search(said, done.stderr)
+    assert "  dependent\n" in done.stdout
+
+
+def test_logistic_regression_from_a_table(folder):
+    fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--exclude", "place")
+    shown = printed(*fit, "--model", "m", "--test", "t.csv", cwd=folder)
+    X = np.column_stack([AGES, PRESSURE.round(1)])
+    model = linsep.LogisticRegression().fit(X, ILL)
+    saved = linsep.load(folder / "m")
+    np.testing.assert_allclose(saved.coef_, model.coef_, rtol=1e-9)
+    assert shown.startswith("Logistic regression of yes against no\n")
+    assert " % of 60 rows right; baseline " in shown
+    assert f"\ntraining  {100 * model.score(X, ILL):.2f} % right; baseline " in shown
+    assert "\nlearnt    LogisticRegression, 2 classes (no, yes), " in shown
+    assert printed("summary", "m", cwd=folder) in shown
+    lines = printed("predict", "m", "t.csv", "--probabilities", cwd=folder).splitlines()
+    assert [line.split("\t")[0] for line in lines] == model.predict(X).tolist()
+    told = np.array([line.split("\t")[1:] for line in lines], dtype=float)
+    np.testing.assert_allclose(told, model.predict_proba(X), rtol=1e-9)
+    lines = printed("predict", "m", "t.csv", "--scores", cwd=folder).splitlines()
+    scores = [float(line.split("\t")[1]) for line in lines]
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-9)
+    row = json.loads(
+        printed("predict", "m", "t.csv", "--probabilities", "--json", cwd=folder).splitlines()[0]
+    )
+    assert row["probabilities"] == pytest.approx(told[0].tolist())
+    accuracy = json.loads(printed("score", "m", "t.csv", "--json", cwd=folder))["accuracy"]
+    assert accuracy == model.score(X, ILL)
+
+
+def test_of_several_classes_any_is_the_reference(folder):
+    fit = ("fit", "t.svm", "--learner", "logistic", "--reference", 1, "--l2", 0.1, "--model", "m")
+    shown = printed(*fit, cwd=folder)
+    assert shown.startswith("Logistic regression of 0, 2 against 1\n")
+    assert "\n2: x3  " in shown  # as the file counts them
+    assert "\n0 against 1  intercept " in printed("inspect", "m", cwd=folder)
+    other = ("fit", "t.svm", "--learner", "logistic", "--reference", 7)
+    refused(*other, cwd=folder, said="reference is 7, which is no class")
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
+def test_solvers_and_their_options(folder, solver):
+    fit = ("fit", "t.svm", "--learner", "logistic", "--solver", solver, "--scale", "standard")
+    refused(*fit, cwd=folder, said="--scale")
+    fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--solver", solver)
+    options = ("--scale", "standard", "--exclude", "place", "--class-weight", "balanced",
+               "--max-iter", 5000)  # fmt: skip
+    shown = printed(*fit, *options, "--json", cwd=folder)
+    estimate = json.loads(shown)["summary"]["coefficients"][0]["estimate"]
+    X = np.column_stack([AGES, PRESSURE.round(1)])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = linsep.LogisticRegression(class_weight="balanced").fit(X, ILL)
+    assert estimate == pytest.approx(model.coef_[0, 0], rel=1e-5)
+
+
+def test_a_rate_that_is_too_large_is_said(folder):
+    fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--exclude", "place")
+    ascent = ("--solver", "gradient_ascent", "--learning-rate")
+    done = here(*fit, *ascent, 10, cwd=folder)
+    assert done.stderr.startswith("linsep: Gradient ascent ended before the maximum, far away")
+    assert "lower it" in done.stderr
+
+
+def test_naive_bayes_from_files(folder):
+    for data, target in (("t.csv", ("--target", "ill", "--exclude", "place")), ("t.svm", ())):
+        fit = ("fit", data, *target, "--learner", "naive-bayes", "--model", "m", "--force")
+        shown = here(*fit, cwd=folder).stdout
+        assert shown.startswith("Gaussian naive Bayes\nclass  share\n")
+        assert "std. dev.  weight, " in shown
+        assert shown.startswith(printed("summary", "m", cwd=folder))
+        model = linsep.load(folder / "m")
+        source = linsep.open_source(folder / data, recipe=model.recipe_)
+        truth = json.loads(printed("score", "m", data, "--json", cwd=folder))["accuracy"]
+        assert truth == model.score(source)
+        assert printed("predict", "m", data, "--probabilities", cwd=folder).count("\n") == 60
+        assert "intercept" in printed("inspect", "m", cwd=folder)
+
+
+def test_separation_is_said_beside_the_table(folder):
+    rows = "".join(f"{int(k > 9)} 1:{k} 2:{k * k % 7}\n" for k in range(20))
+    (folder / "s.svm").write_text(rows)
+    fit = ("fit", "s.svm", "--learner", "logistic")
+    done = here(*fit, "--model", "m", cwd=folder)
+    assert done.returncode == 0
+    assert "linsep: The data are separable, so the likelihood has no maximum" in done.stderr
+    assert "The classes are separable: no coefficient has a finite estimate." in done.stdout
+    assert "  +inf\n" in done.stdout
+    model = linsep.load(folder / "m")
+    X = np.array([[k, k * k % 7] for k in range(20)], dtype=float)
+    assert model.separation_.verify(X, (np.arange(20) > 9).astype(int))
+    refused(*fit, "--on-separation", "raise", cwd=folder, said="x1 .\\+inf.")
+
+
+def test_firth_and_profiles_are_options(folder):
+    rows = "".join(f"{int(k > 9)} 1:{k} 2:{k * k % 7}\n" for k in range(20))
+    (folder / "s.svm").write_text(rows)
+    fit = ("fit", "s.svm", "--learner", "logistic")
+    shown = printed(*fit, "--penalty", "firth", "--model", "m", cwd=folder)
+    assert "\nestimated by  " in shown
+    assert "Intervals and p-values by the profile of the penalised likelihood, z by" in shown
+    assert printed("summary", "m", cwd=folder) in shown
+    shown = printed(*fit, "--penalty", "firth", "--intervals", "wald", "--level", "0.9", cwd=folder)
+    assert "90% high" in shown
+    assert "profile" not in shown
+    said = "linsep: Firth's penalty and l2 exclude each other: leave one of them out."
+    refused(*fit, "--penalty", "firth", "--l2", "1", cwd=folder, said=said, code=2)
+
+
+def test_two_values_are_numbers_for_linear_regression_and_said(folder):
+    (folder / "s.svm").write_text("".join(f"{k % 2} 1:{k}\n" for k in range(9)))
+    shown = printed("fit", "s.svm", "--learner", "linear", cwd=folder)
+    assert "y has only two values, 0 and 1: their probabilities are for Logistic" in shown
+
+
+def test_a_long_table_is_cut_to_what_says_most(folder):
+    values = rng.normal(size=(150, 100))
+    y = values[:, 70] * 3 + rng.normal(size=150)
+    rows = [" ".join([f"{t}", *(f"{j + 1}:{v}" for j, v in enumerate(x))])
+            for t, x in zip(y, values, strict=True)]  # fmt: skip
+    (folder / "w.svm").write_text("\n".join(rows))
+    shown = printed("fit", "w.svm", "--learner", "linear", "--model", "m", cwd=folder)
+    assert "\nx71 " in shown
+    assert "\n... and 71 more, of smaller t; --json has all\n" in shown
+    top = printed("summary", "m", "--top", 1, cwd=folder)
+    assert "\nx71 " in top
+    assert "... and 100 more" in top
+    assert len(json.loads(printed("summary", "m", "--json", cwd=folder))["coefficients"]) == 101
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (("--learner", "linear", "--target", "place"), "text for a target, and a regression", 1),
+        (("--learner", "logistic", "--target", "pressure"), "learn numbers by linear", 1),
+        (("--learner", "naive-bayes", "--target", "pressure"), "linear", 1),
+        (
+            ("--learner", "linear", "--target", "age", "--class-weight", "balanced"),
+            "--class-weight is for --learner perceptron or .* not linear",
+            2,
+        ),
+        (
+            ("--learner", "perceptron", "--target", "ill", "--reference", "no"),
+            "--reference is for --learner logistic, not perceptron",
+            2,
+        ),
+        (("--learner", "linear", "--target", "age", "--l2", 1), "--l2 is for --learner log", 2),
+        (("--learner", "logistic", "--target", "ill", "--l2", -1), "--l2 must be .* least 0", 2),
+        (("--learner", "linear", "--target", "age", "--curve"), "--curve needs", 2),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused(folder, words, said, code):
+    refused("fit", "t.csv", "--model", "m", *words, cwd=folder, said=said, code=code)
+
+
+def test_what_a_model_does_not_know_is_refused(folder):
+    printed("fit", "t.csv", "--target", "ill", "--model", "p", cwd=folder)
+    printed(*LINEAR, "--exclude", "place", "--model", "l", cwd=folder)
+    for words, said, code in (
+        (("summary", "p"), "p is a Perceptron, which infers nothing .*`linsep inspect`", 1),
+        (("predict", "p", "t.csv", "--probabilities"), "no probabilities: --scores", 1),
+        (("predict", "p", "t.csv", "--interval", "confidence"), "--interval is for numbers", 1),
+        (("predict", "l", "t.csv", "--scores"), "predicts numbers and has no scores", 1),
+        (("predict", "l", "t.csv", "--level", 1), "--level must be .* below 1", 2),
+        (("predict", "p", "t.csv", "--scores", "--probabilities"), "one or the other", 2),
+        (("trace", "t.csv", "--learner", "linear"), "must be one of", 2),
+    ):
+        refused(*words, cwd=folder, said=said, code=code)
+
+
+def test_tables_aligned_with_blanks_are_read(folder):
+    lines = [
+        "  age pressure",
+        *(f" {a:4d}   {p:8.1f} " for a, p in zip(AGES, PRESSURE, strict=True)),
+    ]
+    (folder / "b.txt").write_text("\n".join(lines))
+    fit = ("fit", "b.txt", "--format", "csv", "--target", "pressure", "--learner", "linear")
+    refused(*fit, cwd=folder, said="it has blanks in it: .* --delimiter whitespace")
+    shown = printed(*fit, "--delimiter", "whitespace", "--model", "m", cwd=folder)
+    assert printed(*LINEAR, "--exclude", "place", cwd=folder).split("learnt")[0] in shown
+    assert printed("predict", "m", "b.txt", "--format", "csv", cwd=folder).count("\n") == 60

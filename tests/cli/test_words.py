@@ -1,0 +1,160 @@
+"""Errors in the words of who reads them: parameters in Python, options on the command line."""
+
+import re
+
+import pytest
+
+import linsep
+from command_line import here, refused
+from linsep.errors import DataError, LinsepError, hint
+from linsep.sources import open_source
+from linsep.sources.tables.table import TableSource
+
+pytestmark = pytest.mark.compiled
+
+ROWS = "a,t,kind\n1,p,x\n2,q,y\n3,p,x\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "t.csv").write_text(ROWS)
+    (tmp_path / "hole.csv").write_text("a,t,kind\n1,p,x\n,q,y\n")
+    (tmp_path / "typo.csv").write_text("a,t,kind\n1,p,x\n2x,q,y\n")
+    (tmp_path / "bare.csv").write_text("a,t\n1,p\n")
+    (tmp_path / "gap.csv").write_text("a,t,kind\n1,p,x\n2,q,\n")
+    (tmp_path / "zero.svm").write_text("1 0:1\n")
+    (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n")
+    assert here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=tmp_path).returncode == 0
+    assert here("fit", "t.svm", "--model", "s", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def test_ways_are_told_in_the_words_of_python():
+    error = DataError(
+        "a.csv has {odd} rows",
+        "mend it",
+        hint("drop {}", missing="drop", exclude=["it's"], force=True),
+    )
+    assert str(error) == (
+        'a.csv has {odd} rows: mend it or drop missing="drop", exclude=["it\'s"] and force=True.'
+    )
+    assert str(error.at("x: ")).startswith("x: a.csv has")
+    assert str(error.of_model()) == (
+        'a.csv has {odd} rows: mend it or learn the model with missing="drop", exclude=["it\'s"] '
+        "and force=True."
+    )
+    assert error.render(lambda hint: None) == "a.csv has {odd} rows: mend it."
+    assert str(LinsepError("A whole sentence.")) == "A whole sentence."
+
+
+def test_python_users_read_parameters(folder):
+    def said(action):
+        with pytest.raises(LinsepError) as caught:
+            action()
+        assert "--" not in str(caught.value)
+        return str(caught.value)
+
+    def read(name, **options):
+        return lambda: list(open_source(folder / name, **options).batches())
+
+    assert 'missing="drop"' in said(read("hole.csv", target="kind"))
+    assert 'exclude=["a"]' in said(read("hole.csv", target="kind"))
+    assert "name it with target." in said(read("t.csv"))
+    assert "leave out index_base." in said(read("t.csv", target="kind", index_base=1))
+    assert "leave out target and hash_bits." in said(read("t.svm", target="kind", hash_bits=3))
+    assert "index_base=0" in said(read("zero.svm", index_base=1))
+    model = linsep.load(folder / "m")
+    assert "force=True" in said(lambda: linsep.save(model, folder / "m"))
+    assert 'learn the model with missing="zero"' in said(read("hole.csv", recipe=model.recipe_))
+
+
+def test_command_users_read_options(folder):
+    fit = ("fit", "hole.csv", "--target", "kind")
+    refused(*fit, cwd=folder, said=r"with --missing drop or the column with --exclude a\.")
+    refused("fit", "t.csv", cwd=folder, said="name it with --target")
+    refused(
+        "fit", "zero.svm", "--index-base", 1, cwd=folder, said="count from 0 with --index-base 0"
+    )
+    refused("fit", "t.svm", "--hash-bits", 3, cwd=folder, said="leave out --hash-bits")
+    refused("fit", "t.svm", "--model", "m", cwd=folder, said="overwrite it with --force")
+    refused("trace", "hole.csv", "--target", "kind", cwd=folder, said="--missing drop")
+    fit = ("fit", "t.svm", "--early-stopping", "--validation-fraction", "0.01")
+    refused(*fit, cwd=folder, said="raise --validation-fraction|No row is left")
+    names = "a b,t,kind\n,p,x\n"
+    (folder / "spaced.csv").write_text(names)
+    refused("fit", "spaced.csv", "--target", "kind", cwd=folder, said="--exclude 'a b'")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            "predict m hole.csv",
+            "line 3, column 'a' has no value: fill it in, learn the model with ",
+        ),
+        ("predict m typo.csv", "holds '2x', .* in the rows before: correct it or learn the model"),
+        ("score m bare.csv", "no column 'kind', the labels that the model learnt, only a, t: add"),
+        ("score m gap.csv", "no label .*: fill it in or learn the model with --missing drop"),
+        ("predict s zero.svm", "line 1: the index is 0 .*: learn the model with --index-base 0"),
+        ("fit t.csv --target kind --test bare.csv", "bare.csv has no column 'kind', the labels"),
+    ],
+)
+def test_what_a_model_fixes_is_for_learning_it_again(folder, command, said):
+    done = here(*command.split(), cwd=folder)
+    assert done.returncode == 1
+    assert re.search(said, done.stderr), done.stderr
+    before, _, _ = done.stderr.partition("learn the model with")
+    assert not re.search("--(missing|exclude|target|index-base)", before)
+
+
+def test_one_column_to_leave_out_may_be_a_string(folder):
+    source = TableSource([folder / "t.csv"], target="kind", exclude="a")
+    assert [batch.X.shape[1] for batch in source.batches()] == [2]
+    assert source.recipe()["exclude"] == ["a"]
+    source = open_source(folder / "t.csv", target="kind", exclude="t")
+    assert [batch.X.shape[1] for batch in source.batches()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--max-iter", "0", "--max-iter must be a whole number of at least 1, not '0'"),
+        ("--max-iter", "1.5", "--max-iter must be a whole number of at least 1, not '1.5'"),
+        ("--learning-rate", "0", "--learning-rate must be a number above 0 or 'auto', not '0'"),
+        ("--learning-rate", "nan", "--learning-rate must be a number above 0 or 'auto', not 'nan'"),
+        ("--validation-fraction", "1", "must be a number above 0 and below 1, not '1'"),
+        ("--tie", "never", "--tie must be one of 'negative', 'positive', 'random', not 'never'"),
+        ("--missing", "skip", "--missing must be one of 'error', 'zero', 'drop', 'mean', not 's"),
+        ("--hash-bits", "31", "whole number of at least 1 and at most 30, not '31'"),
+        ("--index-base", "2", "--index-base must be a whole number of at least 0 and at most 1"),
+        ("--random-state", "-1", "at least 0 and at most 4294967295, not '-1'"),
+        ("--learner", "svm", "--learner must be one of 'perceptron', .*'pa'"),
+        ("--bogus", "1", "no such option: --bogus.*; `.* fit --help` says more"),
+    ],
+)
+def test_values_that_options_do_not_take_are_wrong_use(folder, option, value, said):
+    refused("fit", "t.csv", option, value, cwd=folder, said=rf"^linsep: .*{said}", code=2)
+
+
+def test_options_that_do_not_go_together_are_wrong_use(folder):
+    trace = ("trace", "t.svm", "--early-stopping")
+    refused(*trace, cwd=folder, said="leave out --early-stopping", code=2)
+    (folder / "three.svm").write_text("0 1:1\n1 2:1\n2 3:1\n")
+    fit = ("fit", "three.svm", "--learner", "balanced-winnow", "--threshold", 1)
+    said = "leave it at --threshold 0, choose --multiclass ovr or --multiclass ovo"
+    refused(*fit, cwd=folder, said=said, code=2)
+    refused("fit", "t.svm", "--C", 2, cwd=folder, said="--C is for --learner pa", code=2)
+    assert here(cwd=folder).returncode == 2
+
+
+def test_wrong_use_is_one_sentence(folder):
+    for words in (
+        ["fit"],
+        ["learn"],
+        ["--bogus"],
+        ["fit", "t.csv", "--max-iter"],
+        ["inspect", "m", "--top=x"],
+    ):
+        done = here(*words, cwd=folder)
+        assert done.returncode == 2
+        assert re.fullmatch(r"linsep: [^\n]+\.\n", done.stderr), done.stderr

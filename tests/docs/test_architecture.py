@@ -1,0 +1,165 @@
+"""The walls of the house: who may import whom, and how large things may be."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import linsep
+
+pytestmark = pytest.mark.compiled
+
+ROOT = Path(linsep.__file__).parent
+# Imports go down this list only. The package itself stands for its public names: only what stands
+# above the estimators may ask for them.
+ROOMS = [
+    "__main__",
+    "cli",
+    "lab",
+    "plot",
+    "model_files",
+    "teaching",
+    "linsep",
+    "estimators",
+    "regression",
+    "online",
+    "sources",
+    "kernels",
+    "compiled",
+    "mistake_bounds",
+    "separability",
+    "certificate",
+    "descent",
+    "objectives",
+    "check",
+    "parallel",
+    "background",
+    "interrupts",
+    "scratch",
+    "private",
+    "paths",
+    "escaping",
+    "sparse_rows",
+    "errors",
+]
+#: folders inside rooms; those in front import those behind, never the other way
+INNER = {
+    "certificate": [],
+    "cli": [],
+    "compiled": ["rules", "scanners", "core"],
+    "estimators": ["_logistic", "_common"],
+    "kernels": [],
+    "mistake_bounds": [],
+    "model_files": [],
+    "online": ["rows"],
+    "regression": ["logistic", "least_squares"],
+    "separability": ["search", "exact", "problem"],
+    "sources": ["tables", "svmlight", "row_cache"],
+    "teaching": ["trace", "textbook"],
+}
+FILES = sorted(ROOT.rglob("*.py"))
+MOST_LINES, MOST_LINES_OF_FUNCTION = 420, 60
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def room_of(path):
+    first = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return "linsep" if first == "__init__" else first
+
+
+def imported_names(tree):
+    """Everything of linsep that a file imports, anywhere in it, or takes from ``import linsep``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "say the whole name of what is imported"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name != "linsep")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
+def imported_rooms(path):
+    """The rooms that a file imports from; the version of the package is free to all."""
+    for name in imported_names(ast.parse(path.read_text())):
+        package, *rest = name.split(".")
+        if package == "linsep" and rest != ["__version__"]:
+            yield rest[0] if rest[0] in ROOMS else "linsep"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_go_down(path):
+    room = room_of(path)
+    for other in imported_rooms(path):
+        assert other == room or ROOMS.index(other) > ROOMS.index(room), (
+            f"{name_of(path)} is in {room} and may not import {other}"
+        )
+
+
+def test_every_room_is_on_the_list():
+    assert {room_of(path) for path in FILES} <= set(ROOMS)
+
+
+def test_every_folder_is_on_the_list():
+    folders = {path.parent.relative_to(ROOT).parts for path in FILES} - {()}
+    known = {(room,) for room in INNER} | {
+        (r, inner) for r, inners in INNER.items() for inner in inners
+    }
+    assert folders == known
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_inside_a_room_go_down(path):
+    room, inner, *rest = (*path.relative_to(ROOT).parts, "", "")
+    order = INNER.get(room, []) if rest[0] else []
+    for name in imported_names(ast.parse(path.read_text())):
+        package, other_room, other, *_ = (*name.split("."), "", "")
+        if (package, other_room) == ("linsep", room) and other in order:
+            assert order.index(other) >= order.index(inner)
+
+
+def test_production_uses_nothing_of_teaching():
+    above = set(ROOMS[: ROOMS.index("teaching")])
+    assert above == {"__main__", "cli", "lab", "plot", "model_files"}
+    for path in FILES:
+        if room_of(path) == "model_files":
+            assert "teaching" not in imported_rooms(path)
+
+
+def test_a_check_uses_nothing_that_finds_verdicts():
+    """All that the checker imports, and what that imports in its turn."""
+    left, seen = [path for path in FILES if room_of(path) == "certificate"], set()
+    while left:
+        path = left.pop()
+        seen.add(name_of(path))
+        for name in imported_names(ast.parse(path.read_text())):
+            module = ROOT.parent / (name.rpartition(".")[0].replace(".", "/") + ".py")
+            if module.exists() and name_of(module) not in seen:
+                left.append(module)
+    others = {name for name in seen if not name.startswith("certificate/")}
+    assert others == {"sparse_rows.py", "escaping.py", "errors.py"}
+
+
+def test_proofs_and_textbook_stand_alone():
+    for room in ("mistake_bounds", "separability"):
+        below = ROOMS[ROOMS.index(room) :]
+        assert not {"online", "compiled", "kernels", "sources"} & set(below)
+
+
+def test_public_names_are_loaded_on_first_use():
+    assert set(imported_rooms(ROOT / "__init__.py")) == set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_and_functions_stay_short(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= MOST_LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            lines = node.end_lineno - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                lines -= node.body[0].end_lineno - node.body[0].lineno + 1
+            assert lines <= MOST_LINES_OF_FUNCTION, f"{node.name} has {lines} lines"

@@ -1,0 +1,118 @@
+"""The README is true: its Python and its commands run, their output is what it says."""
+
+import doctest
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_iris
+
+from documents import ROOT, run_commands, run_python
+from linsep.compiled.core.jit import COMPILING
+
+pytestmark = pytest.mark.compiled
+
+
+def test_python_in_the_readme():
+    assert run_python("README.md") > 3
+
+
+def test_python_in_the_tour_of_learners():
+    assert run_python("docs/learners.md") > 10
+
+
+def test_python_about_separation():
+    assert run_python("docs/separation.md") > 12
+
+
+def test_python_about_kernels():
+    assert run_python("docs/kernels.md") > 12
+
+
+def test_python_for_those_who_come_from_scikit_learn():
+    assert run_python("docs/from-scikit-learn.md") > 8
+
+
+def test_python_in_the_page_on_bounds():
+    assert run_python("docs/bounds.md") > 20
+
+
+def test_python_about_linear_regression(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_python("docs/linear-regression.md") > 12
+
+
+def test_python_about_systolic_pressure(shared_data, monkeypatch):
+    monkeypatch.chdir(shared_data)
+    assert run_python("docs/systolic-pressure.md") > 10
+
+
+def test_python_about_strings():
+    assert run_python("docs/strings.md") > 6
+
+
+def test_python_about_promoters(shared_data, monkeypatch):
+    monkeypatch.chdir(shared_data / "strings")
+    assert run_python("docs/promoters.md") > 12
+
+
+@pytest.mark.parametrize("name", ["descent", "logistic-regression", "naive-bayes"])
+def test_python_about_regressions(name):
+    assert run_python(f"docs/{name}.md") > 12
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "descent",
+        "estimators.kernel",
+        "estimators.linear_regression",
+        "estimators.logistic",
+        "estimators.naive_bayes",
+        "estimators.perceptron",
+        "estimators.margin",
+        "estimators.passive_aggressive",
+        "estimators.winnow",
+        "kernels.aligning",
+        "mistake_bounds.adversary",
+        "mistake_bounds.bounding",
+        "separability.deciding",
+        "mistake_bounds.margins",
+    ],
+)
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(import_module(f"linsep.{name}"))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.skipif(not COMPILING, reason="a hundred passes are slow without the compiler")
+def test_commands_in_the_readme(tmp_path):
+    demo = tmp_path / "demo"
+    demo.mkdir()
+    subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", demo], check=True)
+    assert run_commands("README.md", tmp_path) == 3
+    assert run_commands("docs/command-line.md", tmp_path) >= 11
+    assert run_commands("docs/learners.md", tmp_path) >= 2
+
+
+def test_commands_about_separation(tmp_path):
+    iris = load_iris(as_frame=True).frame[50:]
+    iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)
+    assert run_commands("docs/separation.md", tmp_path) == 3
+
+
+@pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_the_demo_runs(tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "docs/demo.sh", tmp_path / "demo"], cwd=ROOT, capture_output=True, text=True,
+        check=False, env=os.environ | {"PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "converged" in done.stdout
+    assert "449 predictions" in done.stdout

@@ -1,0 +1,40 @@
+"""Documents are true: their commands and their Python run, the output is what they say."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Times differ from run to run, and so does how lines are folded.
+TIMES = re.compile(r"\d+\.\d\d s")
+
+
+def run_python(name):
+    """Run the Python sessions of a document; returns how many lines."""
+    result = doctest.testfile(str(ROOT / name), module_relative=False)
+    assert result.failed == 0
+    return result.attempted
+
+
+def run_commands(name, folder):
+    """Run the ``console`` blocks of a document in ``folder``; returns how many commands."""
+    commands = 0
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / name).read_text("utf-8"), re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, shown = part.partition("\n")
+            command = re.sub("^linsep", "python -m linsep", command)
+            command = re.sub("^python", sys.executable, command)
+            done = subprocess.run(
+                command, shell=True, cwd=folder, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            if shown.strip():
+                assert comparable(done.stdout) == comparable(shown)
+            commands += 1
+    return commands
+
+
+def comparable(text):
+    return TIMES.sub("_ s", " ".join(text.split()))

@@ -1,0 +1,112 @@
+"""What data say about the assumptions of a linear regression: the numbers of statsmodels."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from scipy.stats import shapiro
+from statsmodels.stats.diagnostic import het_breuschpagan, het_white, linear_reset
+from statsmodels.stats.stattools import durbin_watson, jarque_bera
+
+from linsep import LinearRegression
+
+pytestmark = pytest.mark.compiled
+
+SETS = ["stackloss", "ccard", "scotland", "spector", "longley"]
+
+
+def data(name):
+    loaded = getattr(sm.datasets, name).load()
+    X, y = np.asarray(loaded.exog, dtype=float), np.asarray(loaded.endog, dtype=float)
+    return X[:, np.ptp(X, axis=0) > 0], y
+
+
+@pytest.mark.filterwarnings("ignore:The design matrix is rank-deficient")
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_as_statsmodels(name, weighted):
+    X, y = data(name)
+    weights = 0.5 + np.arange(y.size) % 3 if weighted else None
+    found = LinearRegression().fit(X, y, weights).assumptions(X, y, weights)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    Z = sm.add_constant(scaled)
+    theirs = (sm.OLS(y, Z) if weights is None else sm.WLS(y, Z, weights)).fit(method="qr")
+    near = {"rtol": 1e-7, "atol": 1e-10}
+    np.testing.assert_allclose(found.residuals, theirs.wresid, atol=1e-9 * np.abs(y).max())
+    np.testing.assert_allclose(
+        found["Durbin-Watson"].statistic, durbin_watson(theirs.wresid), **near
+    )
+    jb = jarque_bera(theirs.wresid)
+    np.testing.assert_allclose(found["Jarque-Bera"][2:4], jb[:2], **near)
+    np.testing.assert_allclose(found["Shapiro-Wilk"][2:4], shapiro(theirs.wresid), **near)
+    np.testing.assert_allclose(
+        found["Breusch-Pagan"][2:4], het_breuschpagan(theirs.wresid, Z)[:2], **near
+    )
+    if name not in ("scotland", "longley"):  # they have as many products of features as rows
+        np.testing.assert_allclose(found["White"][2:4], het_white(theirs.wresid, Z)[:2], **near)
+    if not weighted:
+        powers = np.vander((theirs.fittedvalues - y.mean()) / y.std(), 4)[:, :2]
+        more = sm.OLS(y, np.column_stack([Z, powers])).fit(method="qr")
+        np.testing.assert_allclose(found["RESET"][2:4], more.compare_f_test(theirs)[:2], **near)
+        if name != "longley":  # powers of 60,000, not centred, are too much for their digits
+            reset = linear_reset(theirs, power=3, test_type="fitted", use_f=True)
+            wanted = [reset.fvalue, reset.pvalue]
+            np.testing.assert_allclose(found["RESET"][2:4], wanted, rtol=1e-4)
+        influence = theirs.get_influence()
+        np.testing.assert_allclose(found.leverage, influence.hat_matrix_diag, **near)
+        np.testing.assert_allclose(found.cooks_distance, influence.cooks_distance[0], **near)
+        np.testing.assert_allclose(found.studentized, influence.resid_studentized_external, **near)
+        worst = theirs.outlier_test()[:, 2].min()
+        np.testing.assert_allclose(found["studentized residual"].p_value, worst, **near)
+
+
+def test_sparse_rows_say_the_same():
+    X, y = data("ccard")
+    model = LinearRegression().fit(X, y)
+    assert str(model.assumptions(sp.csr_matrix(X), y)) == str(model.assumptions(X, y))
+
+
+def test_each_assumption_is_asked_and_each_breach_is_seen():
+    rng = np.random.default_rng(0)
+    x, noise = rng.uniform(-2, 2, 400), rng.standard_normal(400)
+
+    def ask(y):
+        return LinearRegression().fit(x[:, None], y).assumptions(x[:, None], y)
+
+    good = ask(x + noise)
+    tests = ("RESET", "Breusch-Pagan", "White", "Jarque-Bera", "Shapiro-Wilk")
+    assert all(good[test].p_value > 0.05 for test in tests)
+    assert ask(x**2 + noise)["RESET"].p_value < 1e-6
+    assert ask(x + noise * (3 + x))["Breusch-Pagan"].p_value < 1e-6
+    assert ask(x + noise * x**2)["White"].p_value < 1e-6
+    assert ask(x + np.exp(noise))["Shapiro-Wilk"].p_value < 1e-6
+    assert ask(x + np.cumsum(noise))["Durbin-Watson"].statistic < 0.5
+    moved = x + noise
+    moved[17] += 9
+    assert "row 17" in ask(moved)["studentized residual"].said
+    text = str(good)
+    assert "no data can test it" in text
+    assert all(found.source for found in good.findings)
+    assert "<td>White</td>" in good._repr_html_()
+    with pytest.raises(KeyError, match="There is no test"):
+        good["Rainbow"]
+
+
+def test_where_nothing_can_be_asked_it_says_so():
+    x = np.arange(6.0)[:, None]
+    found = LinearRegression().fit(x, 2 * x[:, 0]).assumptions(x, 2 * x[:, 0])
+    assert str(found).count("not defined: the fit is perfect") == 8
+    two = LinearRegression().fit(x[:2], [1.0, 5.0]).assumptions(x[:2], [1.0, 5.0])
+    assert np.isnan(two["RESET"].p_value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        three = LinearRegression().fit(x[:3], [1.0, 5.0, 2.0]).assumptions(x[:3], [1.0, 5.0, 2.0])
+    assert np.isnan(three["studentized residual"].statistic)
+
+
+def test_other_rows_than_those_of_the_fit_are_refused():
+    X, y = data("stackloss")
+    with pytest.raises(ValueError, match="fitted to 21 rows"):
+        LinearRegression().fit(X, y).assumptions(X[:5], y[:5])

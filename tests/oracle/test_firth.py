@@ -1,0 +1,419 @@
+"""Firth's penalised likelihood, and profile intervals and tests of both likelihoods."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import chdtrc, chdtri, log_softmax
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+import linsep
+from linsep import LogisticRegression, textbook
+from linsep.compiled.core.rows import as_rows
+from linsep.errors import ParameterError, SeparationWarning
+from linsep.parallel import workers
+from linsep.regression.logistic.firth import Objective
+from linsep.regression.logistic.likelihood import Batch, Likelihood
+from linsep.sources.arrays import ArraySource
+from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
+
+pytestmark = pytest.mark.compiled
+
+CRITICAL = float(chdtri(1, 0.05))
+
+
+def firth(X, y, weights=None, **options):
+    return LogisticRegression(penalty="firth", **options).fit(X, y, weights)
+
+
+def profiles(X, y, weights=None, **options):
+    """A plain fit with profile intervals, whether or not there is a maximum."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        return LogisticRegression(intervals="profile", **options).fit(X, y, weights)
+
+
+# Published values.
+
+
+def test_infections_as_logistf_has_them():
+    """logistf(case ~ age + oc + vic + vicl + vis + dia, sex2) of R's package logistf."""
+    found = firth(*INFECTIONS)
+    published = [-1.10598131, -0.06881673, 2.26887464, -2.11140817, -0.78831694, 3.09601166]
+    assert found.weights_[0] == pytest.approx([*published, 0.12025405], rel=3e-7)
+    errors = [0.4236601, 0.4437934, 0.5484160, 0.5430824, 0.4173676, 1.6750084, 0.4855415]
+    assert found.standard_errors_[0] == pytest.approx(errors, rel=1e-6)
+    low, high = found.confidence_intervals()
+    published = [-1.9737884, -0.9414363, 1.2730216, -3.2608611, -1.6080879, 0.7745682, -0.8185591]
+    assert low[0] == pytest.approx(published, rel=1e-6)
+    published = [-0.30742514, 0.78920202, 3.43543273, -1.11773495, 0.01518468, 8.03029352]
+    assert high[0] == pytest.approx([*published, 1.07315122], rel=1e-6)
+    p = [6.143472e-03, 8.751911e-01, 1.678877e-06, 1.237805e-05, 5.449701e-02, 4.951873e-03]
+    assert found.p_values_[0] == pytest.approx([*p, 8.020268e-01], rel=2e-6)
+    statistic, df, p = found.likelihood_ratio_
+    assert statistic == pytest.approx(49.09064, abs=1e-5)
+    assert (df, p) == (6, pytest.approx(7.15089e-9, rel=1e-5))
+    assert (found.method_, found.stop_reason_, found.separation_) == ("Firth", "converged", None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "penalised", "null"),
+    [([0, 1, 2, 3, 4], -136.6498, -157.3390), ([1, 2, 3, 4], -140.8798, -158.3699)],
+)
+def test_likelihood_ratios_as_logistf_has_them(columns, penalised, null):
+    """The penalty of the model without features is that of all features."""
+    X, y = INFECTIONS
+    statistic = firth(X[:, columns], y).likelihood_ratio_[0]
+    assert statistic == pytest.approx(2 * (penalised - null), abs=4e-4)
+
+
+def test_endometrial_cancer_as_brglm2_and_logistf_have_it():
+    """glm(HG ~ NV + PI + EH, method = "brglm_fit") of R's brglm2, and logistf of the same."""
+    found = firth(*ENDOMETRIAL)
+    published = [2.92927330, -0.03475175, -2.60416387, 3.77455951]
+    assert found.weights_[0] == pytest.approx(published, rel=3e-7)
+    errors = [1.55076, 0.03958, 0.77602, 1.48869]
+    assert found.standard_errors_[0] == pytest.approx(errors, abs=5e-6)
+    assert found.z_[0] == pytest.approx([1.889, -0.878, -3.356, 2.535], abs=5e-4)
+    assert found.deviance_ == pytest.approx(56.575, abs=5e-4)
+    assert found.null_deviance_ == pytest.approx(104.903, abs=5e-4)
+    assert found.aic_ == pytest.approx(64.575, abs=5e-4)
+    low, high = found.confidence_intervals()
+    assert low[0] == pytest.approx([0.6097244, -0.1244587, -4.3651832, 1.0825371], rel=1e-6)
+    assert high[0] == pytest.approx([7.85463171, 0.04045547, -1.23272106, 7.20928050], rel=1e-6)
+    wald = firth(*ENDOMETRIAL, intervals="wald")
+    assert wald.p_values_[0] == pytest.approx([0.058902, 0.379915, 0.000791, 0.011229], abs=1e-6)
+
+
+def test_food_of_alligators_as_agresti_has_it():
+    """Plain likelihood of five classes: table 7.4 of the book, which brglm2 repeats."""
+    found = LogisticRegression(reference="fish").fit(*ALLIGATORS)
+    estimates = {
+        "bird": [-0.63, 0.70, -0.65, 1.09, -2.09],
+        "invertebrate": [1.46, -1.66, 0.94, 1.12, -1.55],
+        "other": [0.33, 0.83, 0.01, 1.52, -1.90],
+        "reptile": [-0.35, 1.24, 2.46, 2.94, -3.31],
+    }
+    errors = {
+        "bird": [0.64, 0.78, 1.20, 0.84, 0.66],
+        "invertebrate": [0.40, 0.61, 0.47, 0.49, 0.42],
+        "other": [0.45, 0.56, 0.78, 0.62, 0.53],
+        "reptile": [0.58, 1.19, 1.12, 1.12, 1.05],
+    }
+    assert found.weights_ == pytest.approx(np.array(list(estimates.values())), abs=0.0051)
+    assert found.standard_errors_ == pytest.approx(np.array(list(errors.values())), abs=0.0051)
+
+
+def test_budworms_as_r_has_them():
+    """confint(budworm.lg0) of R, which interpolates profiles."""
+    found = profiles(*BUDWORMS, fit_intercept=False)
+    low, high = found.confidence_intervals()
+    assert low[0] == pytest.approx([-4.4581438, -3.1728745, 0.8228708], abs=1e-4)
+    assert high[0] == pytest.approx([-2.6137360, -1.6551170, 1.3390581], abs=3e-4)
+
+
+# Against brute force.
+
+
+def by_hand(X, y, weights, B, penalised):
+    """The (penalised) log-likelihood by its definition; classes are numbers, the last is the
+    reference.
+    """
+    Z = np.column_stack([X, np.ones(len(X))])
+    q, width = y.max(), Z.shape[1]
+    logs = log_softmax(np.column_stack([Z @ np.reshape(B, (q, width)).T, np.zeros(len(Z))]), axis=1)
+    value = weights @ logs[np.arange(len(y)), y]
+    if not penalised:
+        return value
+    information = np.zeros((q * width,) * 2)
+    for z, p, w in zip(Z, np.exp(logs[:, :q]), weights, strict=True):
+        information += w * np.kron(np.diag(p) - np.outer(p, p), np.outer(z, z))
+    return value + np.linalg.slogdet(information)[1] / 2
+
+
+def largest(X, y, weights, penalised, held, value, start):
+    """The largest likelihood with one weight held."""
+    free = np.arange(len(start)) != held
+
+    def lost(rest):
+        B = start.copy()
+        B[free] = rest
+        B[held] = value
+        return -by_hand(X, y, weights, B, penalised)
+
+    return -minimize(lost, start[free], method="BFGS", options={"gtol": 1e-7}).fun
+
+
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("q", [1, 2])
+def test_estimates_and_profiles_by_brute_force(q, penalised):
+    rng = np.random.default_rng(q)
+    X, weights = rng.standard_normal((40, 2)) + 1, rng.integers(0, 3, 40).astype(float)
+    y = rng.integers(0, q + 1, 40)
+    penalty = "firth" if penalised else None
+    model = LogisticRegression(penalty=penalty, intervals="profile", reference=q, level=0.9)
+    found = model.fit(X, y, weights)
+    B = found.weights_.ravel()
+    lost = minimize(lambda B: -by_hand(X, y, weights, B, penalised), 0 * B, options={"gtol": 1e-7})
+    assert lost.x == pytest.approx(B, abs=2e-6)
+    best = by_hand(X, y, weights, B, penalised)
+    assert -lost.fun == pytest.approx(best, rel=1e-10)
+    low, high = (end.ravel() for end in found.confidence_intervals())
+    for held in (0, 3 * q - 1):  # a feature, an intercept
+        for end in (low, high):
+            there = largest(X, y, weights, penalised, held, end[held], B)
+            assert 2 * (best - there) == pytest.approx(float(chdtri(1, 0.1)), rel=1e-6)
+        there = largest(X, y, weights, penalised, held, 0.0, B)
+        p = chdtrc(1, 2 * (best - there))
+        assert found.p_values_.ravel()[held] == pytest.approx(p, rel=1e-5)
+
+
+def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
+    rng = np.random.default_rng(0)
+    for q in (1, 2, 3):
+        X = rng.standard_normal((40, 2))
+        codes, weights = rng.integers(0, q + 1, 40).astype(np.int32), rng.random(40) * 2
+        batch = Batch(as_rows(X), codes, weights)
+        with workers() as pool:
+            seen = Likelihood(lambda b=batch: [b], q, np.zeros(2), np.ones(2), True, pool)
+            objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)
+            b = rng.standard_normal(3 * q)
+            known = objective.at(b)
+            value = by_hand(X, codes, weights, b, penalised=True)
+            assert known.value == pytest.approx(value, rel=1e-12)
+            for j, step in enumerate(np.eye(3 * q) * 1e-5):
+                ahead, behind = (objective.at(b + side * step).value for side in (1, -1))
+                assert known.slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
+
+
+def test_firth_and_its_profile_by_plain_python():
+    X = [[0.5, 1.0], [1.5, 0.0], [2.5, 1.0], [3.0, 0.0], [3.5, 1.0], [4.5, 0.0], [5.5, 1.0]]
+    y = [0, 0, 0, 0, 1, 1, 1]
+    found, w = firth(X, y), textbook.newton(X, y, 200, firth=True)
+    assert found.weights_[0] == pytest.approx(w, rel=1e-7)
+    best = textbook.penalised(X, y, w)
+    for end in (end[0, 0] for end in found.confidence_intervals()):
+        held = minimize(
+            lambda rest, end=end: -textbook.penalised(X, y, [end, *rest]), [0.0, -5.0],
+            method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000},
+        )  # fmt: skip
+        assert 2 * (best + held.fun) == pytest.approx(CRITICAL, rel=1e-5)
+
+
+# What must hold.
+
+
+@pytest.mark.parametrize("reference", [0, 1, 2])
+def test_firth_adds_half_a_row_to_each_cell_of_a_table(reference):
+    """Saturated models, separated or not (Firth 1993)."""
+    for cells in map(np.array, ([[4, 3], [0, 5]], [[4, 3], [2, 5]], [[4, 3, 0], [5, 0, 2]])):
+        reference = min(reference, cells.shape[1] - 1)
+        X = np.repeat([[0.0], [1.0]], cells.sum(axis=1), axis=0)
+        y = np.concatenate([np.repeat(np.arange(cells.shape[1]), row) for row in cells])
+        found = firth(X, y, reference=reference)
+        inside, outside = np.log(cells + 0.5)
+        expected = np.column_stack([outside - inside, inside])
+        expected = np.delete(expected - expected[reference], reference, axis=0)
+        np.testing.assert_allclose(found.weights_, expected, rtol=1e-8, atol=1e-8)
+        assert (found.limits_ == "finite").all()
+        low, high = found.confidence_intervals()
+        assert ((low < found.weights_) & (found.weights_ < high)).all()
+
+
+def test_firth_of_several_classes_does_not_depend_on_the_reference():
+    X, y = load_iris(return_X_y=True)
+    one, other = (firth(X, y, reference=r, intervals="wald") for r in (0, 2))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-6, atol=1e-12)
+    assert one.likelihood_ratio_ == pytest.approx(other.likelihood_ratio_, rel=1e-8)
+
+
+@pytest.mark.parametrize("penalty", ["firth", None])
+def test_weights_scale_with_their_features(penalty):
+    """Far from zero, of all sizes, dependent, sparse, streamed."""
+    X, y = ENDOMETRIAL
+    options = {"penalty": penalty, "intervals": "profile"}
+    size, shift = np.array([1e-6, 1.0, 1e5]), np.array([0.0, 1e4, -3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        plain = LogisticRegression(**options).fit(X, y)
+        moved = LogisticRegression(**options).fit((X + shift) * size, y)
+        wide = LogisticRegression(**options).fit(np.column_stack([X, 2 * X[:, 1]]), y)
+        sparse = LogisticRegression(**options).fit(sp.csr_matrix(X), y)
+        streamed = LogisticRegression(**options).fit(ArraySource(X, y, batch_rows=20))
+    low, high = (end[0] for end in plain.confidence_intervals())
+    assert wide.limits_[0, 3] == "dependent"
+    for other, factors in ((moved, size), (wide, 1.0), (sparse, 1.0), (streamed, 1.0)):
+        ends = (end[0, :3] * factors for end in other.confidence_intervals())
+        assert np.concatenate(list(ends)) == pytest.approx([*low[:3], *high[:3]], rel=1e-7)
+        assert other.p_values_[0, :3] == pytest.approx(plain.p_values_[0, :3], rel=1e-6)
+        assert other.standard_errors_[0, 1:3] * (factors * np.ones(3))[1:] == pytest.approx(
+            plain.standard_errors_[0, 1:3], rel=1e-7
+        )
+    assert np.isnan(np.array(wide.confidence_intervals())[:, 0, 3]).all()
+
+
+def test_nearly_collinear_columns_keep_their_digits():
+    """In the basis of a column and the small difference the same data are harmless."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 60))
+    y = (a + b + rng.standard_normal(60) > 0).astype(int)
+    near = a + 2.0**-20 * np.round(b * 256) / 256
+    harmless = np.column_stack([a, near - a])
+    one, other = firth(np.column_stack([a, near]), y), firth(harmless, y)
+    assert one.weights_[0, 1] == pytest.approx(other.weights_[0, 1], rel=1e-6)
+    for end, same in zip(one.confidence_intervals(), other.confidence_intervals(), strict=True):
+        assert end[0, 1:] == pytest.approx(same[0, 1:], rel=1e-6)
+
+
+def test_whole_weights_are_repeated_rows():
+    X, y = ENDOMETRIAL
+    times = np.random.default_rng(0).integers(0, 3, len(y))
+    one = firth(X, y, times)
+    other = firth(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert one.weights_ == pytest.approx(other.weights_, rel=1e-7)
+    ends = (np.array(model.confidence_intervals()) for model in (one, other))
+    assert next(ends) == pytest.approx(next(ends), rel=1e-7)
+
+
+def test_a_class_of_no_weight_and_a_class_alone():
+    X, y, weights = ALLIGATORS
+    with pytest.warns(UserWarning, match="All rows of class 'reptile' have weight 0"):
+        found = firth(X, y, weights * (y != "reptile"))
+    rest = y != "reptile"
+    without = firth(X[rest], y[rest], weights[rest])
+    assert found.weights_[:3] == pytest.approx(without.weights_, rel=1e-8)
+    ends, others = np.array(found.confidence_intervals()), np.array(without.confidence_intervals())
+    assert ends[:, :3] == pytest.approx(others, rel=1e-6)
+    assert np.isnan(ends[:, 3]).all()
+    with pytest.warns(UserWarning, match="have weight 0"):
+        alone = firth(X, y, weights * (y == "bird"))
+    assert (alone.predict(X) == "bird").all()
+
+
+def test_profiles_reach_where_all_probabilities_are_almost_certain():
+    X = np.random.default_rng(0).normal(size=(80, 4)) + 3
+    found = firth(X, X[:, 0] > 3)
+    low, high = found.confidence_intervals()
+    assert (low < found.weights_).all()
+    assert (found.weights_ < high).all()
+    assert found.p_values_[0, 0] < 1e-15
+
+
+# Profiles of a likelihood without a maximum.
+
+
+def test_profiles_of_a_weight_that_runs_away_have_one_end():
+    X, y = ENDOMETRIAL
+    found = profiles(X, y)
+    assert found.limits_[0].tolist() == ["+inf", "finite", "finite", "finite"]
+    low, high = (end[0] for end in found.confidence_intervals())
+    assert high[0] == np.inf
+    weights, best = np.ones(len(y)), found.log_likelihood_
+    start = found.weights_[0].copy()
+    start[0] = low[0]
+    for held, end in ((0, low[0]), (2, low[2]), (2, high[2])):
+        start[0] = low[0] if held == 0 else 30.0
+        there = largest(X, 1 - y, weights, False, held, end, start)
+        assert 2 * (best - there) == pytest.approx(CRITICAL, rel=1e-5)
+    p = chdtrc(1, 2 * (best - largest(X, 1 - y, weights, False, 0, 0.0, start)))
+    assert found.p_values_[0, 0] == pytest.approx(p, rel=1e-5)
+    line = next(line for line in str(found.summary_).splitlines() if line.startswith("x0"))
+    assert line.split() == ["x0", "+inf", "0.002", f"{low[0]:.6g}", "inf"]
+    mirrored = profiles(X * [-1.0, 1.0, 1.0], y)
+    assert mirrored.limits_[0, 0] == "-inf"
+    ends = [end[0, 0] for end in mirrored.confidence_intervals()]
+    assert ends == [-np.inf, pytest.approx(-low[0], rel=1e-9)]
+
+
+def test_a_weight_that_runs_away_to_either_side_is_anything():
+    found = profiles([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]], [0, 0, 1, 1])
+    low, high = found.confidence_intervals()
+    assert (low[0, 1], high[0, 1]) == (-np.inf, np.inf)
+    assert found.p_values_[0, 1] == pytest.approx(1.0, abs=1e-4)
+    assert np.isfinite(low[0, 0])
+    assert high[0, 0] == np.inf
+
+
+# Choices.
+
+
+def test_intervals_have_the_level_of_the_model():
+    X, y = ENDOMETRIAL
+    found = firth(X, y, level=0.8)
+    assert "80% low" in str(found.summary_)
+    low, high = found.confidence_intervals()
+    wide = np.array(firth(X, y).confidence_intervals())
+    assert (wide[0] < low).all()
+    assert (high < wide[1]).all()
+    with pytest.raises(ValueError, match=r"here at level=0\.8: fit with level=0\.95"):
+        found.confidence_intervals(0.95)
+    plain = LogisticRegression(level=0.9).fit(X[:, 1:], y)
+    same = LogisticRegression().fit(X[:, 1:], y).confidence_intervals(0.9)
+    assert np.array_equal(plain.confidence_intervals(), same)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"penalty": "firth", "l2": 1.0}, "Firth's penalty and l2 exclude each other"),
+        ({"penalty": "firth", "solver": "lbfgs"}, 'only: take solver="newton"'),
+        ({"penalty": "l2"}, "penalty of LogisticRegression must be 'firth' or None"),
+        ({"on_separation": "firth"}, 'always: take penalty="firth"'),
+        ({"l2": 1.0, "intervals": "profile"}, "not known with l2: leave l2 out or leave intervals"),
+        ({"intervals": "exact"}, "must be one of 'wald', 'profile' or None"),
+        ({"level": 1.0}, "level of LogisticRegression must be a number above 0 and below 1"),
+    ],
+)
+def test_choices_that_exclude_each_other_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        LogisticRegression(**options).fit(*ENDOMETRIAL)
+
+
+@pytest.mark.parametrize("options", [{"penalty": "firth"}, {"intervals": "profile"}])
+def test_rows_beyond_memory_and_many_weights_are_refused(options, monkeypatch):
+    X, y = INFECTIONS
+    source = ArraySource(X[:, :5], y, batch_rows=50)
+    source.memory_bytes = 1
+    with pytest.raises(ParameterError, match=r"239 rows and 6 weights: take (l2|intervals)"):
+        LogisticRegression(**options).fit(source)
+    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 5)
+    with pytest.raises(ParameterError, match="2,500 weights"):
+        LogisticRegression(**options).fit(X[:, :5], y)
+
+
+def test_a_climb_that_ends_too_soon_is_said():
+    X, y = INFECTIONS
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        assert firth(X, y, max_iter=2).stop_reason_ == "max_iter"
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        found = profiles(X[:, :5], y, max_iter=2)
+    assert np.isnan(found.confidence_intervals()).all()
+
+
+def test_firth_and_profiles_come_back_from_a_file(tmp_path):
+    for number, model in enumerate((firth(*ENDOMETRIAL), profiles(*ENDOMETRIAL))):
+        copy = linsep.load(linsep.save(model, tmp_path / str(number)))
+        assert copy.get_params() == model.get_params()
+        assert copy.summary_.to_dict() == model.summary_.to_dict()
+        assert np.array_equal(copy.confidence_intervals(), model.confidence_intervals())
+
+
+@pytest.mark.parametrize("separated", [True, False])
+def test_models_saved_before_firth_was_a_choice_of_its_own_load(tmp_path, monkeypatch, separated):
+    """on_separation="firth" meant Firth's estimates of separated data, and plain ones of others."""
+    X, y = ENDOMETRIAL
+    model = firth(X, y) if separated else LogisticRegression().fit(X[:, 1:], y)
+    with monkeypatch.context() as patch:
+        now = ("penalty", "intervals", "level")
+        old = {k: v for k, v in model.get_params().items() if k not in now}
+        old["on_separation"] = "firth"
+        patch.setattr(model, "get_params", lambda deep: old, raising=False)
+        linsep.save(model, tmp_path / "m")
+    copy = linsep.load(tmp_path / "m")
+    assert copy.penalty == ("firth" if separated else None)
+    assert copy.on_separation == "warn"
+    assert copy.summary_.to_dict() == model.summary_.to_dict()
+    assert copy.fit(X, y).method_ == "Firth" if separated else copy.method_ == "maximum likelihood"

@@ -1,0 +1,185 @@
+"""What becomes of coefficients: what an exact oracle says, in any order of the rows."""
+
+import json
+import warnings
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from fourier_motzkin import limits_of
+from linsep import LogisticRegression, from_json, separation
+from linsep.errors import DataError, SeparationWarning
+
+pytestmark = pytest.mark.compiled
+
+small = st.integers(-2, 2)
+
+
+def tables(classes, most_columns, most_rows=8):
+    return st.integers(1, most_columns).flatmap(
+        lambda d: st.lists(
+            st.tuples(*[small] * d, st.integers(0, classes - 1)), min_size=2, max_size=most_rows
+        ).filter(lambda rows: len({row[-1] for row in rows}) == classes)
+    )
+
+
+def parts(rows):
+    table = np.array(rows)
+    return table[:, :-1], table[:, -1]
+
+
+def two_sided(X, y, fit_intercept):
+    Z = np.hstack([X, np.ones((len(X), 1), int)]) if fit_intercept else X
+    return (Z * np.where(y, 1, -1)[:, None]).tolist()
+
+
+def of_classes(X, y, fit_intercept):
+    """Every class above every other, <w_own - w_rival, z> > 0; the last has weights of zero."""
+    Z = np.hstack([X, np.ones((len(X), 1), int)]) if fit_intercept else X
+    last, found = y.max(), []
+    for z, own in zip(Z, y, strict=True):
+        for rival in range(last + 1):
+            if rival != own:
+                row = np.zeros((last + 1, len(z)), int)
+                row[own], row[rival] = z, -z
+                found.append(row[:last].ravel().tolist())
+    return found
+
+
+def told(verdict, X, y, rows, fit_intercept):
+    """The limits, which verify, and are those of the oracle."""
+    limits = list(verdict.limits().values())
+    assert limits == limits_of(rows, X.shape[1] + fit_intercept, fit_intercept)
+    check = verdict.verify(X, y, exact=True)
+    assert check, check.reason
+    assert from_json(verdict.to_json()) == verdict
+    return limits
+
+
+@settings(max_examples=120, deadline=None)
+@given(tables(2, 3), st.booleans(), st.randoms(use_true_random=False))
+def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, random):
+    X, y = parts(rows)
+    verdict = separation(X, y, fit_intercept=fit_intercept)
+    if verdict.kind == "separable":
+        return
+    limits = told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
+    random.shuffle(rows)
+    X, y = parts(rows)
+    assert list(separation(X, y, fit_intercept=fit_intercept).limits().values()) == limits
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(3, 1, 6), st.booleans())
+def test_several_classes_agree_with_the_oracle(rows, fit_intercept):
+    X, y = parts(rows)
+    verdict = separation(
+        X, y, fit_intercept=fit_intercept, formulations=("multinomial",)
+    ).multinomial
+    if verdict.kind != "separable":
+        told(verdict, X, y, of_classes(X, y, fit_intercept), fit_intercept)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "limits"),
+    [
+        ([[0, 0], [0, 0], [1, 0], [1, 1]], [0, 1, 1, 1], ["+inf", "infinite", "finite"]),
+        ([[0, 0], [0, 0], [1, 1], [-1, 1]], [0, 1, 1, 1], ["infinite", "+inf", "finite"]),
+        ([[0, 0], [0, 0], [1, 0], [0, 1]], [0, 1, 1, 0], ["+inf", "-inf", "finite"]),
+    ],
+)
+def test_no_order_of_four_rows_changes_a_sign(X, y, limits):
+    X, y = np.array(X), np.array(y)
+    for order in list(permutations(range(4)))[::2]:
+        verdict = separation(X[list(order)], y[list(order)])
+        assert list(verdict.limits().values()) == limits
+
+
+def test_floats_of_all_sizes_have_the_signs_of_whole_numbers():
+    X = np.array([[0, 0, 3], [0, 0, 3], [1, 0, 3], [2, -1, 3], [0, 1, 0]])
+    y = np.array([0, 1, 1, 1, 1])
+    limits = limits_of(two_sided(X, y, True), 4, True)
+    for scale in ([1e-300, 1.0, 1e300], [1e16, 2.0**-1000, 1e-5], [1.0, 1.0, 1.0]):
+        verdict = separation(X * np.array(scale), y)
+        assert list(verdict.limits().values()) == limits
+        assert verdict.verify(X * np.array(scale), y, exact=True)
+
+
+def test_the_first_of_columns_that_depend_on_each_other_is_kept():
+    x = np.array([1.0, 2.0, 3.0, 3.0, 4.0])
+    y = np.array([0, 0, 0, 1, 1])
+    X = np.column_stack([np.ones(5), x, 2 * x, x + 1, x**2])
+    for fit_intercept, dependent in ((True, [0, 2, 3]), (False, [2, 3])):
+        verdict = separation(X, y, fit_intercept=fit_intercept)
+        limits = told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
+        assert [j for j, word in enumerate(limits) if word == "dependent"] == dependent
+    overlapping = separation(np.vstack([X, X]), np.repeat([0, 1], 5))
+    assert overlapping.kind == "overlapping"
+    assert list(overlapping.limits().values()) == [
+        "dependent", "finite", "dependent", "dependent", "finite", "finite",
+    ]  # fmt: skip
+    assert "dependent   x0, x2, x3: columns that" in str(overlapping)
+
+
+def regression_rows(X, y, reference):
+    """The rows of a regression of the other class's odds against the reference's."""
+    return two_sided(X, y != reference, True)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("reference", [0, 1])
+def test_a_logistic_regression_has_the_signs_of_the_oracle(seed, reference):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (7, 1 + seed % 2))
+    y = X @ rng.integers(-2, 3, X.shape[1]) + rng.integers(0, 2, 7) * (seed % 3 > 0) > 0
+    y[:2] = 0, 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LogisticRegression(reference=reference).fit(X, y.astype(int))
+        order = rng.permutation(7)
+        again = LogisticRegression(reference=reference).fit(X[order], y[order].astype(int))
+    if model.separation_ is not None:
+        expected = limits_of(regression_rows(X, y, reference), X.shape[1] + 1, True)
+        assert model.limits_.ravel().tolist() == expected
+    assert model.limits_.tolist() == again.limits_.tolist()
+
+
+@pytest.mark.parametrize("reference", [0, 1, 2])
+def test_contrasts_of_several_classes_have_the_signs_of_the_oracle(reference):
+    X, y = np.array([[0], [1], [1], [2], [2], [3]]), np.array([0, 0, 1, 1, 2, 2])
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression(reference=reference).fit(X, y)
+    rows = of_classes(X, np.where(y == reference, 2, np.where(y == 2, reference, y)), True)
+    expected = np.array(limits_of(rows, 2, True)).reshape(2, 2)
+    for block, own in enumerate([2 if k == reference else k for k in (0, 1)]):
+        ours = [k for k in range(3) if k != reference].index(own)
+        assert model.limits_[ours].tolist() == expected[block].tolist()
+
+
+@pytest.mark.parametrize("change", ["multipliers", "rows", "coefficient", "sign"])
+def test_signs_that_were_edited_are_refused(change):
+    X = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 1], [-1, 1, 1]])
+    y = np.array([0, 1, 1, 1])
+    verdict = separation(X, y)
+    assert verdict.limits() == {
+        "x0": "infinite", "x1": "+inf", "x2": "dependent", "intercept": "finite",
+    }  # fmt: skip
+    plain = json.loads(verdict.to_json())
+    signs = plain["verdicts"][0]["signs"]
+    (name,) = signs
+    if change == "multipliers":
+        signs[name]["multipliers"] = ["0x77", "0x1"]
+    elif change == "rows":
+        signs[name]["rows"] = [2] * len(signs[name]["rows"])
+    elif change == "coefficient":
+        plain["verdicts"][0]["signs"] = {"0": signs[name]}
+    else:
+        plain["verdicts"][0]["signs"] = {"2": signs[name]}
+    try:
+        check = from_json(json.dumps(plain)).verify(X, y, exact=True)
+    except DataError:
+        return
+    assert not check
+    assert "sign" in check.reason

@@ -1,0 +1,278 @@
+"""Linear regression: worked numbers, what statisticians' software says, bad input."""
+
+import csv
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from sklearn.datasets import load_diabetes
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from linsep import LinearRegression, open_source
+from linsep.regression.least_squares.solving import DependentFeaturesWarning
+
+pytestmark = pytest.mark.compiled
+
+
+@parametrize_with_checks([LinearRegression(), LinearRegression(fit_intercept=False)])
+def test_check_estimator(estimator, check):
+    with warnings.catch_warnings():  # some checks have fewer rows than columns
+        warnings.simplefilter("ignore", DependentFeaturesWarning)
+        check(estimator)
+
+
+def digits(ours, theirs):
+    """The least number of digits in which the numbers agree."""
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    apart = np.abs(ours - theirs) / np.where(theirs == 0, 1, np.abs(theirs))
+    return float(-np.log10(max(apart.max(), 1e-16)))
+
+
+def test_worked_numbers():
+    model = LinearRegression().fit([[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6])
+    assert model.coef_[0] == pytest.approx(43 / 37, rel=1e-15)
+    assert model.intercept_ == pytest.approx(41 / 37, rel=1e-15)
+    assert round(model.inference_.correlation, 5) == 0.98032
+    assert round(model.inference_.fit.rss, 5) == 0.81081
+    residuals = np.array([2, 4, 0, 4, 6]) - model.predict([[1], [2], [-1], [3], [4]])
+    assert abs(residuals.sum()) < 1e-14
+    assert ("correlation r", "0.980316") in model.summary_.facts()
+
+
+def test_systolic_pressure(shared_data):
+    x, y = np.loadtxt(shared_data / "age_systolic.tsv", skiprows=1).T
+    model = LinearRegression().fit(x[:, None], y)
+    assert [round(x.mean(), 2), round(y.mean(), 2)] == [45.13, 142.53]
+    assert [round(model.coef_[0], 2), round(model.intercept_, 2)] == [0.97, 98.71]
+
+
+POWERS = {"norris": 1, "pontius": 2, "filip": 10}
+#: digits of estimates and standard errors that rounding the data to floats leaves
+BARS = {"norris": 13, "pontius": 13, "longley": 14, "wampler2": 13}
+
+
+def nist(folder, name, dtype):
+    with open(folder / f"{name}.csv", newline="") as file:
+        rows = [[dtype(cell) for cell in row] for row in list(csv.reader(file))[1:]]
+    y, X = np.array(rows)[:, 0], np.array(rows)[:, 1:]
+    degree = 5 if name.startswith("wampler") else POWERS.get(name)
+    return (np.column_stack([X[:, 0] ** k for k in range(1, degree + 1)]) if degree else X), y
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["norris", "pontius", "noint1", "noint2", "filip", "longley"]
+    + [f"wampler{k}" for k in range(1, 6)],
+)
+def test_nist(shared_data, name):
+    certified = json.loads((shared_data / "nist" / "certified.json").read_text())[name]
+    for dtype in (np.float64, np.longdouble):
+        X, y = nist(shared_data / "nist", name, dtype)
+        model = LinearRegression(fit_intercept=certified["intercept"]).fit(X, y)
+        found, extended = model.inference_, np.finfo(dtype).nmant > 60
+        bar = 15 if extended else BARS.get(name, 15)
+        if name == "filip":  # its powers of x, rounded to floats, determine no more
+            bar = 10.9 if extended else 7.5
+        assert digits(found.estimates, certified["estimate"]) > bar
+        if not found.fit.perfect:
+            assert digits(found.standard_errors, certified["standard_error"]) > bar
+            assert digits(found.r_squared, certified["r_squared"]) > min(bar, 13)
+        else:
+            assert float(certified["residual_sd"]) == 0
+            assert np.isnan(found.t).all()
+            assert "perfect" in str(model.summary_)
+
+
+def statsmodels_sets():
+    for name in ("longley", "stackloss", "ccard", "scotland", "spector", "cancer"):
+        data = getattr(sm.datasets, name).load()
+        X = np.atleast_2d(np.asarray(data.exog, dtype=float).T).T
+        yield pytest.param(X, np.asarray(data.endog, dtype=float), id=name)
+
+
+@pytest.mark.parametrize(("X", "y"), list(statsmodels_sets()))
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_as_statsmodels_on_its_own_data(X, y, weighted, intercept):
+    constant = np.ptp(X, axis=0) == 0
+    X = X[:, ~constant]
+    weights = 0.5 + np.arange(y.size) % 5 if weighted else None
+    model = LinearRegression(fit_intercept=intercept).fit(X, y, weights)
+    found = model.inference_
+    Z = np.column_stack([np.ones(y.size), X]) if intercept else X
+    # by QR of columns of length one, or its own digits are not enough to compare with
+    lengths = np.linalg.norm(Z, axis=0)
+    theirs = sm.WLS(y, Z / lengths, 1.0 if weights is None else weights).fit(method="qr")
+    assert digits(found.estimates, theirs.params / lengths) > 8
+    assert digits(found.standard_errors, theirs.bse / lengths) > 8
+    assert digits(found.p_values, theirs.pvalues) > 7  # of Longley's, theirs are right to 7
+    assert digits(found.intervals(0.9), theirs.conf_int(0.1) / lengths[:, None]) > 7
+    assert digits(found.log_likelihood, theirs.llf) > 9
+    assert digits(found.residual_variance, theirs.mse_resid) > 9
+    if intercept:
+        ours = [found.r_squared, found.adjusted_r_squared, found.f, found.aic, found.bic]
+        others = [theirs.rsquared, theirs.rsquared_adj, theirs.fvalue, theirs.aic, theirs.bic]
+        assert digits(ours, others) > 8
+        assert digits(found.f_p_value, theirs.f_pvalue) > 7.5
+    new = X[:5] * 1.1
+    told = theirs.get_prediction(
+        (np.column_stack([np.ones(5), new]) if intercept else new) / lengths
+    )
+    frame = told.summary_frame(alpha=0.2)
+    for interval, columns in (
+        ("confidence", ["mean", "mean_ci_lower", "mean_ci_upper"]),
+        ("prediction", ["mean", "obs_ci_lower", "obs_ci_upper"]),
+    ):
+        bands = model.predict(new, interval=interval, level=0.8)
+        assert digits(np.column_stack(bands), frame[columns].to_numpy()) > 6.5
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+def test_summary_has_names_and_all_that_is_asked(diabetes):
+    model = LinearRegression().fit(*diabetes)
+    text = str(model.summary_)
+    assert "bmi         519.846     66.5334   7.813  <0.001   389.076   650.616" in text
+    assert max(map(len, text.splitlines())) <= 80
+    for name in ("residual variance", "adjusted R^2", "p of F", "log-likelihood", "AIC", "BIC"):
+        assert name in text
+    json.dumps(model.summary_.to_dict(), allow_nan=False)
+
+
+def test_sparse_rows_and_files_are_dense_rows(diabetes, tmp_path):
+    X, y = diabetes
+    model = LinearRegression().fit(X, y)
+    sparse = LinearRegression().fit(sp.csr_matrix(X.to_numpy()), y)
+    assert digits(sparse.coef_, model.coef_) > 15
+    X.assign(y=y).to_csv(tmp_path / "diabetes.csv", index=False)
+    source = open_source(tmp_path / "diabetes.csv", target="y")
+    read = LinearRegression().fit(source)
+    assert digits(read.coef_, model.coef_) > 15
+    assert list(read.feature_names_in_) == list(X.columns)
+    assert str(read.summary_) == str(model.summary_).replace("regression", "regression of y", 1)
+    again = open_source(tmp_path / "diabetes.csv", recipe=read.recipe_)
+    assert digits(read.predict(again), model.predict(X)) > 13
+    assert read.score(again) == pytest.approx(model.score(X, y), rel=1e-12)
+    low = read.predict(again, interval="confidence").low
+    assert digits(low, model.predict(X, interval="confidence").low) > 12
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-6])
+def test_long_files_are_the_rows_in_memory(tmp_path, noise):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 6)) + 50
+    X[:, 5] = X[:, 0] + noise * rng.standard_normal(30_000)
+    y = X @ rng.standard_normal(6) + rng.standard_normal(30_000)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=7000)
+    read = LinearRegression().fit(open_source(tmp_path / "rows.parquet", target="y"))
+    model = LinearRegression().fit(X, y)
+    assert model.inference_.fit.method == read.inference_.fit.method != "exact"
+    assert digits(read.coef_, model.coef_) > 11.5
+    assert digits(read.inference_.standard_errors, model.inference_.standard_errors) > 11.5
+    assert digits(read.inference_.r_squared, model.inference_.r_squared) > 12
+
+
+def test_a_file_that_cannot_be_learnt_from_is_said(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2 3:1\n2 1:3\n1.5 2:1\n0 3:2\n1 1:1 2:1\n")
+    model = LinearRegression().fit(open_source(tmp_path / "a.svm"))
+    assert model.coef_.shape == (3,)
+    (tmp_path / "b.csv").write_text("x,y\n1,2\n3,\n")
+    with pytest.raises(ValueError, match="line 3"):
+        LinearRegression().fit(open_source(tmp_path / "b.csv", target="y"))
+
+
+def test_dependent_features_are_left_out_as_r_does_it(diabetes):
+    X, y = diabetes
+    wide = X.assign(sum=X["age"] + 2 * X["bmi"], one=0.1, again=X["s1"], none=0.0)
+    with pytest.warns(DependentFeaturesWarning, match="sum is a combination of age and bmi"):
+        model = LinearRegression().fit(wide, y)
+    plain = LinearRegression().fit(X, y)
+    assert digits(model.coef_[:10], plain.coef_) > 12
+    assert not model.coef_[10:].any()
+    text = str(model.summary_)
+    assert text.count("dependent") == 4
+    assert "one is the same in all rows" in text
+    assert "again repeats s1" in text
+    assert "none is zero in all rows" in text
+    assert digits(model.inference_.aic, plain.inference_.aic) > 12
+
+
+def test_fewer_rows_than_columns_fit_perfectly_and_it_is_said():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 9)), rng.standard_normal(5)
+    with pytest.warns(DependentFeaturesWarning, match="x4 is a combination of"):
+        model = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-12)
+    assert "as many estimates as rows (5)" in str(model.summary_)
+    assert np.isnan(model.predict(X, interval="prediction").low).all()
+
+
+def test_a_perfect_fit_has_no_t():
+    X = np.arange(20.0).reshape(10, 2) ** 1.5
+    model = LinearRegression().fit(X, 0.1 * X[:, 0] - 0.3 * X[:, 1] + 0.7)
+    assert model.inference_.fit.perfect
+    assert np.isnan(model.inference_.t).all()
+    assert "The fit is perfect" in str(model.summary_)
+
+
+def test_a_response_of_two_values_is_allowed_and_said(diabetes):
+    X, y = diabetes
+    text = str(LinearRegression().fit(X, y > 140).summary_)
+    assert "y has only two values, 0 and 1" in text
+    assert "two values" not in str(LinearRegression().fit(X, y).summary_)
+    assert "y is the same in all rows" in str(LinearRegression().fit(X, np.full(442, 7.1)).summary_)
+
+
+def test_rows_of_weight_zero_are_left_out(diabetes):
+    X, y = diabetes
+    weights = np.arange(442) % 3
+    model = LinearRegression().fit(X, y, weights)
+    some = weights > 0
+    without = LinearRegression().fit(X[some], y[some], weights[some])
+    assert str(model.summary_) == str(without.summary_)
+    assert model.inference_.fit.n_rows == some.sum()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weights", "said"),
+    [
+        ([[1.0], [2.0]], [1.0, np.nan], None, "NaN"),
+        ([[1.0], [np.inf]], [1.0, 2.0], None, "infinity"),
+        ([[1.0], [2.0]], [[1.0, 2.0], [2.0, 3.0]], None, "y has 2 columns"),
+        ([[1.0], [2.0]], ["a", "b"], None, "y has values that are no numbers"),
+        ([[1.0], [2.0]], [1.0], None, "X has 2 rows, y has 1"),
+        ([[1.0], [2.0]], [1.0, 2.0], [1.0, -1.0], "sample_weight of row 1 is -1.0"),
+        ([[1.0], [2.0]], [1.0, 2.0], [0.0, 0.0], "All of sample_weight is zero"),
+    ],
+)
+def test_bad_input_is_one_sentence(X, y, weights, said):
+    with pytest.raises(ValueError, match=said):
+        LinearRegression().fit(X, y, weights)
+
+
+def test_more_features_than_memory_holds_products_of_are_refused():
+    X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 19_999])), shape=(2, 20_000))
+    with pytest.raises(ValueError, match="20,000 features needs all their products"):
+        LinearRegression().fit(X, [1.0, 2.0])
+
+
+def test_bad_questions():
+    model = LinearRegression().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="interval is 'both'"):
+        model.predict([[1.0]], interval="both")
+    with pytest.raises(ValueError, match="level is 95"):
+        model.predict([[1.0]], interval="prediction", level=95)
+
+
+def test_a_source_needs_numbers_for_a_target(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
+    with pytest.raises(ValueError, match="text for a target"):
+        LinearRegression().fit(open_source(tmp_path / "a.csv", target="y"))

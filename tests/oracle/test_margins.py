@@ -1,0 +1,134 @@
+"""Margins by their definitions, for estimators of this library and of scikit-learn."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression, Perceptron as TheirPerceptron, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC, LinearSVC
+
+from linsep import (
+    MarginPerceptron,
+    Perceptron,
+    cosine_margin,
+    functional_margin,
+    geometric_margin,
+    margin_distribution,
+    unsigned_margin,
+)
+from linsep.errors import DataError
+
+pytestmark = pytest.mark.compiled
+
+# N1: the second row is misclassified.
+ROWS, LABELS = [(1, -1), (-1, -1), (0.05, 0), (-1, 0)], [1, 1, 1, -1]
+X, Y = load_iris(return_X_y=True)
+
+
+def test_worked_numbers():
+    assert unsigned_margin([1, 0], ROWS) == 0.05
+    assert geometric_margin([1, 0], ROWS, LABELS) == -1
+    assert geometric_margin([2, 0], ROWS, LABELS) == -1
+    assert functional_margin([2, 0], ROWS, LABELS) == -2
+    assert cosine_margin([2, 0], ROWS, LABELS) == pytest.approx(-(0.5**0.5))
+    found = margin_distribution([1, 0], ROWS, LABELS, (0.0, 0.25, 1.0))
+    assert found.rows.tolist() == [1, -1, 0.05, 1]
+    assert found.quantiles == {0.0: -1, 0.25: -1, 1.0: 1}
+
+
+def test_rows_of_one_side():
+    assert geometric_margin([3, 4], [[1, 1]], [1]) == pytest.approx(7 / 5)
+    assert geometric_margin([3, 4], [[1, 1]], [-1]) == pytest.approx(-7 / 5)
+    assert geometric_margin([3, 4], [[1, 1]], [0]) == pytest.approx(-7 / 5)
+
+
+weights = st.integers(-3, 3)
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 4), st.integers(1, 3), st.data())
+def test_several_classes_by_the_definition(k, d, data):
+    W = np.array(data.draw(st.lists(st.lists(weights, min_size=d, max_size=d),
+                                    min_size=k, max_size=k)), float)  # fmt: skip
+    b = np.array(data.draw(st.lists(weights, min_size=k, max_size=k)), float)
+    rows = np.random.default_rng(0).integers(-4, 5, (6, d)).astype(float)
+    y = np.arange(6) % k
+    model = LogisticRegression()
+    model.coef_, model.intercept_, model.classes_ = W, b, np.arange(k)
+    if k == 2:
+        model.coef_, model.intercept_ = W[1:] - W[:1], b[1:] - b[:1]
+
+    def quotient(gap, length):
+        return 0.0 if gap == 0 else np.inf * gap if length == 0 else gap / length
+
+    far = [
+        min(
+            quotient((W[c] - W[r]) @ x + b[c] - b[r], np.linalg.norm(W[c] - W[r]))
+            for r in range(k) if r != c
+        )
+        for x, c in zip(rows, y, strict=True)
+    ]  # fmt: skip
+    found = margin_distribution(model, sp.csr_matrix(rows), y).rows
+    np.testing.assert_allclose(found, far, rtol=1e-12)
+    assert geometric_margin(model, rows, y) == pytest.approx(min(far))
+    gaps = [
+        min((W[c] - W[r]) @ x + b[c] - b[r] for r in range(k) if r != c)
+        for x, c in zip(rows, y, strict=True)
+    ]
+    assert functional_margin(model, rows, y) == pytest.approx(min(gaps))
+
+
+@pytest.mark.parametrize("y", [Y == 0, Y, np.array(list("abc"))[Y]], ids=["two", "three", "text"])
+@pytest.mark.parametrize("model", [
+    Perceptron(), Perceptron(multiclass="ovr"), Perceptron(multiclass="ovo"),
+    Perceptron(normalize=True), Perceptron(fit_intercept=False), MarginPerceptron(max_iter=50),
+    TheirPerceptron(), LinearSVC(), RidgeClassifier(),
+])  # fmt: skip
+def test_a_positive_margin_is_a_right_prediction(model, y):
+    model.fit(X, y)
+    right = model.predict(X) == y
+    margins = margin_distribution(model, X, y).rows
+    if getattr(model, "multiclass", "native") == "ovo":  # a class may lose a match and win
+        assert right[margins > 0].all()
+    else:
+        assert (right == (margins > 0))[margins != 0].all()
+    assert geometric_margin(model, X, y) == margins.min()
+
+
+def test_the_margin_that_the_margin_perceptron_proves():
+    model = MarginPerceptron(gamma=0.1).fit(X, Y == 0)
+    assert model.stop_reason_ == "converged"
+    assert cosine_margin(model, X, Y == 0) >= 0.05 * (1 - 1e-9)
+
+
+def test_rows_seen_as_of_length_one():
+    model = Perceptron(normalize=True).fit(X, Y == 0)
+    assert geometric_margin(model, 3 * X, Y == 0) == pytest.approx(
+        geometric_margin(model, X, Y == 0)
+    )
+
+
+@pytest.mark.parametrize(("model", "rows", "y", "said"), [
+    (GaussianNB().fit(X, Y), X, Y, "has no coef_"),
+    (Perceptron(), X, Y, "fitted linear classifier"),
+    (SVC(kernel="linear").fit(X, Y), X, Y, "3 rows for 3 classes"),
+    ("weights", X, Y == 0, "neither a fitted estimator nor"),
+    ([1, 2, 3, 4], X, Y, "for two classes"),
+    ([1, 2], X, Y == 0, "X has 4 features, but there are 2"),
+    ([1, np.nan, 2, 3], X, Y == 0, "finite"),
+    (Perceptron().fit(X, Y), X, Y + 1, "Row 100 has the label .*3.*, which is no class: 0, 1, 2"),
+    (Perceptron().fit(X, Y), X, Y[:-1], "inconsistent numbers"),
+    (Perceptron().fit(X, Y), X * np.nan, Y, "NaN"),
+])  # fmt: skip
+def test_bad_input(model, rows, y, said):
+    with pytest.raises(ValueError, match=said):
+        geometric_margin(model, rows, y)
+
+
+def test_more_bad_input():
+    with pytest.raises(DataError, match="two classes"):
+        unsigned_margin(Perceptron().fit(X, Y), X)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        margin_distribution([1, 0], ROWS, LABELS, (2.0,))

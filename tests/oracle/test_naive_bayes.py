@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
+
+from linsep import GaussianNaiveBayes
+from linsep.errors import SeparationWarning
+from linsep.regression.class_moments import class_moments
+
+pytestmark = pytest.mark.compiled
+
+
+def by_hand(X, y, rows):
+    """P(y | x) of the definition, in plain numpy."""
+    classes = np.unique(y)
+    means = np.array([X[y == k].mean(axis=0) for k in classes])
+    variance = sum(((X[y == k] - X[y == k].mean(axis=0)) ** 2).sum(axis=0) for k in classes) / len(
+        X
+    )
+    logs = [
+        np.log((y == k).mean()) - 0.5 * ((rows - m) ** 2 / variance).sum(axis=1)
+        for k, m in zip(classes, means, strict=True)
+    ]
+    P = np.exp(np.array(logs).T - np.max(logs, axis=0)[:, None])
+    return P / P.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_probabilities_are_those_of_the_definition(storage, load):
+    X, y = load(return_X_y=True)
+    model = GaussianNaiveBayes().fit(storage(X), y)
+    assert np.allclose(model.predict_proba(storage(X)), by_hand(X, y, X), atol=1e-12)
+    for reference in (None, 0, 1):
+        implied = model.to_logistic(reference)
+        assert np.allclose(implied.predict_proba(X), by_hand(X, y, X), atol=1e-12)
+        assert implied.coef_.shape == (len(model.classes_) - 1, X.shape[1])
+    assert "naive Bayes" in str(implied.summary_)
+
+
+def test_the_weights_are_those_of_the_lecture():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = GaussianNaiveBayes().fit(X, y)
+    m, p, s2 = model.means_, model.priors_, model.variances_
+    implied = model.to_logistic()
+    assert np.allclose(implied.coef_[0], (m[1] - m[0]) / s2)
+    w0 = np.log(p[1] / p[0]) + ((m[0] ** 2 - m[1] ** 2) / (2 * s2)).sum()
+    assert implied.intercept_[0] == pytest.approx(w0, rel=1e-10)
+
+
+@given(st.integers(0, 1000))
+def test_weights_count_rows_and_batches_are_merged(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((30, 3)) + 1e6, np.arange(30) % 3
+    counts = rng.integers(1, 4, 30)
+    weighted = GaussianNaiveBayes().fit(X, y, counts)
+    repeated = GaussianNaiveBayes().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert np.allclose(weighted.variances_, repeated.variances_, rtol=1e-8)
+    assert np.allclose(weighted.means_, repeated.means_, rtol=1e-14)
+    cut = int(rng.integers(1, 29))
+    parts = [(X[:cut], y[:cut], np.zeros(0)), (X[cut:], y[cut:], np.zeros(0))]
+    merged, whole = class_moments(parts, 3), GaussianNaiveBayes().fit(X, y)
+    assert np.allclose(merged.squares / 30, whole.variances_, rtol=1e-8)
+
+
+def test_a_constant_feature_has_no_weight():
+    X = np.array([[1.0, 5.0], [2.0, 5.0], [2.5, 5.0], [4.0, 5.0]])
+    model = GaussianNaiveBayes().fit(X, [0, 0, 1, 1])
+    assert model.to_logistic().coef_[0, 1] == 0.0
+
+
+def test_a_feature_without_width_is_said():
+    X = [[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
+    with pytest.warns(SeparationWarning, match="Feature 1 varies between the classes, but within"):
+        model = GaussianNaiveBayes().fit(X, [0, 0, 1])
+    assert model.predict(X).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weights", "said"),
+    [
+        ([[1.0], [2.0], [3.0]], [0.5, 1.5, 2.2], None, "continuous.*LinearRegression"),
+        ([[1.0], [2.0], [3.0]], [1, 1, 1], None, "Only one class"),
+        ([[1.0], [np.nan], [3.0]], [1, 1, 0], None, "NaN"),
+        ([[1.0], [2.0], [3.0]], [1, 1, 0], [1, 1, -1], "sample_weight of row 2"),
+    ],
+)
+def test_bad_input_is_refused(X, y, weights, said):
+    with pytest.raises(ValueError, match=said):
+        GaussianNaiveBayes().fit(X, y, weights)

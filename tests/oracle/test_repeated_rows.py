@@ -1,0 +1,132 @@
+"""Rows that stand in the data many times change no verdict, margin or estimate."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fourier_motzkin import kind_of
+from linsep import LogisticRegression, open_source, separation
+from linsep.separability.problem import data as theory_data
+from linsep.separability.problem.questions import two_sides
+from linsep.separability.problem.working_set import WorkingSet
+from linsep.separability.search import search
+
+pytestmark = pytest.mark.uncompiled
+
+COPIES = 10
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch):
+    """Rows are looked at a few at a time, and few are added in a round, as with large data."""
+    monkeypatch.setattr(theory_data, "PIECE_VALUES", 64)
+    monkeypatch.setattr(search, "LEAST_ADDED", 4)
+    monkeypatch.setattr(search, "MOST_ADDED", 4)
+
+
+def test_equal_rows_are_added_whatever_came_before(monkeypatch):
+    monkeypatch.setattr(search, "LEAST_ADDED", 64)
+    monkeypatch.setattr(search, "MOST_ADDED", 64)
+    X = np.repeat([1.0, 2.0, -1.0, 2.0], [128, 32, 32, 300])[:, None]
+    rows = theory_data.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
+    working = WorkingSet(rows, two_sides(rows, [1], [0], True))
+    assert search.grow(working, np.array([1.0, 0.0]), None)
+    assert [member.floats.tolist() for member in working.members] == [[-2.0, -1.0]] * 64
+
+
+def drawn(seed, n_classes=2):
+    """Some rows on a coarse grid, classes that overlap for odd seeds."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.choice([40, 100, 200])), int(rng.integers(1, 5))
+    X = rng.normal(size=(n, d)).round(1)
+    scores = X @ rng.normal(size=d) + (seed % 2) * 0.1 * rng.normal(size=n)
+    y = np.searchsorted(np.quantile(scores, np.arange(1, n_classes) / n_classes), scores)
+    y[:n_classes] = np.arange(n_classes)
+    return X, y
+
+
+def verdicts_of(claim):
+    return claim.verdicts() if hasattr(claim, "verdicts") else [claim]
+
+
+def same(claim, repeated, n, X, y):
+    """The same answers, and they hold of the rows that are repeated."""
+    for one, many in zip(verdicts_of(claim), verdicts_of(repeated), strict=True):
+        assert one.kind == many.kind
+        if one.kind == "quasi-separable":
+            assert {row % n for row in many.boundary} == set(one.boundary)
+            assert len(many.boundary) == len(one.boundary) * COPIES
+    check = repeated.verify(X, y, exact=True)
+    assert check, check.reason
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("margin", [None, "max"])
+def test_two_classes(seed, margin):
+    X, y = drawn(seed)
+    many, labels = np.vstack([X] * COPIES), np.tile(y, COPIES)
+    claim, repeated = separation(X, y, margin=margin), separation(many, labels, margin=margin)
+    same(claim, repeated, len(X), many, labels)
+    if claim.kind == "separable" and margin:
+        assert repeated.margin == pytest.approx(claim.margin, rel=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_several_classes_sparse_rows_and_files(tmp_path, seed):
+    X, y = drawn(seed, 3)
+    many, labels = np.repeat(X[:40], COPIES, axis=0), np.repeat(y[:40], COPIES)
+    kinds = [one.kind for one in separation(X[:40], y[:40]).verdicts()]
+    repeated = separation(sp.csr_matrix(many), labels)
+    assert [one.kind for one in repeated.verdicts()] == kinds
+    assert repeated.verify(sp.csr_matrix(many), labels, exact=True)
+    rows = [f"{k} " + " ".join(f"{j + 1}:{x!r}" for j, x in enumerate(row)) for row, k in
+            zip(X[:40].tolist(), y[:40].tolist(), strict=True)]  # fmt: skip
+    for name in ("a.svm", "b.svm"):
+        (tmp_path / name).write_text("\n".join(rows * (COPIES // 2)) + "\n")
+    source = open_source(str(tmp_path))
+    read = separation(source)
+    assert [one.kind for one in read.verdicts()] == kinds
+    assert read.verify(source, exact=True)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_tables_agree_with_the_oracle(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (9, 2)), rng.integers(0, 2, 9)
+    y[:2] = 0, 1
+    kind, bound = kind_of((np.column_stack([X, np.ones(9, int)]) * (2 * y - 1)[:, None]).tolist())
+    many, labels = np.repeat(X, 60, axis=0), np.repeat(y, 60)
+    verdict = separation(many, labels)
+    assert verdict.kind == kind
+    assert verdict.verify(many, labels, exact=True)
+    if kind == "quasi-separable":
+        assert sorted({row // 60 for row in verdict.boundary}) == bound
+
+
+def test_a_kernel_of_repeated_rows():
+    X, y = drawn(2)
+    X, y = X[:12], y[:12]
+    K = (1.0 + X @ X.T) ** 2
+    many = np.tile(K, (3, 3))
+    same_kind = separation(K=K, y=y).kind
+    verdict = separation(K=many, y=np.tile(y, 3))
+    assert verdict.kind == same_kind
+    assert verdict.verify(many, np.tile(y, 3), exact=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("separating", [False, True])
+def test_logistic_fits(seed, separating):
+    X, y = drawn(2 * seed + 1)
+    if separating:  # a column that is on in one class only, often
+        X = np.column_stack([X, (y == 1) & (np.arange(len(y)) % 3 == 0)])
+    many, labels = np.vstack([X] * COPIES), np.tile(y, COPIES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, repeated = LogisticRegression().fit(X, y), LogisticRegression().fit(many, labels)
+    assert one.limits_.tolist() == repeated.limits_.tolist()
+    finite = one.limits_[0, :-1] == "finite"
+    assert repeated.coef_[0, finite] == pytest.approx(one.coef_[0, finite], rel=1e-5)
+    assert repeated.log_likelihood_ == pytest.approx(COPIES * one.log_likelihood_, rel=1e-6)

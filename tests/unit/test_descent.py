@@ -1,0 +1,247 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from linsep import descent
+from linsep.descent import minimize
+
+pytestmark = pytest.mark.compiled
+
+STUDENTS = np.array([[1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, 1], [1, -1, -1, 1]], float)
+GRADES = np.array([1, 0, 0, 1])
+
+
+def bowl(x):
+    return float(x @ (np.array([1.0, 10.0]) * x))
+
+
+def bowl_slope(x):
+    return 2 * np.array([1.0, 10.0]) * x
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_every_step_is_the_rate_times_the_gradient(trace):
+    found = minimize(bowl, [3.0, -1.0], bowl_slope, learning_rate=0.05, trace=trace)
+    assert found.converged
+    assert 0.05 * np.linalg.norm(found.gradient) <= 1e-6
+    x, steps = np.array([3.0, -1.0]), 0
+    while 0.05 * np.linalg.norm(bowl_slope(x)) > 1e-6:
+        x, steps = x - 0.05 * bowl_slope(x), steps + 1
+    assert np.array_equal(found.x, x)
+    assert found.n_iter == steps
+    if not trace:
+        assert found.path is found.values is found.rates is None
+        return
+    assert found.path.shape == (steps + 1, 2)
+    assert np.array_equal(found.values, [bowl(point) for point in found.path])
+    assert np.array_equal(found.rates, np.full(steps, 0.05))
+
+
+@pytest.mark.parametrize(
+    ("rate", "schedule", "said"),
+    [
+        (0.5, "constant", [0.5, 0.5, 0.5]),
+        (0.5, "inverse", [0.5, 0.25, 0.5 / 3]),
+        (0.5, "inverse_sqrt", [0.5, 0.5 / 2**0.5, 0.5 / 3**0.5]),
+        (lambda k: 0.1 * k, "constant", [0.1, 0.2, 0.1 * 3]),
+    ],
+)
+def test_schedules(rate, schedule, said):
+    found = minimize(
+        lambda x: x, 0.0, lambda x: np.ones(()), learning_rate=rate, schedule=schedule, max_iter=3
+    )
+    assert found.rates.tolist() == said
+    assert found.reason == "max_iter"
+    assert "raise the learning rate" in found.sentence
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=4), st.integers(0, 1000))
+def test_without_a_gradient_and_uphill(start, seed):
+    A = np.random.default_rng(seed).standard_normal((len(start), len(start)))
+    A = A @ A.T + np.eye(len(start))
+    rate = 1.0 / np.linalg.eigvalsh(A)[-1]
+
+    def J(x):
+        return float(0.5 * x @ A @ x - x.sum())
+
+    down = minimize(J, start, learning_rate=rate, max_iter=5000)
+    up = minimize(lambda x: -J(x), start, learning_rate=rate, maximize=True, max_iter=5000)
+    assert np.allclose(down.x, up.x, atol=1e-7)
+    assert down.converged
+    assert np.allclose(down.x, np.linalg.solve(A, np.ones(len(start))), atol=1e-4)
+
+
+def test_a_rate_that_is_too_large_is_said_long_before_infinity():
+    found = minimize(bowl, [1.0, 1.0], bowl_slope, learning_rate=0.11)
+    assert found.reason == "diverged"
+    assert not found.converged
+    assert "learning rate (0.11) is too large" in found.sentence
+    assert found.n_iter < 100
+    assert np.isfinite(found.path).all()
+    steep = minimize(lambda x: float(np.exp(x)), 5.0, learning_rate=1e3, maximize=True)
+    assert steep.reason == "diverged"
+    assert "J has no maximum" in steep.sentence
+    assert np.isfinite(steep.path).all()
+
+
+def square(x):
+    return float(x**2)
+
+
+def square_slope(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["descent", "ascent"])
+def test_points_that_bounce_for_ever_are_a_cycle(sign):
+    found = minimize(
+        lambda x: sign * square(x),
+        1.0,
+        lambda x: sign * square_slope(x),
+        learning_rate=1.0,
+        maximize=sign < 0,
+    )
+    assert (found.reason, found.path.tolist()) == ("cycle", [1.0, -1.0, 1.0])
+    assert not found.converged
+    assert "the learning rate (1) is too large: lower it" in found.sentence
+    assert "raise" not in found.sentence
+
+
+def test_longer_cycles_are_found_without_a_trace():
+    # Of x^4 - x^2 at 0.6, points end in a cycle of four (the logistic map's doubling of periods).
+    found = minimize(
+        lambda x: x**4 - x**2, 0.3, lambda x: 4 * x**3 - 2 * x, learning_rate=0.6, trace=False
+    )
+    assert found.reason == "cycle"
+    assert "so the last 4 steps repeat for ever" in found.sentence
+    x = found.x
+    for _ in range(4):
+        x = x - 0.6 * (4 * x**3 - 2 * x)
+    assert x == found.x
+
+
+@pytest.mark.parametrize("rate", [0.99999, lambda k: 0.99999], ids=["number", "function"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_steps_that_overshoot_are_not_told_to_grow(rate, maximize):
+    sign = -1 if maximize else 1
+    found = minimize(
+        lambda x: sign * square(x), 1.0, learning_rate=rate, max_iter=50, maximize=maximize
+    )
+    assert found.reason == "max_iter"
+    assert "most of the last ones overshot" in found.sentence
+    assert "lower it" in found.sentence
+    assert ("schedule='inverse_sqrt'" in found.sentence) == (rate == 0.99999)
+
+
+def test_a_narrow_valley_is_overshot_across():
+    def J(x):
+        return float(x[0] ** 2 + 100 * x[1] ** 2)
+
+    def grad(x):
+        return np.array([2 * x[0], 200 * x[1]])
+
+    wide = minimize(J, [1.0, 1.0], grad, learning_rate=0.01, max_iter=100)
+    assert wide.reason == "max_iter"
+    assert "lower it" in wide.sentence
+    narrow = minimize(J, [1.0, 1.0], grad, learning_rate=0.001, max_iter=100)
+    assert "raise the learning rate" in narrow.sentence
+
+
+def test_overshooting_beyond_the_floats_is_not_blamed_on_j():
+    found = minimize(lambda x: x**4, 3.0, lambda x: 4 * x**3, learning_rate=1.0)
+    assert found.reason == "diverged"
+    assert "lower it" in found.sentence
+    assert "no minimum" not in found.sentence
+
+
+def test_a_falling_rate_may_pass_a_point_twice():
+    # 1 -> -1 -> 0 at rates 1 and 1/2: no cycle, for the rate is not the same.
+    found = minimize(square, 1.0, square_slope, learning_rate=1.0, schedule="inverse")
+    assert (found.reason, found.path.tolist()) == ("converged", [1.0, -1.0, 0.0])
+
+
+def test_steps_lost_in_rounding_have_arrived():
+    # Between two neighbours of 1/3 the points go to and fro, and no rate would help.
+    third = np.float64(1) / 3
+    found = minimize(
+        lambda x: (x - third) ** 2,
+        np.nextafter(third, 1),
+        lambda x: np.where(x > third, 1e-16, -1e-16),
+        learning_rate=1.0,
+        tol=0,
+    )
+    assert found.reason == "converged"
+    assert "lost in the rounding of x" in found.sentence
+
+
+def test_worse_steps_alone_are_no_divergence():
+    criterion = descent.perceptron_criterion(STUDENTS, GRADES)
+    found = minimize(criterion.J, np.full(5, 0.25), criterion.grad, learning_rate=1.0)
+    assert found.converged
+    assert found.value == 0.0
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_ready_made_objectives_have_the_gradients_they_say(intercept):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 3)), rng.integers(0, 2, 20)
+    for make in (descent.perceptron_criterion, descent.squared_error, descent.log_likelihood):
+        J, grad = make(X, y, fit_intercept=intercept)
+        w = rng.standard_normal(3 + intercept)
+        descent.check_gradient(J, grad, w)
+        assert np.allclose(grad(w), descent.numerical_gradient(J, w), atol=1e-6)
+
+
+def test_objectives_by_hand():
+    X, y = np.array([[1.0], [2.0]]), np.array(["no", "yes"])
+    J, grad = descent.perceptron_criterion(X, y)
+    assert J(np.array([1.0, -4.0])) == 2.0
+    assert grad(np.array([1.0, -4.0])).tolist() == [-2.0, -1.0]
+    assert grad(np.zeros(2)).tolist() == [-1.0, 0.0]
+    J, grad = descent.squared_error(X, [1.0, 0.0])
+    assert (J(np.array([1.0, 1.0])), grad(np.array([1.0, 1.0])).tolist()) == (10.0, [14.0, 8.0])
+    J, grad = descent.log_likelihood(X, y)
+    assert J(np.zeros(2)) == pytest.approx(-2 * np.log(2))
+    assert grad(np.zeros(2)).tolist() == [0.5, 0.0]
+
+
+def test_regression_of_the_lecture():
+    J, grad = descent.squared_error([[1.0], [2.0], [-1.0], [3.0], [4.0]], [2.0, 4.0, 0.0, 4.0, 6.0])
+    found = minimize(J, np.zeros(2), grad, learning_rate=0.01, tol=1e-9)
+    assert found.x == pytest.approx([1.16216, 1.10811], abs=1e-5)
+    assert found.value == pytest.approx(0.81081, abs=1e-5)
+
+
+def flat(x):
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (lambda: minimize(bowl, [1.0, 1.0], lambda x: x[:1]), r"shape \(1,\), but x has .*\(2,\)"),
+        (lambda: minimize(bowl, [1.0, np.nan]), "x0 is not finite"),
+        (lambda: minimize(lambda x: np.log(-x), 1.0), "start elsewhere"),
+        (lambda: minimize(lambda x: x, np.ones(2)), "it must be one number"),
+        (lambda: minimize(bowl, [1.0, 1.0], bowl_slope, learning_rate=0), "above 0 or a function"),
+        (lambda: minimize(bowl, [1.0, 1.0], learning_rate=lambda k: -1.0), r"learning_rate\(1\)"),
+        (lambda: minimize(bowl, [1.0, 1.0], schedule="slow"), "choose among constant"),
+        (lambda: minimize(bowl, [1.0, 1.0], tol=-1), "tol is -1"),
+        (lambda: minimize(bowl, [1.0, 1.0], max_iter=0), "max_iter is 0"),
+        (
+            lambda: minimize(bowl, [1.0, 1.0], lambda x: -bowl_slope(x), check_grad=True),
+            "Derivative 0 of grad at x0 is -2, but J changes by 2 ",
+        ),
+        (lambda: descent.log_likelihood([[1.0], [2.0]], [1, 1]), "1 different labels"),
+        (lambda: descent.log_likelihood([[1.0], [2.0]], [1]), "a label for every row"),
+        (lambda: descent.squared_error([[1.0], [np.inf]], [1, 2]), "NaN or infinity"),
+    ],
+)
+def test_bad_input_is_refused(action, said):
+    with pytest.raises(ValueError, match=said):
+        action()
+
+
+def test_a_right_gradient_passes_the_check():
+    assert minimize(bowl, [1.0, 1.0], bowl_slope, learning_rate=0.05, check_grad=True).converged
+    assert minimize(flat, 2.0, check_grad=True).n_iter == 0

@@ -1,0 +1,103 @@
+"""Ctrl-C while a regression reads a source: the rows so far are kept, and it is said."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import linsep
+from command_line import here
+from linsep import GaussianNaiveBayes, LinearRegression, open_source
+from linsep.regression.least_squares import solving as room
+from linsep.sources.svmlight.source import SvmlightSource
+
+pytestmark = pytest.mark.compiled
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((3000, 3)) + np.array([1e3, 0, 0])
+Y = (X @ [0.5, -1.0, 0.2] + rng.standard_normal(3000) > 500).astype(int)
+
+
+@pytest.fixture
+def pressed(tmp_path, monkeypatch):
+    """A file of several batches, and Ctrl-C while the batches of these numbers are read."""
+    lines = [f"{y} 1:{a!r} 2:{b!r} 3:{c!r}\n" for y, (a, b, c) in zip(Y, X.tolist(), strict=True)]
+    (tmp_path / "rows.svm").write_text("".join(lines))
+    batches, readings = SvmlightSource.batches, []
+
+    def press(*when, reading=None):
+        def pressing(self):
+            readings.append(0)
+            for batch in batches(self):
+                readings[-1] += 1
+                if readings[-1] in when and reading in (None, len(readings)):
+                    signal.raise_signal(signal.SIGINT)
+                yield batch
+
+        monkeypatch.setattr(SvmlightSource, "batches", pressing)
+        small = SvmlightSource.__init__.__kwdefaults__ | {"chunk_bytes": 1 << 14}
+        monkeypatch.setattr(SvmlightSource.__init__, "__kwdefaults__", small)
+        return readings
+
+    return press
+
+
+def same(one, other):
+    for name in ("means_", "variances_", "priors_", "coef_", "intercept_"):
+        if hasattr(one, name):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("values", [1 << 17, 0], ids=["few", "many"])
+@pytest.mark.parametrize("kind", [LinearRegression, GaussianNaiveBayes])
+def test_the_rows_before_are_kept(tmp_path, pressed, kind, values, monkeypatch):
+    monkeypatch.setattr(room, "EXACT_VALUES", values)
+    pressed(5, 6)  # who presses twice stops nothing that the first press has set going
+    model = kind()
+    with (
+        pytest.warns(UserWarning, match=r"are those of the first [\d,]+ rows of .*rows\.svm\."),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(open_source(tmp_path / "rows.svm"))
+    rows = model._fitted.n_rows if kind is LinearRegression else model.n_rows_
+    assert 0 < rows < 3000
+    assert model.stop_reason_ == "interrupted"
+    same(model, kind().fit(X[:rows], Y[:rows]))
+    linsep.save(model, tmp_path / "m")
+    copy = linsep.load(tmp_path / "m")
+    same(copy, model)
+    assert copy.stop_reason_ == "interrupted"
+    if kind is LinearRegression:
+        assert f"interrupted: these are the first {rows:,} rows" in str(copy.summary_)
+    model.fit(X, Y)
+    assert not hasattr(model, "stop_reason_")
+
+
+def test_a_later_reading_is_not_kept(tmp_path, pressed, monkeypatch):
+    """Rows that were read once are read again for their digits: half of that is no use."""
+    monkeypatch.setattr(room, "EXACT_VALUES", 0)
+    monkeypatch.setattr(room, "solve", lambda *_: None)
+    readings = pressed(5, reading=3)  # few rows or many, floats, then again in more digits
+    model = LinearRegression()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(open_source(tmp_path / "rows.svm"))
+    assert readings[1] > 5
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("learner", ["linear", "naive-bayes"])
+def test_the_command_keeps_them(tmp_path, pressed, learner):
+    pressed(5)
+    done = here("fit", "rows.svm", "--learner", learner, "--model", "m", cwd=tmp_path)
+    assert done.returncode == 130
+    assert done.stderr.count("\n") == 1
+    assert "The reading was interrupted: the estimates are those of the first" in done.stderr
+    assert (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("learner", ["linear", "naive-bayes"])
+def test_before_the_first_row_there_is_nothing_to_keep(tmp_path, pressed, learner):
+    pressed(1)
+    done = here("fit", "rows.svm", "--learner", learner, "--model", "m", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]

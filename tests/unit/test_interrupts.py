@@ -1,0 +1,229 @@
+"""Ctrl-C, SIGTERM and SIGHUP: what was learnt is kept, once, and nothing is left behind."""
+
+# ruff: noqa: PT012 - a signal comes between statements
+
+import random
+import signal
+import threading
+import time
+
+import pytest
+from campaign import presses
+
+import linsep
+from linsep import Perceptron, interrupts
+from linsep.interrupts import checkpoint, held, like_ctrl_c, window
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture(autouse=True)
+def default_handler():
+    """Ctrl-C as a program finds it, whoever runs the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt(number=signal.SIGINT):
+    signal.raise_signal(number)
+
+
+# Waiting, and windows.
+
+
+def test_a_press_waits_for_the_end():
+    done = []
+    with pytest.raises(KeyboardInterrupt), held():
+        interrupt()
+        done.append(True)
+    assert done
+
+
+def test_a_press_takes_effect_in_the_next_window_and_at_once_within_one():
+    for before in (True, False):
+        done = []
+        with pytest.raises(KeyboardInterrupt), held():
+            if before:
+                interrupt()
+            done.append("held")
+            with window():
+                done.append("window")
+                interrupt()
+                done.append("after")
+        assert done == (["held"] if before else ["held", "window"])
+    with pytest.raises(KeyboardInterrupt), held():
+        interrupt()
+        checkpoint()
+        raise AssertionError
+
+
+def test_what_a_press_sets_going_is_not_stopped_by_the_next():
+    done = []
+
+    def clean_up():
+        try:
+            with window():
+                interrupt()
+        finally:
+            interrupt()
+            with held():
+                interrupt()
+            done.append("cleaned up")
+
+    with pytest.raises(KeyboardInterrupt), held(), window():
+        clean_up()
+    assert done == ["cleaned up"]
+
+
+def test_a_press_that_is_dropped_where_python_drops_exceptions_comes_again(monkeypatch):
+    class Dropping:
+        def __del__(self):
+            interrupt()
+            time.sleep(0)
+
+    monkeypatch.setattr("sys.unraisablehook", lambda about: None)
+    done = []
+    with pytest.raises(KeyboardInterrupt), held():
+        with window():
+            dropping = Dropping()
+            del dropping
+        done.append("went on")
+        checkpoint()
+        done.append("too far")
+    assert done == ["went on"]
+
+
+def test_nested_contexts_are_windows_where_they_stand_in_one():
+    with pytest.raises(KeyboardInterrupt), held(), window():
+        with held():
+            interrupt()
+        raise AssertionError
+    with held() as outer:
+        with held():
+            interrupt()
+        assert interrupts.heard() == signal.SIGINT
+        assert outer.forget() == signal.SIGINT
+    assert interrupts.heard() is None
+
+
+def test_errors_go_on_and_a_press_beside_them_is_not_lost():
+    with pytest.raises(ValueError, match="wrong"), held(), window():
+        raise ValueError("wrong")
+    with pytest.raises(KeyboardInterrupt) as caught, held():
+        interrupt()
+        raise ValueError("wrong")
+    assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_handlers_that_raise_nothing_are_called_once(monkeypatch):
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda *about: calls.append(about[0]))
+    try:
+        with held():
+            interrupt()
+            assert calls == []
+            checkpoint()
+            assert calls == [signal.SIGINT]
+            with window():
+                interrupt()
+                interrupt()
+        assert calls == [signal.SIGINT] * 3
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_signals_that_are_ignored_stay_so():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with held(), window():
+            interrupt()
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_hold_nothing():
+    seen = []
+
+    def work():
+        with held(), window():
+            seen.append(interrupts._hearing.depth)
+            checkpoint()
+
+    with held():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert seen == [1]  # that of this thread
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_other_signals_like_ctrl_c(name):
+    number = getattr(signal, name)
+    with like_ctrl_c(), pytest.raises(KeyboardInterrupt), held():
+        interrupt(number)
+        assert interrupts.heard() == number
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+# Fits.
+
+SEED = 20_26
+
+
+@pytest.mark.parametrize("fit", presses.FITS, ids=lambda fit: fit.name.replace(" ", "-"))
+def test_pressed_at_any_line_of_a_fit(fit, tmp_path):
+    """A small part of the campaign: lines and times drawn anew for each kind of fit."""
+    draw = random.Random(f"{SEED} {fit.name}")
+    with presses.small_pieces(tmp_path):
+        record = presses.Record(fit, tmp_path)
+        for k in range(5):
+            line = draw.randrange(1, record.lines + 1)
+            again = None if k % 2 else draw.uniform(0, 0.003)
+            outcome = presses.press(fit, record, tmp_path, line, again)
+            assert outcome.wrong is None, (line, again)
+
+
+def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
+    fit = presses.BY_NAME["perceptron from memory"]
+    with presses.small_pieces(tmp_path):
+        record = presses.Record(fit, tmp_path)
+        walk, torn = linsep.online.passes.learn_batch, []
+
+        def tearing(run, scheme, row_batch, progress):
+            try:
+                walk(run, scheme, row_batch, progress)
+            except KeyboardInterrupt:
+                run.state.W[0] += 1.0
+                torn.append(True)
+                raise
+
+        monkeypatch.setattr(linsep.online.passes, "learn_batch", tearing)
+        outcomes = [
+            presses.press(fit, record, tmp_path, line, None)
+            for line in range(1, record.lines, record.lines // 40)
+        ]
+    assert torn
+    assert any(outcome.wrong and "not the weights of" in outcome.wrong for outcome in outcomes)
+
+
+def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
+    X, y = presses.BY_NAME["perceptron from memory"].data()
+    one_pass = linsep.online.passes.one_pass
+
+    def pressed(run, stream, plan, progress, number):
+        if number == 2:
+            interrupt()
+        return one_pass(run, stream, plan, progress, number)
+
+    monkeypatch.setattr(linsep.online.passes, "one_pass", pressed)
+    model = Perceptron(max_iter=5)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    expected = Perceptron(max_iter=2).fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert model.coef_.tolist() == expected.coef_.tolist()

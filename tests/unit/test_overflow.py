@@ -1,0 +1,83 @@
+"""Values beyond floating point: one sentence that names the feature, and nothing saved of them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import linsep
+from linsep import (
+    BalancedWinnow,
+    GaussianNaiveBayes,
+    LinearRegression,
+    LogisticRegression,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+)
+from linsep.errors import DataError
+from linsep.sources.arrays import ArraySource
+
+pytestmark = pytest.mark.compiled
+
+MODELS = [
+    GaussianNaiveBayes(),
+    LogisticRegression(),
+    LogisticRegression(l2=1.0, solver="lbfgs"),
+    LogisticRegression(solver="gradient_ascent"),
+    LogisticRegression(penalty="firth"),
+    Perceptron(max_iter=3),
+    Perceptron(max_iter=3, keep="average"),
+    PassiveAggressive(max_iter=3),
+    MarginPerceptron(gamma=0.1, max_iter=3),
+    BalancedWinnow(max_iter=3),
+]
+rng = np.random.default_rng(0)
+ROWS, LABELS = np.clip(rng.standard_normal((40, 3)), -1, 1), np.arange(40) % 2
+
+
+def spread(size):
+    return ROWS * [1.0, size, 1.0]
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e300])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_feature_beyond_floating_point_is_named(model, size):
+    model, X = clone(model), spread(size)
+    if size < 1e200 and isinstance(model, Perceptron | BalancedWinnow):
+        size, X = 1e200, spread(1e200)  # their scores are right a little longer
+    said = r"beyond floating point(: scale the features|, .* being .*; scale the features)\.$"
+    with pytest.raises(DataError, match=said) as refused:
+        model.fit(pd.DataFrame(X, columns=["a", "huge", "c"]), LABELS)
+    assert "eature 'huge'" in str(refused.value)
+    for rows in (sp.csr_matrix(X), X):
+        with pytest.raises(DataError, match=said) as refused:
+            clone(model).fit(rows, LABELS)
+        assert "eature 1 " in str(refused.value)
+    with pytest.raises(DataError, match="eature 1 "):
+        clone(model).fit(ArraySource(X, LABELS))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # scikit-learn sums columns
+def test_least_squares_go_as_far_as_numbers_do():
+    y = ROWS @ [1.0, 2.0, 3.0]
+    found = LinearRegression().fit(spread(1e300), y)
+    assert found.coef_ == pytest.approx([1.0, 2e-300, 3.0], rel=1e-9)
+    with pytest.raises(DataError, match="Feature 'huge' has values whose squares are beyond"):
+        LinearRegression().fit(pd.DataFrame(spread(1.7e308), columns=["a", "huge", "c"]), y)
+
+
+@pytest.mark.parametrize("size", [1e100, 1e140, 1e-100])
+@pytest.mark.parametrize("model", [*MODELS[:5], LinearRegression()], ids=str)
+def test_what_is_learnt_of_large_values_can_be_saved_and_loaded(model, size, tmp_path):
+    X = spread(size)
+    found = clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found.fit(X, LABELS)
+    copy = linsep.load(linsep.save(found, tmp_path / "m"))
+    assert copy.predict(X).tolist() == found.predict(X).tolist()

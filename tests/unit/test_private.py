@@ -1,0 +1,157 @@
+"""Parsed rows that somebody else could have written are not learnt."""
+
+import grp
+import os
+import re
+import stat
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linsep
+from command_line import here
+from linsep import Perceptron, open_source
+from linsep.private import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture(autouse=True)
+def warned_anew():
+    _warned.clear()
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("".join(f"{k % 2} 1:{k % 5 + 3 * (k % 2)} 2:{k % 3}\n" for k in range(40)))
+    return path
+
+
+def learnt(path, cache):
+    source = open_source(path, cache=cache)
+    source.memory_bytes = 0
+    model = Perceptron(max_iter=2).fit(source)
+    return model.coef_.tolist(), source.kept
+
+
+def planted(rows, cache):
+    """The cache of other rows in place of the cache of ``rows``."""
+    _, kept = learnt(rows, cache)
+    text = rows.read_text()
+    times = rows.stat().st_atime_ns, rows.stat().st_mtime_ns
+    rows.write_text(text.replace("0 1:", "9 1:"))
+    os.utime(rows, ns=times)
+    kept.unlink()
+    learnt(rows, cache)
+    rows.write_text(text)
+    os.utime(rows, ns=times)
+    return kept
+
+
+def test_a_planted_cache_is_learnt_where_it_is_trusted(rows, tmp_path):
+    # What the tests below refuse would else be taken for the rows.
+    planted(rows, tmp_path / "cache")
+    source = open_source(rows, cache=tmp_path / "cache")
+    source.memory_bytes = 0
+    assert Perceptron(max_iter=2).fit(source).classes_.tolist() == [1.0, 9.0]
+
+
+@pytest.mark.parametrize("who", ["others can write", "somebody else", "writable file", "link"])
+def test_a_planted_cache_is_not_learnt(rows, tmp_path, who):
+    expected, _ = learnt(rows, None)
+    cache = tmp_path / "cache"
+    kept = planted(rows, cache)
+    if who == "others can write":
+        kept.parent.chmod(0o777)
+    elif who == "somebody else":
+        if os.geteuid() != 0:
+            pytest.skip("only root may give files away")
+        os.chown(kept.parent, 12345, -1)
+    elif who == "writable file":
+        kept.chmod(0o666)
+    else:
+        kept.rename(tmp_path / "elsewhere")
+        kept.symlink_to(tmp_path / "elsewhere")
+    with warnings.catch_warnings(record=True, action="always") as heard:
+        assert [learnt(rows, cache)[0], learnt(rows, cache)[0]] == [expected, expected]
+    if who in ("writable file", "link"):
+        assert not heard
+        assert stat.S_IMODE(kept.lstat().st_mode) == 0o600  # made again
+    else:
+        (warning,) = heard
+        assert warning.category is CacheWarning
+        said = r"rows are not kept in .*linsep-rows, because .*: choose another .* cache\."
+        assert re.search(said, str(warning.message))
+
+
+def test_a_refused_cache_is_one_line_of_a_command(rows, tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    fit = here("fit", "rows.svm", "--model", "m", "--cache", cache, cwd=tmp_path)
+    assert fit.returncode == 0
+    assert fit.stderr == (
+        f"linsep: Parsed rows are not kept in {cache}/linsep-rows, because others can write in "
+        f"{cache} (its mode is 777): choose another folder with --cache.\n"
+    )
+    assert linsep.load(tmp_path / "m").n_features_in_ == 2
+
+
+def test_folders_of_our_own_are_closed_to_others(tmp_path):
+    umask = os.umask(0)
+    try:
+        made = private_folder(tmp_path / "a" / "b")
+    finally:
+        os.umask(umask)
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (made, made.parent)] == [0o700, 0o700]
+    made.chmod(0o755)  # others could read, but not write
+    assert stat.S_IMODE(private_folder(made).stat().st_mode) == 0o700
+
+
+def test_a_link_in_the_way_is_followed_before_it_is_checked(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to("open")
+    with pytest.raises(UnsafeFolder, match=r"others can write in .*/open "):
+        private_folder(tmp_path / "link" / "cache")
+
+
+def test_a_group_of_one_user_alone_may_write(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    folder.chmod(0o775)
+    name = user_name(os.geteuid())
+    own = grp.struct_group((name, "x", folder.stat().st_gid, [name]))
+    monkeypatch.setattr(grp, "getgrgid", lambda number: own)
+    assert private_folder(folder) == folder
+    folder.chmod(0o775)
+    for group in (("staff", "x", 1, []), (name, "x", 1, [name, "bob"])):
+        monkeypatch.setattr(grp, "getgrgid", lambda number, group=group: grp.struct_group(group))
+        with pytest.raises(UnsafeFolder, match="others can write"):
+            private_folder(folder)
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        private_folder(tmp_path / "file" / "cache")
+
+
+@pytest.mark.parametrize("chosen", [None, "~/rows"])
+def test_a_user_without_home_has_a_cache_among_the_temporary_files(monkeypatch, chosen):
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(Path, "expanduser", no_home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("LINSEP_CACHE_DIR", raising=False)
+    if chosen:
+        monkeypatch.setenv("LINSEP_CACHE_DIR", chosen)
+    found = linsep.paths.cache_folder()
+    assert found.name == f"linsep-{os.getuid()}"
+    assert np.all([not part.startswith("~") for part in found.parts])
+
+
+def no_home(*arguments):
+    raise RuntimeError("Could not determine home directory.")

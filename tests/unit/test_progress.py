@@ -1,0 +1,114 @@
+"""What is drawn while long work goes on is true, at every stage of every learner."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+import linsep
+from linsep.cli import progress
+from linsep.online import passes as loop
+from linsep.sources import open_source
+from linsep.sources.tables.table import TableSource
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture
+def bar():
+    shown = Progress(console=Console(file=io.StringIO()), auto_refresh=False)
+    shown.add_task("reading", total=1.0, rows="", stage="")
+    return shown
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3)).round(3)
+    lines = [f"{a},{b},{c},{'uv'[k % 2]},{int(a + b + rng.normal() > 0)}" for k, (a, b, c) in
+             enumerate(X.tolist())]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,t,y", *lines]) + "\n")
+    return tmp_path / "t.csv"
+
+
+class Somewhere:
+    """A source that has been read to some byte."""
+
+    stage, size = "reading", 100
+
+    def __init__(self, position):
+        self.position = position
+
+
+def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
+    model = linsep.Perceptron(max_iter=10)
+    (task,) = bar.tasks
+    progress._update(bar, 0, Somewhere(40), model)
+    assert (task.description, task.completed, task.total) == ("reading", 0.4, 1.0)
+    progress._update(bar, 0, Somewhere(100), model)  # all is read, and it goes on
+    assert (task.description, task.total) == ("working", None)
+    model.progress_ = loop.Progress()
+    model.progress_.begin(0, 1000)
+    for rows in (100, 200):
+        model.progress_.rows = rows
+        progress._update(bar, 0, Somewhere(100), model)
+        assert not task.finished
+    assert task.description == "pass 1 of 10"
+    assert (task.completed, task.total) == (0.02, 1.0)
+    assert task.time_remaining != 0
+    assert "200 rows" in task.fields["rows"]
+    model.progress_.begin(9, 1000)
+    model.progress_.rows = 1000
+    progress._update(bar, 0, Somewhere(100), model)
+    assert (task.description, task.finished) == ("pass 10 of 10", False)
+    model.progress_.stage = "measuring"
+    progress._update(bar, 0, Somewhere(100), model)
+    assert (task.description, task.total, task.fields["rows"]) == ("measuring", None, "")
+
+
+class Noted:
+    """An attribute that notes what it is set to."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def __get__(self, instance, owner=None):
+        return "reading" if instance is None else instance.__dict__.get("stage", "reading")
+
+    def __set__(self, instance, stage):
+        instance.__dict__["stage"] = stage
+        if stage not in self.seen:
+            self.seen.append(stage)
+
+
+@pytest.mark.parametrize(
+    ("model", "stages"),
+    [
+        (linsep.Perceptron(max_iter=3), ["surveying", "reading", "learning", "measuring"]),
+        (linsep.KernelPerceptron(max_iter=3), ["surveying", "reading", "learning", "measuring"]),
+        (linsep.LogisticRegression(), ["surveying", "reading", "fitting", "measuring"]),
+        (linsep.GaussianNaiveBayes(), ["surveying", "reading", "measuring"]),
+        (linsep.LinearRegression(), ["surveying", "reading"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_stages_of_every_kind_of_learner(path, model, stages, monkeypatch):
+    seen = []
+    monkeypatch.setattr(TableSource, "stage", Noted(seen))
+    monkeypatch.setattr(loop.Progress, "stage", Noted(seen), raising=False)
+    model.fit(open_source(path, target="y", scale="standard", reference_level="first"))
+    assert seen == stages
+
+
+def test_a_cache_is_not_called_a_file(path, tmp_path):
+    for stage in ("measuring", "reading the cache"):
+        source = open_source(path, target="y", cache=tmp_path / "cache")
+        source.memory_bytes = 0
+        seen = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(TableSource, "stage", Noted(seen))
+            linsep.Perceptron(max_iter=2).fit(source)
+        assert stage in seen
+        assert ("reading the cache" in seen) == (stage == "reading the cache")

@@ -1,0 +1,432 @@
+"""Learning from files when something goes wrong on the way: never other weights than in memory."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import linsep.online.rows.array
+import linsep.online.rows.stored
+import linsep.online.rows.stream
+from linsep import Perceptron, open_source
+from linsep.errors import DataError, LinsepError
+from linsep.online.rows.stream import SourceStream
+from linsep.sources import ArraySource, load_svmlight
+from linsep.sources.row_cache.reading import RowCacheError
+from linsep.sources.row_cache.writing import RowCacheWriter
+
+pytestmark = pytest.mark.uncompiled
+
+RNG = np.random.default_rng(4)
+ROWS, FEATURES = 200, 7
+X = RNG.integers(-3, 4, (ROWS, FEATURES)) * (RNG.random((ROWS, FEATURES)) < 0.7)
+Y = (X @ RNG.standard_normal((FEATURES, 3))).argmax(axis=1)
+BINARY, LATE = Y % 2, np.where(np.arange(ROWS) < 150, Y % 2, Y)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    """Several batches of several blocks, as of a large file."""
+    monkeypatch.setattr(linsep.online.rows.array, "SMALL", 100)
+    monkeypatch.setattr(linsep.online.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 4000)
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on_behind():
+    before = set(threading.enumerate())  # other tests leave threads of other libraries
+    yield
+    gc.collect()
+    assert [t.name for t in set(threading.enumerate()) - before] == []
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(y, name="rows.svm"):
+        with open(tmp_path / name, "w") as out:
+            for row, label in zip(X, y, strict=True):
+                pairs = " ".join(f"{j + 1}:{v}" for j, v in enumerate(row) if v)
+                out.write(f"{label} {pairs}\n")
+        return tmp_path / name
+
+    return write
+
+
+def source_of(path, cache=None, memory_bytes=0, chunk_bytes=500):
+    source = open_source(path, cache=cache)
+    source.memory_bytes, source._chunk_bytes = memory_bytes, chunk_bytes
+    return source
+
+
+def weights(model):
+    return model.coef_.tobytes() + model.intercept_.tobytes()
+
+
+def in_memory(path, **options):
+    return Perceptron(**{"max_iter": 3} | options).fit(*load_svmlight(path))
+
+
+def from_file(path, cache=None, **options):
+    return Perceptron(**{"max_iter": 3} | options).fit(source_of(path, cache))
+
+
+class Counting:
+    """A callback that notes the end of every pass."""
+
+    def __init__(self, passes):
+        self.passes = passes
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **known):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **known):
+        if context.parent is not None:
+            self.passes.append(context.task_id)
+
+
+def flip(path, at):
+    content = bytearray(path.read_bytes())
+    content[int(at * len(content))] ^= 1
+    path.write_bytes(content)
+
+
+# Starting again.
+
+
+@pytest.mark.parametrize("memory_bytes", [0, 1 << 20])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"warm_start": True},
+        {"class_weight": {2: 5.0}},  # about a class that the first rows do not show
+        {"class_weight": {0: 1.0, 1: 2.0, 2: 3.0}},
+        {"class_weight": "balanced"},
+        {"early_stopping": True},
+        {"max_iter": 1, "multiclass": "ovr"},
+        {"multiclass": "ovo", "shuffle": False},
+    ],
+    ids=str,
+)
+def test_a_class_seen_late(file, options, memory_bytes):
+    path = file(LATE)
+    learnt = Perceptron(**{"max_iter": 3} | options).fit(source_of(path, None, memory_bytes))
+    expected = in_memory(path, **options)
+    assert weights(learnt) == weights(expected)
+    assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert learnt.n_updates_ == expected.n_updates_
+
+
+def test_a_warm_start_knows_the_classes_of_the_last_fit(file):
+    paths = file(Y, "all.svm"), file(LATE, "late.svm")
+    learnt, expected = (Perceptron(max_iter=2, warm_start=True) for _ in "ab")
+    for path in paths:
+        learnt.fit(source_of(path))
+        expected.fit(*load_svmlight(path))
+    assert weights(learnt) == weights(expected)
+    with pytest.raises(ValueError, match="warm_start needs the classes of the last fit"):
+        learnt.fit(source_of(file(BINARY)))
+    assert weights(learnt) == weights(expected)
+
+
+@pytest.mark.parametrize("where", [0.1, 0.4, 0.7, 0.999])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"warm_start": True},
+        {"class_weight": "balanced"},
+        {"early_stopping": True, "shuffle": False},
+        {"max_iter": 1},
+    ],
+    ids=str,
+)
+def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
+    path, cache = file(Y), tmp_path / "cache"
+    learnt, expected = (Perceptron(**{"max_iter": 3} | options) for _ in "ab")
+    from_file(path, cache)
+    (row_cache,) = cache.rglob("*.rows")
+    for _ in range(2):  # warm_start goes on from here
+        flip(row_cache, where)
+        damaged = row_cache.read_bytes()
+        learnt.fit(source_of(path, cache))
+        expected.fit(*load_svmlight(path))
+        assert weights(learnt) == weights(expected)
+        assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
+        if learnt.max_iter == 1:  # one pass needs no cache, but would have read it
+            assert where > 0.9 or not row_cache.exists()
+            break
+        assert row_cache.read_bytes() != damaged
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopping):
+    path, cache = file(Y), tmp_path / "cache"
+    from_file(path, cache)
+    (row_cache,) = cache.rglob("*.rows")
+    row_batches, damaged = SourceStream.row_batches, []
+
+    def damaging(stream, pass_number):
+        if pass_number == 2 and not damaged:
+            flip(row_cache, 0.5)
+            damaged.append(True)
+        return row_batches(stream, pass_number)
+
+    monkeypatch.setattr(SourceStream, "row_batches", damaging)
+    passes = []
+    model = Perceptron(max_iter=4, early_stopping=early_stopping)
+    model.set_callbacks(Counting(passes))
+    learnt = model.fit(source_of(path, cache))
+    assert damaged
+    assert passes == [0, 1, 2, 3]
+    expected = in_memory(path, max_iter=4, early_stopping=early_stopping)
+    assert weights(learnt) == weights(expected)
+    assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert learnt.training_accuracy_ is not None
+
+
+def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_path, monkeypatch):
+    path, cache = file(Y), tmp_path / "cache"
+    from_file(path, cache)
+    (row_cache,) = cache.rglob("*.rows")
+    learnt = SourceStream.learnt
+
+    def damaging(stream):
+        flip(row_cache, 0.5)
+        return learnt(stream)
+
+    monkeypatch.setattr(SourceStream, "learnt", damaging)
+    model, expected = from_file(path, cache), in_memory(path)
+    assert weights(model) == weights(expected)
+    X, y = load_svmlight(path)
+    assert model.training_rows_ == len(y)
+    assert model.training_accuracy_ == expected.score(X, y)
+
+
+def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, monkeypatch):
+    path, cache = file(Y), tmp_path / "cache"
+    from_file(path, cache)
+    (row_cache,) = cache.rglob("*.rows")
+    flip(row_cache, 0.5)
+
+    def refused(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.unlink", refused)
+    monkeypatch.setattr("linsep.sources.row_cache.writing.os.replace", refused)
+    with pytest.raises(RowCacheError, match="Permission denied"):
+        from_file(path, cache)
+    assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
+
+
+# No room.
+
+
+@pytest.mark.parametrize("call", ["write", "commit"])
+def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, call):
+    path, cache = file(LATE), tmp_path / "cache"
+
+    def full(writer, *arguments):
+        writer.abort()
+        raise RowCacheError("The cache cannot be written: no space left.")
+
+    monkeypatch.setattr(RowCacheWriter, call, full)
+    learnt = from_file(path, cache, shuffle=False)
+    expected = in_memory(path, shuffle=False)
+    assert weights(learnt) == weights(expected)
+    assert learnt.training_accuracy_ == expected.score(*load_svmlight(path))
+    for options in ({}, {"shuffle": False, "early_stopping": True}):
+        with pytest.raises(RowCacheError, match="no space left"):
+            from_file(path, cache, **options)
+    assert list((cache / "linsep-rows").iterdir()) == []
+
+
+def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
+    path = file(Y)
+    (tmp_path / "taken").write_text("a file, not a folder")
+    with pytest.raises(RowCacheError, match=r"cannot be written in .*taken"):
+        from_file(path, tmp_path / "taken")
+    same = from_file(path, tmp_path / "taken", shuffle=False)
+    assert weights(same) == weights(in_memory(path, shuffle=False))
+
+    def nowhere(*arguments, **options):
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("linsep.online.rows.stream.scratch_folder", nowhere)
+    with pytest.raises(RowCacheError, match="No usable temporary directory found"):
+        from_file(path)
+
+
+# Ends before the end.
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("at_pass", [0, 1])
+def test_an_exception_in_the_middle_ends_everything_at_once(
+    file, tmp_path, monkeypatch, cached, at_pass
+):
+    path, scratch = file(Y), tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    cache = tmp_path / "cache" if cached else None
+    if cached:
+        from_file(path, cache)
+    walk, count = linsep.online.passes.learn_batch, []
+
+    def interrupted(run, scheme, row_batch, progress):
+        count.append(progress.pass_number)
+        if count.count(at_pass) == 2:
+            raise KeyboardInterrupt
+        walk(run, scheme, row_batch, progress)
+
+    monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
+    model, before = Perceptron(max_iter=3), threading.active_count()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        model.fit(source_of(path, cache))
+    # The exception still holds every frame, yet threads and files are gone.
+    assert caught.tb is not None
+    assert threading.active_count() == before
+    assert list(scratch.iterdir()) == []
+    assert [p.suffix for p in tmp_path.glob("cache/*/*")] == ([".rows"] if cached else [])
+    assert model.stop_reason_ == "interrupted"
+    assert model.n_iter_ == at_pass + 1
+    assert model.n_features_in_ == FEATURES
+
+
+# Labels.
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([0.0, 1.0, 1.0, 0.5], "row 3: the label 0.5 is continuous"),
+        ([0.0, 1.0, np.nan, 1.0], "row 2: the label nan"),
+        ([0.0, np.inf, 1.0, 1.0], "row 1: the label inf"),
+        (np.array(["a", "b", 3, "b"], dtype=object), "row 2: the label 3 is of type int, .* str"),
+        (np.array([2, 1, "a", 1], dtype=object), "row 2: the label 'a' is of type str, .* int"),
+        (np.array(["a", "b", None, "b"], dtype=object), "row 2: the label None is of type None"),
+        ([b"a", b"b", b"a", b"b"], "row 0: the label b'a' is of type bytes"),
+        (np.arange(4).astype("M8[D]"), "row 0: .* is of type date"),
+    ],
+)
+def test_labels_that_are_no_classes_are_named(labels, said, batch_rows):
+    source = ArraySource(np.eye(4), np.array(labels), batch_rows=batch_rows)
+    with pytest.raises(DataError, match=said):
+        Perceptron().fit(source)
+
+
+def test_text_after_numbers_is_noticed_between_batches():
+    class Changing(ArraySource):
+        def batches(self):
+            for batch in super().batches():
+                yield batch._replace(y=batch.y if batch.first < 2 else batch.y.astype(str))
+
+    with pytest.raises(DataError, match=r"row 2: the label '1' is of type str, .* type int"):
+        Perceptron().fit(Changing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
+
+
+def test_labels_missing_in_a_later_batch():
+    class Losing(ArraySource):
+        def batches(self):
+            for batch in super().batches():
+                yield batch if batch.first < 2 else batch._replace(y=None)
+
+    with pytest.raises(DataError, match="no labels to learn from"):
+        Perceptron().fit(Losing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
+
+
+def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
+    monkeypatch.setattr("linsep.online.rows.label_book.MOST_CLASSES", 5)
+    with pytest.raises(DataError, match=r"row 5: .*more than 5 different values"):
+        Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
+    Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.arange(270) % 26,
+        np.arange(60) % 2 == 0,
+        np.array(["z", "é", "longer than before"])[np.arange(60) // 20],
+        np.array([-(2**60), 2**60, 2**60 + 1])[np.arange(60) % 3],
+        np.array([-1e15, 0.0, 1e15])[np.arange(60) % 3],
+    ],
+    ids=["26 classes", "bool", "text", "large", "float"],
+)
+def test_labels_of_every_type(labels):
+    X = np.random.default_rng(1).integers(-5, 6, (len(labels), 4)).astype(float)
+    expected = Perceptron(max_iter=3).fit(X, labels)
+    for memory_bytes in (0, 1 << 20):
+        source = ArraySource(X, labels, batch_rows=7)
+        source.memory_bytes = memory_bytes
+        learnt = Perceptron(max_iter=3).fit(source)
+        assert learnt.classes_.tolist() == expected.classes_.tolist()
+        assert learnt.classes_.dtype.kind == labels.dtype.kind
+        assert weights(learnt) == weights(expected)
+
+
+def test_weights_for_classes_that_are_not_there_are_refused(file):
+    said = "class weight is given for 7, which is no class of .*rows.svm: its classes are 0, 1"
+    with pytest.raises(DataError, match=said):
+        from_file(file(BINARY), class_weight={1: 1.0, 7: 2.0})
+    with pytest.raises(LinsepError, match=r"Only one class \(0\) is in .*rows.svm"):
+        from_file(file(0 * Y))
+
+
+# Widths, and what is read at a time.
+
+
+def test_initial_weights_of_another_width_are_filled_with_zeros(file):
+    path = file(BINARY)
+    for width in (2, FEATURES, FEATURES + 3):
+        coef = np.arange(1.0, width + 1)[None]
+        wide = np.zeros((1, max(width, FEATURES)))
+        wide[:, :width] = coef
+        X, y = load_svmlight(path)
+        X.resize(ROWS, wide.shape[1])
+        expected = Perceptron(max_iter=2).fit(X, y, coef_init=wide)
+        for chunk_bytes in (60, 1 << 20):
+            source = source_of(path, chunk_bytes=chunk_bytes)
+            learnt = Perceptron(max_iter=2).fit(source, coef_init=coef)
+            assert weights(learnt) == weights(expected)
+            assert learnt.n_features_in_ == wide.shape[1]
+    for wrong in (np.ones((2, FEATURES)), np.ones((1, 1, FEATURES))):
+        with pytest.raises(ValueError, match="coef_init has shape"):
+            Perceptron().fit(source_of(path), coef_init=wrong)
+
+
+def test_a_refused_start_leaves_the_last_fit(file):
+    model = from_file(file(BINARY))
+    before = weights(model)
+    with pytest.raises(ValueError, match="coef_init has shape"):
+        model.fit(source_of(file(BINARY)), coef_init=np.ones((2, 2)))
+    assert weights(model) == before
+
+
+@pytest.mark.parametrize("rows", [90, ROWS])  # below and above SMALL
+def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
+    # Neighbours of one class are dealt from 256 blocks, however many bytes those take.
+    by_class = np.argsort(Y[:rows], kind="stable")
+    X = np.random.default_rng(3).integers(-9, 10, (rows, 40)).astype(float)
+    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 64 * 40 * 8)
+    expected = Perceptron(max_iter=3).fit(X, Y[by_class])
+    source = ArraySource(X, Y[by_class], batch_rows=50)
+    source.memory_bytes = 0
+    batches = []
+    row_batch = SourceStream._row_batch
+
+    def noted(stream, X, *rest):
+        batches.append(X.shape[0])
+        return row_batch(stream, X, *rest)
+
+    monkeypatch.setattr(SourceStream, "_row_batch", noted)
+    learnt = Perceptron(max_iter=3).fit(source)
+    assert weights(learnt) == weights(expected)
+    assert max(batches) <= 64

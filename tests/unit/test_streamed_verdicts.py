@@ -1,0 +1,48 @@
+"""Verdicts on files that do not fit in memory are those on arrays."""
+
+import numpy as np
+import pytest
+
+from linsep import open_source, separation
+
+pytestmark = pytest.mark.compiled
+
+
+def written(path, X, y):
+    last = X.shape[1] - 1  # written even where it is zero: it tells how many there are
+    lines = []
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        used = [f"{j + 1}:{x!r}" for j, x in enumerate(row) if x or j == last]
+        lines.append(f"{label} {' '.join(used)}")
+    path.write_text("\n".join(lines) + "\n")
+    source = open_source(str(path))
+    source.memory_bytes = 100
+    return source
+
+
+def drawn(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.choice([5, 40, 700])), int(rng.integers(1, 6))
+    X = rng.normal(size=(n, d)).round(1) if seed % 2 else rng.integers(-2, 3, (n, d)).astype(float)
+    score = X @ rng.normal(size=d)
+    y = (score > np.median(score)).astype(int)
+    if seed % 3 == 0:
+        y[rng.integers(n)] ^= 1
+    if seed % 5 == 0:
+        X[:, -1] = np.nextafter(X[:, 0], np.where(y, np.inf, -np.inf))
+    y[0], y[1] = 0, 1
+    return X, y
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_verdicts_on_streams_are_those_on_arrays(tmp_path, seed):
+    X, y = drawn(seed)
+    margin = "max" if seed % 2 else None
+    source = written(tmp_path / "rows.svm", X, y)
+    here, there = separation(X, y, margin=margin), separation(source, margin=margin)
+    assert here.kind == there.kind
+    assert here.kind != "separable" or here.margin == pytest.approx(there.margin, rel=1e-6)
+    assert here.kind != "quasi-separable" or here.boundary == there.boundary
+    for verdict in (here, there):
+        assert verdict.verify(source, exact=True), verdict.verify(source, exact=True).reason
+        assert verdict.verify(X, y, exact=True), verdict.verify(X, y, exact=True).reason

@@ -1,0 +1,409 @@
+"""Tables that cannot be used: each refusal is one sentence saying what, where and what to do."""
+
+import contextlib
+import os
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from linsep.errors import DataError
+from linsep.sources import text_files
+from linsep.sources.tables.table import TableSource, load_table
+
+pytestmark = pytest.mark.compiled
+
+GOOD = {"a": [1.5, 2.5], "t": ["p", "q"], "y": [0, 1]}
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+
+
+def refusal(path, target="y", **options):
+    """Return what reading all of the path is refused with, the folder left out."""
+    with pytest.raises(DataError) as refused:
+        load_table(path, target=target, **options)
+    first = path[0] if isinstance(path, list) else path
+    said = str(refused.value).replace(f"{first.parent}/", "")
+    assert said.endswith((".", "?"))
+    assert "\n" not in said
+    assert re.search(r": \w+", said), "no advice"
+    return said
+
+
+def text_file(folder, text, name="a.csv"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def parquet(folder, columns, name="a.parquet"):
+    path = folder / name
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+CSV = [
+    ("", "a.csv is empty"),
+    ("\n\n", "a.csv has no header row"),
+    ("a,y\n", "a.csv has no rows"),
+    ("a,y", "a.csv has no rows"),
+    ("1,2\n3,4\n", "a.csv line 1 holds numbers where the header row should be"),
+    ("a,a,y\n1,2,0\n", "a.csv has 2 columns named 'a'"),
+    ("a,y\n1,0\n\n1,0,7\n", "a.csv line 4 has 3 fields where the header has 2: correct the line"),
+    ("a,y\n1,0\n1\n1,0\n", "a.csv line 3 has 1 field where the header has 2"),
+    ("a,y\n1,0\n1,0\n1", "a.csv line 4 has 1 field where the header has 2"),
+    ('a,y\n1,0\n"x\n2,1\n3,1\n', "a.csv line 3 has 1 field where the header has 2: correct the "
+                                 "line or close an open quote"),
+    ("y\n1\n0\n", "a.csv has no column to learn from (its columns: y)"),
+    ("a,y\n1,0\n,1\n", "a.csv line 3, column 'a' has no value: fill it in, take it for zero with "
+                       'missing="zero", for the mean of the column with missing="mean", leave out '
+                       'such rows with missing="drop" or the column with exclude=["a"].'),
+    ("a,y\n1,0\nNA,1\n", "a.csv line 3, column 'a' has no value"),
+    ("t,y\np,0\n,1\n", "a.csv line 3, column 't' has no value"),
+    ("a,y\n1,0\n\n2,\n", "a.csv line 4 has no label in column 'y'"),
+    ("a,y\n1,p\n2,\n", "a.csv line 3 has no label in column 'y'"),
+    ("a,y\n1,0\ninf,1\n", "a.csv line 3, column 'a' is infinite"),
+    ("a,y\n1,0\n1e999,1\n", "a.csv line 3, column 'a' is infinite"),
+    ("a,y\n1,0.5\n1,inf\n", "a.csv line 3 has an infinite label in column 'y'"),
+    ("a,y\n1,0\n1,9007199254740993\n", "a.csv line 3 has a label in column 'y' with too many"),
+    ("a,d,y\n1,2020-01-01,0\n", "a.csv, column 'd' holds dates or times (date32[day]): make it a "
+                                'number or leave it out with exclude=["d"].'),
+    ("a,d,y\n1,2020-01-01 10:00:00,0\n", "a.csv, column 'd' holds dates or times (timestamp[s])"),
+    (b"a,t,y\n1,caf\xe9,0\n", "a.csv, column 't' is not UTF-8 text"),
+    (b"a,caf\xe9,y\n1,x,0\n", "a.csv line 1 is not UTF-8 text"),
+    (b"\x93\x00\x01binary\xff\x00" * 9, "a.csv holds binary data, not UTF-8 text"),
+    ("a,y\n1,0\n".encode("utf-16"), "a.csv holds binary data, not UTF-8 text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), CSV, ids=range(len(CSV)))
+def test_csv(tmp_path, text, said):
+    assert refusal(text_file(tmp_path, text)).startswith(said)
+
+
+LATER = [
+    ("abc,true,p,1", "a.csv line 62, column 'a' holds 'abc', not a number as in the rows before"),
+    ("1_0,true,p,1", "a.csv line 62, column 'a' holds '1_0', not a number"),
+    ("1,maybe,p,1", "a.csv line 62, column 'b' holds 'maybe', not true or false"),
+    ("1,true,p,yes", "a.csv line 62, column 'y' holds 'yes', not a number"),
+    ("1,true,p", "a.csv line 62 has 3 fields where the header has 4"),
+    (b"1,true,\xff,1", "a.csv line 62, column 't' is not UTF-8 text"),
+    (",true,p,1", "a.csv line 62, column 'a' has no value"),
+    ("1,,p,1", "a.csv line 62, column 'b' has no value"),
+    ("1,true,p,", "a.csv line 62 has no label in column 'y'"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), LATER, ids=range(len(LATER)))
+@pytest.mark.parametrize("batch_rows", [7, None])
+def test_csv_after_the_first_block(tmp_path, small_blocks, line, said, batch_rows):
+    line = line if isinstance(line, bytes) else line.encode()
+    text = b"a,b,t,y\n" + b"1,true,p,0\n" * 60 + line + b"\n" + b"1,true,p,0\n" * 60
+    assert refusal(text_file(tmp_path, text), batch_rows=batch_rows).startswith(said)
+
+
+def test_a_row_of_many_lines_longer_than_a_block_later_on(tmp_path, small_blocks):
+    row = '"' + "é\n" * 60 + '",1\n'
+    text = "t,y\n" + "p,0\n" * 60 + row + "p,0\n" * 60
+    said = refusal(text_file(tmp_path, text))
+    assert said == "a.csv line 62 is longer than the 64 bytes read at a time: shorten it."
+
+
+JSON = [
+    ("", "a.jsonl is empty"),
+    ("\n \n", "a.jsonl has no rows"),
+    ('[{"a":1,"y":0}]\n', "a.jsonl line 1 is not one JSON object: write one object per line"),
+    ('{"a":1,"y":0}\n{"a":1,', "a.jsonl line 2 is not one JSON object"),
+    ('{"a":1,"y":0}\nhello\n', "a.jsonl line 2 is not one JSON object"),
+    ('{"a":1,"y":0}\n\n{"a":"x","y":1}\n', "a.jsonl line 3, column 'a' holds \"x\", not a number"),
+    ('{"a":1,"y":0}\n\n{"a":null,"y":1}\n', "a.jsonl line 3, column 'a' has no value"),
+    ('{"a":1,"y":0}\n{"y":1}\n', "a.jsonl line 2, column 'a' has no value"),
+    ('{"a":1,"y":0}\n{"a":1}\n', "a.jsonl line 2 has no label in column 'y'"),
+    ('{"a":[1],"y":0}\n', "a.jsonl, column 'a' holds lists or objects (list<"),
+    ('{"a":{"b":1},"y":0}\n', "a.jsonl, column 'a' holds lists or objects (struct<"),
+    ('{"a":"2020-01-01","y":0}\n', "a.jsonl, column 'a' holds dates or times"),
+    ('{"a":"1","y":0}\n{"a":"2.5","y":1}\n', "a.jsonl, column 'a' looks like numbers stored as "
+                                             "text (such as '1'): convert it to numbers"),
+    (b'{"a":"p","y":0}\n{"a":"caf\xe9","y":1}\n', "a.jsonl"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), JSON, ids=range(len(JSON)))
+def test_json(tmp_path, text, said):
+    assert refusal(text_file(tmp_path, text, "a.jsonl")).startswith(said)
+
+
+JSON_LATER = [
+    ('{"a":"x","b":true,"t":"p","y":1}', "column 'a' holds \"x\", not a number"),
+    ('{"a":1e999,"b":true,"t":"p","y":1}', "column 'a' holds Infinity, not a number"),
+    ('{"a":1,"b":2,"t":"p","y":1}', "column 'b' holds 2, not true or false"),
+    ('{"a":1,"b":true,"t":3,"y":1}', "column 't' holds 3, not text"),
+    ('{"a":1,"b":true,"t":"p","y":"no"}', "column 'y' holds \"no\", not a number"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), JSON_LATER, ids=range(len(JSON_LATER)))
+def test_json_after_the_first_block(tmp_path, small_blocks, line, said):
+    good = '{"a":1,"b":true,"t":"p","y":0}\n'
+    path = text_file(tmp_path, good * 30 + "\n" + line + "\n" + good * 30, "a.jsonl")
+    assert refusal(path).startswith(f"a.jsonl line 32, {said}")
+
+
+def test_json_field_that_turns_up_late(tmp_path, small_blocks):
+    text = '{"a":1,"y":0}\n' * 30 + '{"a":1,"y":0,"z":1}\n'
+    path = text_file(tmp_path, text, "a.jsonl")
+    said = refusal(path)
+    assert said.startswith("a.jsonl line 31 has a field 'z' that the first lines lack: add it")
+    recipe = TableSource([path], target="y").recipe()
+    assert load_table(path, recipe=recipe)[0].shape == (31, 1)
+
+
+def test_parquet_cut_short_foreign_or_damaged(tmp_path):
+    whole = parquet(tmp_path, GOOD).read_bytes()
+    for keep in (len(whole) - 1, len(whole) // 2, 10):
+        path = text_file(tmp_path, whole[:keep], "b.parquet")
+        assert refusal(path).startswith("b.parquet is a Parquet file cut short")
+    path = text_file(tmp_path, "a,y\n1,0\n", "b.parquet")
+    assert refusal(path).startswith("b.parquet is not a Parquet file")
+    path = text_file(tmp_path, whole[:4] + b"\xff" * (len(whole) - 8) + whole[-4:], "b.parquet")
+    assert refusal(path).startswith("b.parquet is damaged or not a Parquet file")
+    path = text_file(tmp_path, b"", "b.parquet")
+    assert refusal(path).startswith("b.parquet is empty")
+
+
+def test_arrow_cut_short_or_foreign(tmp_path):
+    table = pa.table(GOOD)
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    whole = (tmp_path / "a.arrow").read_bytes()
+    path = text_file(tmp_path, whole[:-9], "b.arrow")
+    assert refusal(path).startswith("b.arrow is an Arrow file cut short")
+    path = text_file(tmp_path, "a,y\n1,0\n" * 9, "b.arrow")
+    assert refusal(path).startswith("b.arrow is damaged or not an Arrow file")
+    path = text_file(tmp_path, b"FEA1....FEA1", "b.feather")
+    assert refusal(path).startswith("b.feather is in the old Feather format")
+    with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
+        writer.write_table(table)
+    path = text_file(tmp_path, (tmp_path / "s.arrow").read_bytes()[:-60], "t.arrow")
+    assert refusal(path).startswith("t.arrow is damaged or not an Arrow file")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_typed_files_without_rows(tmp_path, ending):
+    table = pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})
+    path = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    assert refusal(path).startswith(f"a.{ending} has no rows")
+
+
+PARQUET = [
+    ({"a": ["1", "2"]}, "a.parquet, column 'a' looks like numbers stored as text (such as '1'): "
+                        "convert it"),
+    ({"a": [f"name {i}" for i in range(150)]}, "a.parquet, column 'a' has another text in each of "
+                                               "its first 150 rows, as ids and sentences have"),
+    ({"a": pa.array([1, 2], pa.timestamp("us"))}, "a.parquet, column 'a' holds dates or times"),
+    ({"a": pa.array([1, 2], pa.duration("us"))}, "a.parquet, column 'a' holds dates or times"),
+    ({"a": [[1], [2]]}, "a.parquet, column 'a' holds lists or objects"),
+    ({"a": [b"x", b"y"]}, "a.parquet, column 'a' holds values of type binary"),
+    ({"a": [1.0, None]}, "a.parquet row 2, column 'a' has no value"),
+    ({"a": [1.0, float("nan")]}, "a.parquet row 2, column 'a' has no value"),
+    ({"a": [1.0, float("-inf")]}, "a.parquet row 2, column 'a' is infinite"),
+    ({"a": pa.array(["p", b"\xff"], pa.binary()).view(pa.string())},
+     "a.parquet row 2, column 'a' is not UTF-8 text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "said"), PARQUET, ids=range(len(PARQUET)))
+def test_parquet_columns(tmp_path, columns, said):
+    rows = len(columns["a"])
+    path = parquet(tmp_path, columns | {"b": np.arange(rows), "y": np.arange(rows) % 2})
+    assert refusal(path).startswith(said)
+    if "missing=" not in said and rows > 2:
+        load_table(path, target="y", hash_bits=4)
+    load_table(path, target="y", exclude=["a"])
+
+
+def test_parquet_labels(tmp_path):
+    path = parquet(tmp_path, {"a": [1, 2], "y": pa.array([1, 2], pa.timestamp("us"))})
+    assert refusal(path).startswith("a.parquet, label column 'y' holds dates or times")
+    path = parquet(tmp_path, {"a": [1, 2], "y": [1, None]})
+    assert refusal(path).startswith("a.parquet row 2 has no label in column 'y'")
+    path = parquet(tmp_path, {"a": [1, 2], "y": [1.0, float("nan")]})
+    assert refusal(path, missing="zero").startswith("a.parquet row 2 has no label")
+
+
+def test_two_parquet_columns_of_one_name(tmp_path):
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([1])], names=["a", "a"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert refusal(tmp_path / "a.parquet", "a").startswith("a.parquet has 2 columns named 'a'")
+
+
+@pytest.mark.parametrize("codec", ["gz", "bz2", "zst"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_compressed_file_cut_short_or_not_compressed(tmp_path, codec, ending):
+    rng = np.random.default_rng(0)
+    rows = zip(rng.random(30_000).tolist(), rng.integers(0, 2, 30_000), strict=True)
+    if ending == "csv":
+        text = "a,y\n" + "".join(f"{a},{y}\n" for a, y in rows)
+    else:
+        text = "".join(f'{{"a":{a},"y":{y}}}\n' for a, y in rows)
+    path = tmp_path / f"a.{ending}.{codec}"
+    kind = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}[codec]
+    with pa.CompressedOutputStream(str(path), kind) as stream:
+        stream.write(text.encode())
+    assert load_table(path, target="y")[0].shape == (30_000, 1)
+    text_file(tmp_path, path.read_bytes()[:-20_000], path.name)
+    assert refusal(path).startswith(f"{path.name} is cut short in its {kind} data")
+    text_file(tmp_path, text, path.name)
+    assert refusal(path).startswith(f"{path.name} is damaged or not a {kind} file")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.arrow"])
+def test_files_that_cannot_be_opened(tmp_path, name, monkeypatch):
+    path = tmp_path / name
+    assert refusal(path).startswith(f"{name} does not exist")
+    path.mkdir()
+    assert refusal(path).startswith(f"{name} is a directory")
+    path.rmdir()
+    path.write_bytes(b"x")
+    path.chmod(0)
+    if os.access(path, os.R_OK):  # whoever runs this may read everything
+
+        def denied(name):
+            raise PermissionError(13, "Permission denied", name)
+
+        monkeypatch.setattr(pa, "OSFile", denied)
+    assert refusal(path).startswith(f"{name} may not be read")
+
+
+def test_names_that_say_no_table(tmp_path):
+    for name in ("a.xlsx", "a", "a.parquet.gz", "a.gz"):
+        said = refusal(text_file(tmp_path, "a,y\n1,0\n", name))
+        expected = "which does not say what it holds: rename it (known are .svm"
+        assert ("a compressed .parquet file" if "parquet" in name else expected) in said
+
+
+def test_target(tmp_path):
+    path = text_file(tmp_path, "width,label\n1,0\n")
+    assert refusal(path, None) == (
+        "a.csv (columns: width, label) needs a label column: name it with target."
+    )
+    assert refusal(path, "lable") == (
+        "a.csv has no column 'lable' to learn, only width, label: did you mean 'label'?"
+    )
+    assert refusal(path, "zzz").endswith("width, label: choose one of these with target.")
+    assert refusal(path, "label", exclude=["label"]).startswith("The label column 'label' is also")
+    assert refusal(path, "label", exclude=["widht"]) == (
+        "a.csv has no column 'widht' to leave out: did you mean 'width'?"
+    )
+    wide = text_file(tmp_path, ",".join(f"c{i}" for i in range(50)) + "\n" + "1," * 49 + "1\n")
+    assert refusal(wide, None).startswith("a.csv (columns: c0, c1")
+    assert "c18, c19 and 30 more) needs a label column" in refusal(wide, None)
+
+
+def test_options(tmp_path):
+    path = text_file(tmp_path, "a,y\n1,0\n")
+    assert refusal(path, missing="skip").startswith("missing is 'skip': choose error, zero")
+    for bits in (0, 31):
+        assert refusal(path, hash_bits=bits).startswith(f"hash_bits is {bits}: choose")
+    assert refusal(path, batch_rows=0).startswith("batch_rows is 0")
+    with pytest.raises(DataError, match="no file to read"):
+        TableSource([], target="y")
+
+
+OTHERS = [
+    ("b.csv", "a,y\n1,0\n", "b.csv has no column 't', which a.csv has: add it"),
+    ("b.csv", "a,t,z,y\n1,p,2,0\n", "b.csv has a column 'z' that a.csv lacks: add it there or"),
+    ("b.csv", "t,a\np,1\n", "b.csv has no column 'y' to learn"),
+    ("b.csv", "t,a,y\np,q,1\n", "b.csv line 2, column 'a' holds 'q', not a number"),
+    ("b.csv", "t,a,y\np,1,1\np,,1\n", "b.csv line 3, column 'a' has no value"),
+    ("b.jsonl", '{"t":"p","y":1}\n', "b.jsonl line 1, column 'a' has no value"),
+    ("b.jsonl", '{"t":"p","y":1,"z":1}\n', "b.jsonl has a column 'z' that a.csv lacks"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), OTHERS, ids=range(len(OTHERS)))
+def test_second_file(tmp_path, name, text, said):
+    one = text_file(tmp_path, "a,t,y\n1,p,0\n2,p,1\n")
+    assert refusal([one, text_file(tmp_path, text, name)]).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"), [("a", ["p"]), ("t", [1]), ("y", ["yes"]), ("y", [True])]
+)
+def test_second_file_of_another_type(tmp_path, column, values):
+    one = text_file(tmp_path, "a,t,y\n1,p,0\n2,p,1\n")
+    two = parquet(tmp_path, {"a": [1.0], "t": ["p"], "y": [0]} | {column: values}, "b.parquet")
+    assert refusal([one, two]).startswith(f"b.parquet, column '{column}' holds ")
+
+
+def test_mean_of_nothing_and_dropping_all(tmp_path):
+    path = text_file(tmp_path, "a,b,y\n,1,0\n,,1\n")
+    assert refusal(path, missing="mean").startswith("a.csv, column 'a' has no value at all")
+    assert refusal(path, missing="drop").startswith("a.csv has a missing value in every row")
+
+
+def test_too_many_values_of_a_text_column(tmp_path, monkeypatch):
+    monkeypatch.setattr("linsep.sources.tables.survey.MOST_VALUES", 3)
+    path = text_file(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
+    assert refusal(path).startswith("Column 't' has more than 3 different values: leave it out")
+    load_table(path, target="y", hash_bits=3)
+
+
+def test_recipe_and_new_file(tmp_path):
+    path = text_file(tmp_path, "a,b,t,y\n1,1,p,0\n2,1,q,1\n")
+    recipe = TableSource([path], target="y").recipe()
+    new = text_file(tmp_path, "b,c,y\n1,1,0\n", "new.csv")
+    assert refusal(new, recipe=recipe) == (
+        "new.csv has no column 'a', 't', which the model was learnt from: add them.")  # fmt: skip
+    text = parquet(tmp_path, {"a": ["x"], "b": [1], "t": ["p"], "y": [1]})
+    assert refusal(text, recipe=recipe).startswith("a.parquet, column 'a' holds string where")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"numeric": None}, {"text": {"t": {"p": 7}}}, {"text": {"t": ["p"]}}, {"dtype": "int8"},
+     {"missing": "maybe"}, {"missing": "mean"}, {"format": "svmlight"}, {"target_kind": "date"},
+     {"hash_bits": "many"}],
+)  # fmt: skip
+def test_damaged_recipe(tmp_path, damage):
+    path = text_file(tmp_path, "a,t,y\n1,p,0\n2,q,1\n")
+    source = TableSource([path], target="y")
+    list(source.batches())
+    said = refusal(path, recipe=source.recipe() | damage)
+    assert said == "The recipe for reading tables is damaged: learn the model again."
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.arrow", "a.csv.gz"])
+def test_mutated_files_are_read_or_refused(tmp_path, name):
+    """Whatever bytes come, the answer is rows or a DataError."""
+    rng = np.random.default_rng(7)
+    table = pa.table({"a": rng.random(20), "t": ["p", "q"] * 10, "y": [0, 1] * 10})
+    path = tmp_path / name
+    if name == "a.parquet":
+        pq.write_table(table, path)
+    elif name == "a.arrow":
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    elif name == "a.jsonl":
+        path.write_text("".join(f'{{"a":{i},"t":"p","y":{i % 2}}}\n' for i in range(20)))
+    else:
+        with pa.CompressedOutputStream(str(path), "gzip") if "gz" in name else path.open("wb") as f:
+            f.write(b"a,t,y\n" + b'1.5,"p",0\n2,q,1\n' * 10)
+    whole = bytearray(path.read_bytes())
+    for _ in range(60):
+        mutant = bytearray(whole)
+        for place in rng.integers(0, len(whole), rng.integers(1, 4)):
+            mutant[place] = rng.integers(0, 256)
+        path.write_bytes(mutant)
+        with contextlib.suppress(DataError):
+            load_table(path, target="y", missing="zero")

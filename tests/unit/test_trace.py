@@ -1,0 +1,378 @@
+"""Traces: the rounds an estimator makes, as rows and as text, CSV, Markdown, LaTeX and HTML."""
+
+import csv
+import html
+import io
+import re
+import shutil
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+import rich
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import Perceptron as PeerPerceptron
+
+import linsep
+from command_line import here, refused
+from documents import ROOT, run_commands, run_python
+from linsep import (
+    BalancedWinnow,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+    trace,
+)
+from linsep.teaching.trace import table, tracer
+from storages import blobs
+
+pytestmark = pytest.mark.uncompiled
+
+POINTS = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1]
+P = Perceptron(shuffle=False)
+
+
+def test_the_document_on_traces(tmp_path):
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    assert run_python("docs/trace.md") >= 10
+    assert run_commands("docs/trace.md", tmp_path) == 3
+    assert (tmp_path / "table.tex").read_text().startswith(r"\begin{tabular}")
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix, pd.DataFrame])
+@pytest.mark.parametrize("tie", ["negative", "positive", "random"])
+@pytest.mark.parametrize("multiclass", ["binary", "native", "ovr", "ovo"])
+def test_it_shows_what_the_estimator_does(multiclass, tie, storage):
+    rng = np.random.default_rng(0)
+    k = 2 if multiclass == "binary" else 3
+    X, y = rng.integers(-3, 4, (30, 3)).astype(float), np.arange(30) % k
+    how = {"sample_weight": rng.integers(0, 3, 30), "coef_init": np.ones((1 if k == 2 else 3, 3))}
+    model = Perceptron(
+        multiclass="native" if k == 2 else multiclass, tie=tie, max_iter=4, random_state=5,
+        class_weight={0: 2.0, 1: 0.5}, learning_rate=0.5,
+    )  # fmt: skip
+    shown = trace(model, storage(X), y, **how)
+    assert not hasattr(model, "coef_")
+    model.fit(storage(X), y, **how)
+    assert [list(w[1:]) for w in shown[-1].weights] == model.coef_.tolist()
+    assert [w[0] for w in shown[-1].weights] == model.intercept_.tolist()
+    passes = [sum(r.mistakes for r in shown if r.pass_number == p + 1) for p in range(4)]
+    assert passes == model.mistakes_.tolist()
+    assert sum(r.updates for r in shown) == model.n_updates_
+    assert shown.stop_reason == model.stop_reason_
+    weights = np.ones((1 if k == 2 else 3, 4)) * [0, 1, 1, 1]
+    for row in shown:
+        weights = weights + row.change
+        assert weights.tolist() == [list(w) for w in row.weights]
+
+
+def test_names_come_from_the_data_frame_or_are_given():
+    frame = pd.DataFrame({"a b": [1.0, -1.0], "c": [0.5, 2.0]}, index=["first", "second"])
+    shown = trace(P, frame, ["no", "yes"])
+    assert [r.row for r in shown[:2]] == ["first", "second"]
+    assert shown.columns[-3:] == ["intercept", "a b", "c"]
+    assert [cells[3] for cells in shown.cells()][:2] == ["no (-1)", "yes (+1)"]
+    other = trace(P, frame, ["no", "yes"], row_names=[7, 8], feature_names=["x", "y"])
+    assert [r.row for r in other[:2]] == ["7", "8"]
+    assert other.columns[-2:] == ["x", "y"]
+    bare = trace(Perceptron(fit_intercept=False), frame.to_numpy(), [0.0, 1.0])
+    assert bare.columns == [
+        "round",
+        "pass",
+        "row",
+        "class",
+        "score",
+        "mistake",
+        "update",
+        "x0",
+        "x1",
+    ]
+    assert [cells[2:4] for cells in bare.cells()][:2] == [["0", "0 (-1)"], ["1", "1 (+1)"]]
+
+
+def test_columns_of_several_classes():
+    X, y = blobs(9, 2, 3)
+    names = np.array(["red", "green", "blue"])[y]
+    shown = trace(Perceptron(multiclass="ovo", shuffle=False, max_iter=1), X, names)
+    assert shown.columns[4:8] == [
+        "green vs blue score", "red vs blue score", "red vs green score", "mistakes",
+    ]  # fmt: skip
+    assert len(shown.columns) == 9 + 9
+    assert len(shown[0].scores) == len(shown[0].weights) == 3
+    first = next(shown.cells())
+    assert first[7] == "2"
+    assert re.fullmatch(r"red vs blue \[1, .*\]; red vs green \[1, .*\]", first[8])
+    native = trace(Perceptron(shuffle=False, max_iter=1), X, names)
+    assert re.fullmatch(r"blue \[-1, .*\]; red \[1, .*\]", next(native.cells())[8])
+
+
+def test_why_it_stopped():
+    X, y = POINTS
+    assert trace(P, X, y, max_rounds=7).stop_reason is None
+    whole = trace(P, X, y, max_rounds=5000)
+    assert (len(whole), whole.stop_reason) == (len(whole), "converged")
+    assert len(trace(P, X, y, max_rounds=len(whole))) == len(whole)
+    assert trace(P, X, y, max_rounds=len(whole)).stop_reason == "converged"
+    cut = trace(Perceptron(max_iter=2), X, y)
+    assert (len(cut), cut.stop_reason) == (10, "max_iter")
+    assert "all passes allowed were made and the last still had mistakes;" in str(cut)
+    assert repr(cut).startswith("<Trace of 10 rounds; max_iter: ")
+
+
+def test_a_cycle_ends_it_where_it_ends_the_fit():
+    X, y = [(1, 1), (1, -1), (-1, 1), (-1, -1)], [1, -1, -1, 1]
+    model = Perceptron(fit_intercept=False, shuffle=False)
+    shown = trace(model, X, y)
+    assert (len(shown), shown.stop_reason) == (4, "cycle")
+    assert shown.stopped == str(model.fit(X, y).cycle_)
+    assert trace(model.set_params(max_iter=1), X, y).stop_reason == "cycle"
+    assert trace(model, X, y, max_rounds=3).stop_reason is None
+    X, y = [(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], [1, 1, 1, -1, -1]
+    start = {"coef_init": [1, 1], "intercept_init": 1}
+    shown = trace(Perceptron(shuffle=False), X, y, **start)
+    assert (len(shown), shown.stop_reason) == (5 * 130, "cycle")
+    assert shown[-1].weights == shown[5 * 121 - 1].weights
+
+
+@pytest.mark.parametrize(
+    ("value", "short", "exact"),
+    [
+        (1.0, "1", "1"), (-0.0, "0", "0"), (0.25, "0.25", "0.25"), (1 / 3, "0.333333", repr(1 / 3)),
+        (123456789.0, "123456789", "123456789"), (1e-9, "1e-09", "1e-09"),
+        (1e20, "1e+20", "1e+20"), (float("inf"), "inf", "inf"), (float("nan"), "nan", "nan"),
+    ],
+)  # fmt: skip
+def test_numbers_are_short_and_exact(value, short, exact):
+    assert (table.short(value), table.exact(value)) == (short, exact)
+
+
+NASTY = r"""a&b_c%$#{}~^\<i>|*`"'[x],;""" + "\n\x1b[2J"
+
+
+@pytest.fixture
+def nasty():
+    """A trace whose every name is markup everywhere."""
+    X, y = [[1.0], [-1.0], [1 / 3]], [NASTY, "plain", NASTY]
+    return trace(P, X, y, row_names=[NASTY, "[b]bold[/b]", ""], feature_names=[NASTY], max_rounds=4)
+
+
+def test_csv_comes_back_as_it_was(nasty):
+    head, *lines = csv.reader(io.StringIO(nasty.to_csv()))
+    assert head == nasty.columns
+    assert lines == list(nasty.cells(table.exact))
+    assert head[-1] == lines[0][2] == NASTY
+    exact = trace(P, [[1 / 3], [-0.1]], [0, 1]).to_csv().splitlines()
+    assert exact[1].endswith(f",-1,{-1 / 3!r}")
+
+
+def test_html_is_escaped(nasty):
+    root = ET.fromstring(nasty.to_html().replace("\x1b", ""))
+    assert root.tag == "table"
+    cells = [[cell.text or "" for cell in line] for line in root.iter("tr")]
+    plain = NASTY.replace("\x1b", "")
+    assert cells[0][-1] == cells[1][2] == plain
+    assert cells[-1] == [nasty.stopped]
+    assert "<i>" not in nasty.to_html()
+    assert html.escape("<i>") in nasty._repr_html_()
+
+
+def test_latex_is_escaped(nasty):
+    text = nasty.to_latex()
+    line = text.splitlines()[2]
+    expected = (
+        r"a\&b\_c\%\$\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}"
+        r"\textless{}i\textgreater{}|*`" + "\"'{[}x{]},;" + r"\textbackslash{}n\textbackslash{}x1b"
+    )
+    assert expected in line
+    body = text.split(r"\hline")[1:3]
+    for row in "".join(body).strip().splitlines():
+        if row:
+            assert row.endswith(r" \\")
+            assert len(re.findall(r"(?<!\\)&", row)) == len(nasty.columns) - 1
+    assert text.endswith("\n" + nasty.stopped + "\n")
+
+
+def test_markdown_is_escaped(nasty):
+    head, rule, *lines = nasty.to_markdown().splitlines()
+    for line in (head, rule, *lines[:4]):
+        assert len(re.findall(r"(?<!\\)\|", line)) == len(nasty.columns) + 1
+    assert r"\<i\>\|\*\`" in head
+    assert lines[-1] == nasty.stopped
+
+
+def test_text_is_aligned_and_moves_no_cursor(nasty):
+    assert "\x1b" not in str(nasty)
+    lines = str(nasty).splitlines()
+    assert len(lines) == 1 + len(nasty) + 1
+    wide = trace(P, [[1.0], [-1.0]], [0, 1], row_names=["東京", "x"])
+    lines = str(wide).splitlines()
+    assert lines[1].index("0 (-1)") + 2 == lines[2].index("1 (+1)")
+
+
+def test_rich_draws_it(nasty, capsys):
+    rich.print(nasty)
+    drawn = capsys.readouterr().out
+    assert "[b]bold[/b]" in drawn.replace("\n", "").replace(" ", "") or "[b]" in drawn
+    assert "\x1b[2J" not in drawn
+    assert "cut after 4 rounds" in drawn
+
+
+LEARNERS = [
+    Perceptron(learning_rate=2.0, schedule="inverse"),
+    Perceptron(learning_rate=lambda k: 1 / (k + 1), schedule="constant"),
+    Perceptron(update="batch", schedule="inverse_sqrt"),
+    MarginPerceptron(),
+    MarginPerceptron(gamma=0.25, epsilon=0.1),
+    PassiveAggressive(C=0.5),
+    # With C=0.5 an update ends at a loss of exactly 0, which rounding decides in two ways.
+    PassiveAggressive(C=0.7, loss="squared_hinge"),
+    Winnow(promotion=1.5),
+    BalancedWinnow(promotion=1.5),
+]
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_every_learner_has_its_rule(learner, multiclass, normalize):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 5, (40, 4)) + rng.random((40, 4)), rng.integers(0, 3, 40)
+    model = clone(learner).set_params(multiclass=multiclass, max_iter=4)
+    if not isinstance(model, MarginPerceptron):
+        model.set_params(normalize=normalize)
+    shown = trace(model, X, y)
+    model.fit(X, y)
+    assert sum(r.updates for r in shown) == model.n_updates_
+    np.testing.assert_allclose([w[1:] for w in shown[-1].weights], model.coef_, rtol=1e-9)
+    np.testing.assert_allclose([w[0] for w in shown[-1].weights], model.intercept_, atol=1e-9)
+
+
+def test_a_learner_that_starts_anew_is_shown_from_zero():
+    rule = linsep.textbook.MarginPerceptron()
+    steps = list(linsep.textbook.run(rule, "binary", [[1.0], [1.0]], [0, 1], 2, max_iter=40))
+    rows = list(tracer.trace_rows(steps, ([0], 0), "ab", np.array([0, 1])))
+    again = next(n for n, step in enumerate(steps) if step.attempt == 1)
+    assert rows[again].change == rows[again].weights
+
+
+def test_what_cannot_be_traced_is_refused():
+    X, y = POINTS
+    with pytest.raises(TypeError, match=r"Perceptron cannot be traced; these can: .*Winnow"):
+        trace(PeerPerceptron(), X, y)
+    for wrong in (0, -1, 2.5, True, "9"):
+        with pytest.raises(ValueError, match="max_rounds must be a whole number"):
+            trace(P, X, y, max_rounds=wrong)
+    with pytest.raises(ValueError, match="leave out early_stopping"):
+        trace(Perceptron(early_stopping=True), X, y)
+    with pytest.raises(ValueError, match="learning_rate"):
+        trace(Perceptron(learning_rate=0), X, y)
+    with pytest.raises(ValueError, match=r"1,000,000 rounds of 3 weights.*lower max_rounds"):
+        trace(P, X, y, max_rounds=1_000_000)
+    wide = sp.csr_matrix(([1.0], ([0], [3_000_000])), shape=(2, 3_000_001))
+    with pytest.raises(ValueError, match=r"2 rows of 3,000,001 features.*give it fewer"):
+        trace(P, wide, [0, 1])
+    with pytest.raises(ValueError, match="row_names has 1 names, but the data need 5"):
+        trace(P, X, y, row_names=["a"])
+    with pytest.raises(ValueError, match="feature_names has 3 names"):
+        trace(P, X, y, feature_names="abc")
+    with pytest.raises(ValueError, match="coef_init has shape"):
+        trace(P, X, y, coef_init=[1, 2, 3])
+    with pytest.raises(ValueError, match="intercept_init must be zero"):
+        trace(Perceptron(fit_intercept=False), X, y, intercept_init=1)
+    with pytest.raises(ValueError, match="Only one class"):
+        trace(P, X, [1] * 5)
+    with pytest.raises(ValueError, match="No row is left"):
+        trace(Perceptron(class_weight={-1: 0, 1: 0}), X, y)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copy(ROOT / "docs" / "students.csv", tmp_path)
+    (tmp_path / "t.svm").write_text("+1 1:2 3:1\n\n# nothing\n-1 2:1.5\n")
+    (tmp_path / "u.svm").write_text("-1 4:2\n")
+    return tmp_path
+
+
+STUDENTS = ("trace", "students.csv", "--target", "grade", "--row-names", "name")
+
+
+@pytest.mark.parametrize("kind", ["text", "csv", "markdown", "latex", "html"])
+def test_every_format_on_the_command_line(folder, kind):
+    shown = here(*STUDENTS, "--format", kind, cwd=folder)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    X = [(1, 1, -1, -1), (1, 1, 1, 1), (-1, -1, -1, 1), (1, -1, -1, 1)]
+    made = trace(
+        Perceptron(max_iter=10), np.array(X, float), list("AFFA"),
+        row_names=["Jane", "Steve", "Mary", "Peter"],
+        feature_names=["attendance", "tall", "sleeps", "gum"],
+    )  # fmt: skip
+    assert shown.stdout == getattr(made, f"to_{kind}")()
+    done = here(*STUDENTS, "--format", kind, "--output", "out", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (folder / "out").read_text() == shown.stdout
+    refused(*STUDENTS, "--output", "out", cwd=folder, said="out exists.*--force")
+    refused(*STUDENTS, "--output", "students.csv", "--force", cwd=folder, said="is read by this")
+
+
+def test_a_terminal_gets_a_drawing_where_it_fits(folder, monkeypatch):
+    monkeypatch.setattr("linsep.cli.trace.on_terminal", lambda: True)
+    for columns, mark in ((200, "│"), (60, "  Jane  ")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown = here(*STUDENTS, cwd=folder)
+        assert shown.stderr == ""
+        assert mark in shown.stdout
+        assert "converged: " in shown.stdout
+    assert "│" not in shown.stdout
+
+
+def names(*arguments, cwd):
+    done = here("trace", *arguments, "--format", "csv", "--max-iter", 1, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    head, *lines = csv.reader(io.StringIO(done.stdout))
+    return [line[2] for line in lines], head[8:]
+
+
+def test_rows_are_named_by_their_lines(folder):
+    assert names("t.svm", cwd=folder) == (["line 1", "line 4"], ["x1", "x2", "x3"])
+    assert names("t.svm", "u.svm", cwd=folder) == (
+        ["t.svm line 1", "t.svm line 4", "u.svm line 1"], ["x1", "x2", "x3", "x4"],
+    )  # fmt: skip
+    (folder / "gap.csv").write_text("a,kind\n1,x\n,x\n2,y\n\n3,y\n")
+    found, _ = names("gap.csv", "--target", "kind", "--missing", "drop", cwd=folder)
+    assert found == ["line 2", "line 4", "line 6"]
+    table = ("students.csv", "--target", "grade", "--exclude", "name")
+    assert names(*table, cwd=folder)[0] == ["line 2", "line 3", "line 4", "line 5"]
+
+
+def test_text_columns_widen_the_rows(folder):
+    (folder / "text.csv").write_text("a,colour,id,kind\n1,red,7,x\n2,blue,8,y\n3,red,9,y\n")
+    rows, columns = names("text.csv", "--target", "kind", "--row-names", "id", cwd=folder)
+    assert rows == ["7", "8", "9"]
+    assert columns == ["a", "colour=blue", "colour=red"]
+
+
+@pytest.mark.parametrize("learner", ["margin", "winnow", "balanced-winnow", "pa"])
+def test_every_learner_on_the_command_line(folder, learner):
+    done = here("trace", "t.svm", "--learner", learner, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "converged: " in done.stdout or "max_iter: " in done.stdout
+
+
+def test_bad_use_is_one_sentence(folder):
+    refused("trace", "t.svm", "--gamma", 0.1, cwd=folder, said="is for --learner margin", code=2)
+    refused("trace", "t.svm", "--row-names", "x", cwd=folder, said="svmlight text has none")
+    refused("trace", "students.csv", cwd=folder, said="--target")
+    refused(*STUDENTS[:-1], "nme", cwd=folder, said="did you mean 'name'")
+    refused("trace", "t.svm", "--early-stopping", cwd=folder, said="--early-stopping", code=2)
+    refused("trace", "t.svm", "--max-rounds", 0, cwd=folder, said="max-rounds", code=2)
+    refused("trace", "t.svm", "--max-rounds", 900_000, cwd=folder, said="lower --max-rounds")
+    refused("trace", "t.svm", "--format", "pdf", cwd=folder, said="format", code=2)
+    (folder / "drop.csv").write_text("a,id,kind\n1,q,x\n2,,y\n")
+    drop = ("--target", "kind", "--row-names", "id", "--missing", "drop")
+    refused("trace", "drop.csv", *drop, cwd=folder, said="without a name in column 'id'")
+    with open(folder / "large.svm", "w") as file:
+        file.writelines(f"{i % 2} 999:1\n" for i in range(2500))
+    refused("trace", "large.svm", cwd=folder, said="too many for a trace")

@@ -1,0 +1,249 @@
+"""Row weights and class weights: what counts, and what counts nothing."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+from sklearn import linear_model
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier
+from sklearn.utils.class_weight import compute_class_weight
+
+import linsep
+from linsep import (
+    BalancedWinnow,
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LogisticRegression,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+)
+from linsep.estimators._common import checking as labels
+from linsep.sources.arrays import ArraySource
+from storages import blobs
+
+pytestmark = pytest.mark.uncompiled
+
+FEW = {"max_iter": 4, "shuffle": False}
+ONLINE = [
+    *(Perceptron(multiclass=how, **FEW) for how in ("native", "ovr", "ovo")),
+    Perceptron(update="batch", **FEW),
+    MarginPerceptron(gamma=0.1, **FEW),
+    PassiveAggressive(**FEW),
+    Winnow(**FEW),
+    BalancedWinnow(**FEW),
+    KernelPerceptron(gamma=0.1, **FEW),
+]
+LOGISTIC = LogisticRegression(l2=1.0)
+
+
+def unequal(k=3, n=40, seed=0):
+    """Positive rows of k classes that overlap and differ in size, and whole weights."""
+    X, y = blobs(n, k=k, spread=3.0, seed=seed)
+    y[: n // 3] = 0
+    y[-k:] = np.arange(k)
+    weight = np.random.default_rng(seed).integers(0, 4, n).astype(float)
+    weight[-k:] = 1.0
+    return np.abs(X), y, weight
+
+
+# Balanced class weights.
+
+
+@given(st.integers(0, 1000), st.integers(2, 5))
+@settings(max_examples=30)
+def test_balanced_weights_are_those_of_scikit_learn(seed, k):
+    _, y, weight = unequal(k, seed=seed)
+    for given_weight in (None, weight):
+        ours = labels.weigh_classes("balanced", np.arange(k), np.bincount(y, given_weight))
+        theirs = compute_class_weight(
+            "balanced", classes=np.arange(k), y=y, sample_weight=given_weight
+        )
+        assert np.allclose(ours, theirs, rtol=1e-14)
+
+
+@pytest.mark.parametrize("model", [*ONLINE, LOGISTIC], ids=str)
+def test_balanced_does_not_count_rows_of_weight_zero(model):
+    X, y, weight = unequal()
+    kept = weight > 0
+    model = clone(model).set_params(class_weight="balanced")
+    whole = clone(model).fit(X, y, sample_weight=weight)
+    part = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept])
+    assert np.allclose(whole.decision_function(X), part.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [Perceptron(update="batch", **FEW), LOGISTIC], ids=str)
+def test_balanced_counts_whole_weights_as_repeated_rows(model):
+    X, y, weight = unequal()
+    times = weight.astype(int)
+    model = clone(model).set_params(class_weight="balanced")
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert np.allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-9)
+    assert np.allclose(weighted.intercept_, repeated.intercept_, rtol=1e-9, atol=1e-9)
+
+
+def test_balanced_logistic_regression_is_that_of_scikit_learn():
+    X, y, weight = unequal()
+    ours = LogisticRegression(l2=1.0, class_weight="balanced").fit(X, y, weight)
+    theirs = linear_model.LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=10_000)
+    theirs.fit(X, y, weight)
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-7)
+
+
+def test_a_hundred_rows_of_weight_zero_change_nothing():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    four = LogisticRegression(l2=1.0, class_weight="balanced").fit(X, y)
+    weight = [1.0] * 4 + [0.0] * 100
+    many = LogisticRegression(l2=1.0, class_weight="balanced")
+    many.fit(X + [[5.0]] * 100, y + [1] * 100, weight)
+    assert many.intercept_ == pytest.approx(four.intercept_, abs=1e-9)
+
+
+def test_winnow_counts_class_weights_of_a_source_as_given():
+    X, y, _ = unequal(k=2)
+    model = Winnow(class_weight={0: 0.5, 1: 0.25}, **FEW)
+    streamed = clone(model).fit(ArraySource(X, y))
+    assert streamed.coef_.tolist() == model.fit(X, y).coef_.tolist()
+
+
+# Classes whose rows all have weight 0.
+
+WITHOUT = "All rows of class.* have weight 0, so nothing is learnt of it"
+PROBABLE = [
+    LogisticRegression(l2=1.0),
+    LogisticRegression(l2=1.0, fit_intercept=False),
+    LogisticRegression(solver="lbfgs"),
+    LogisticRegression(solver="gradient_ascent", l2=1.0, tol=1e-7, max_iter=100_000),
+    GaussianNaiveBayes(),
+]
+
+
+@pytest.mark.parametrize("gone", range(3))
+@pytest.mark.parametrize("model", PROBABLE, ids=str)
+def test_a_class_of_no_weight_has_probability_zero(model, gone, tmp_path):
+    X, y = blobs(60, d=2, k=3, spread=5.0)
+    rest = y != gone
+    with pytest.warns(UserWarning, match=WITHOUT):
+        found = clone(model).fit(X, y, sample_weight=rest.astype(float))
+    assert found.classes_.tolist() == [0, 1, 2]
+    P = found.predict_proba(X)
+    assert (P[:, gone] == 0.0).all()
+    assert gone not in found.predict(X)
+    assert np.isneginf(found.predict_log_proba(X)[:, gone]).all()
+    without = clone(model)
+    if getattr(model, "l2", 0.0):  # of two classes one carries the difference, of several both do
+        without.set_params(l2=model.l2 / 2)
+    without.fit(X[rest], y[rest])
+    kept = [k for k in range(3) if k != gone]
+    assert np.allclose(P[:, kept], without.predict_proba(X), atol=1e-6)
+    again = linsep.load(linsep.save(found, tmp_path / "model"))
+    assert again.predict_proba(X).tobytes() == P.tobytes()
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+@pytest.mark.parametrize("model", PROBABLE, ids=str)
+def test_a_class_alone_is_certain(model, gone, tmp_path):
+    X, y = blobs(20, d=2, k=2)
+    for k in (2, 3):
+        labels = np.where(np.arange(20) % 4 == 3, 2, y) if k == 3 else y
+        weight = (labels == 1 - gone).astype(float)
+        with pytest.warns(UserWarning, match="have weight 0"):
+            found = clone(model).fit(X, labels, sample_weight=weight)
+        expected = np.zeros((20, k))
+        expected[:, 1 - gone] = 1.0
+        assert found.predict_proba(X).tolist() == expected.tolist()
+        again = linsep.load(linsep.save(found, tmp_path / str(k)))
+        assert again.decision_function(X).tolist() == found.decision_function(X).tolist()
+
+
+def test_probabilities_come_near_those_of_scikit_learn():
+    """scikit-learn stops where the likelihood hardly grows, so far from probability 0."""
+    X, y = blobs(60, d=2, k=3, spread=5.0)
+    weight = (y != 1).astype(float)
+    theirs = linear_model.LogisticRegression(max_iter=10_000, tol=1e-10).fit(X, y, weight)
+    with pytest.warns(UserWarning, match=WITHOUT):
+        ours = LogisticRegression(l2=1.0).fit(X, y, weight)
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("gone", range(3))
+def test_inference_leaves_a_class_of_no_weight_out(gone):
+    X, y = blobs(60, d=2, k=3, spread=5.0)
+    rest = y != gone
+    with pytest.warns(UserWarning, match=WITHOUT):
+        found = LogisticRegression(class_weight={gone: 0.0}).fit(X, y)
+    without = LogisticRegression(reference=found.reference_).fit(X[rest], y[rest])
+    assert found.reference_ == (1 if gone == 2 else 2)
+    row = [label for label in (0, 1, 2) if label != found.reference_].index(
+        next(label for label in (0, 1, 2) if label not in (gone, found.reference_))
+    )
+    assert np.allclose(found.standard_errors_[row], without.standard_errors_[0])
+    assert np.allclose(found.coef_[row], without.coef_[0])
+    assert np.isnan(found.standard_errors_[1 - row]).all()
+    assert found.limits_[1 - row].tolist() == ["no weight"] * 3
+    assert found.intercept_[1 - row] == -np.inf
+    assert found.likelihood_ratio_ == pytest.approx(without.likelihood_ratio_)
+    assert found.aic_ == pytest.approx(without.aic_)
+    assert np.isnan(found.odds_ratios()[0][1 - row]).all()
+    assert "so its probability is 0" in str(found.summary_)
+
+
+def test_a_source_learns_a_class_of_no_weight():
+    X, y = blobs(60, d=2, k=3, spread=5.0)
+    for model in (LogisticRegression(), Perceptron(max_iter=3)):
+        model.set_params(class_weight={1: 0.0})
+        fits = []
+        for data in ((ArraySource(X, y, batch_rows=7),), (X, y), (sp.csr_matrix(X), y)):
+            with pytest.warns(UserWarning, match=WITHOUT) as told:
+                fits.append(clone(model).fit(*data))
+            assert len(told) == 1
+        assert fits[0].classes_.tolist() == [0, 1, 2]
+        for other in fits[1:]:
+            assert np.allclose(other.coef_, fits[0].coef_, rtol=1e-9)
+            assert np.allclose(other.intercept_, fits[0].intercept_)
+
+
+def test_separable_classes_beside_one_of_no_weight():
+    X, y = blobs(30, d=2, k=3, spread=0.1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = LogisticRegression(class_weight={0: 0.0}).fit(X, y)
+    assert ["have weight 0" in str(w.message) for w in told] == [True, False]
+    assert told[1].message.limits.keys() == set(found.weight_names())
+    assert found.separation_.verify(X[y > 0], y[y > 0])
+    assert found.score(X[y > 0], y[y > 0]) == 1.0
+
+
+@pytest.mark.parametrize("model", ONLINE, ids=str)
+def test_online_learners_do_not_predict_a_class_of_no_weight(model):
+    X, y, _ = unequal()
+    for gone in range(3):
+        with pytest.warns(UserWarning, match=WITHOUT):
+            found = clone(model).fit(X, y, sample_weight=(y != gone).astype(float))
+        assert found.classes_.tolist() == [0, 1, 2]
+        assert gone not in found.predict(X[y != gone])
+
+
+@pytest.mark.parametrize("model", [LOGISTIC, GaussianNaiveBayes(), Perceptron(**FEW)], ids=str)
+def test_bagging_leaves_rare_classes_out(model):
+    X, y = blobs(40, d=2, k=2)
+    y[:2] = 2
+    bag = BaggingClassifier(clone(model), n_estimators=8, random_state=0)
+    with pytest.warns(UserWarning, match=WITHOUT):
+        bag.fit(X, y)
+    assert bag.classes_.tolist() == [0, 1, 2]
+    assert bag.score(X, y) > 0.6
+
+
+def test_nothing_at_all_is_refused():
+    X, y = blobs(20, k=2)
+    for model in (LogisticRegression(), Perceptron()):
+        model.set_params(class_weight={0: 0.0, 1: 0.0})
+        for data in ((X, y), (ArraySource(X, y),)):
+            with pytest.raises(ValueError, match="No row is left to learn from"):
+                model.fit(*data)
