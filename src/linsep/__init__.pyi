@@ -6,6 +6,7 @@ from . import (
     kernels as kernels,
     sources as sources,
 )
+from .certificate.proofs import from_json as from_json
 from .estimators.kernel import KernelPerceptron as KernelPerceptron
 from .estimators.linear_regression import LinearRegression as LinearRegression
 from .estimators.logistic import LogisticRegression as LogisticRegression
@@ -25,7 +26,6 @@ from .mistake_bounds.margins import (
 )
 from .model_files.format import load as load, save as save
 from .separability.deciding import separation as separation
-from .separability.proofs import from_json as from_json
 from .sources.opening import open_source as open_source
 from .teaching import textbook as textbook
 from .teaching.trace.tracer import trace as trace

@@ -11,11 +11,13 @@ from test_worked_numbers import OVERLAP, XOR, estimator
 
 from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
+from linsep.certificate.cycles import Cycle, Cycles
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
 from linsep.kernels import RBF, Spectrum
 from linsep.online.learner import pairs
-from linsep.separability.cycles import Cycle, Cycles
+from linsep.separability.exact.replaying import Given, machines
+from linsep.separability.search import cycle_search
 from linsep.sources import ArraySource
 from storages import SCHEMES, classes_of
 
@@ -299,6 +301,16 @@ def changed(cycle, **fields):
     plain = json.loads(cycle.to_json())
     plain["cycle"] |= fields
     return json.dumps(plain, indent=1) + "\n"
+
+
+def test_a_search_that_replays_wrongly_is_not_believed(monkeypatch):
+    monkeypatch.setattr(cycle_search, "replay", lambda machine, rows, start, *_: (start, 1))
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    given = [Given(np.arange(2), row, code) for row, code in zip(X, (0, 1), strict=True)]
+    (machine,) = machines("native", 2, "single", "negative", gram=False, fit_intercept=True)
+    standing = [cycle_search.Standing(machine, np.zeros((1, 3)), passes=1)]
+    found = cycle_search.find_cycles(given, standing, 1.0, 2)
+    assert "after 1 pass the weights are others" in found.verify(X, [0, 1]).reason
 
 
 def test_tampered_cycles_fail():

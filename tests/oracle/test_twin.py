@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from linsep import Perceptron
+from linsep.certificate.cycles import Cycle
 from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.loop import Watch, pass_loop
 from linsep.compiled.core.rows import as_rows
 from linsep.compiled.core.weights import Last
 from linsep.online.learner import State, pairs
-from linsep.separability.cycles import Cycle
 from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
 

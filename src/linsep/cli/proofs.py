@@ -254,7 +254,7 @@ def verify(
 
 
 def _is_cycle(claim: Any) -> bool:
-    from linsep.separability.cycles import Cycle, Cycles
+    from linsep.certificate.cycles import Cycle, Cycles
 
     return isinstance(claim, Cycle | Cycles)
 
@@ -269,7 +269,7 @@ def _lines_about(source: Source) -> list[tuple[str, str]]:
 
 def read_proof(path: Path) -> Any:
     """The claim in a file, and how the files of its data were read."""
-    from linsep.separability.proofs import read
+    from linsep.certificate.proofs import read
 
     if path.exists() and not path.is_file():
         raise DataError(f"{path} is no file: name a proof.")

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
+from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import ModelFileError
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
@@ -15,7 +16,6 @@ from linsep.model_files.labels import classes_of, described
 from linsep.online.keeping import KeepVote, keeping_of
 from linsep.online.learner import State, columns_of
 from linsep.online.passes import PassReport, StopReason
-from linsep.separability.cycles import Cycle, Cycles
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 

@@ -2,7 +2,7 @@
 
 A perceptron whose rate and order never change does the same from the same weights, and each of
 several machines by itself. Comparing costs a hash a pass, of few weights only; before anything is
-claimed, the passes are replayed in whole numbers (:mod:`linsep.separability.cycles`), so that
+claimed, the passes are replayed in whole numbers (:mod:`linsep.certificate.cycles`), so that
 neither a hash nor rounding can lie. Of a kernel machine scores are compared, for different weights
 of the rows can be the same in the space of the kernel.
 """
@@ -18,7 +18,7 @@ from linsep.online.rows.array import RowBatch, RowStream
 from linsep.online.rows.kernel import KernelStream
 
 if TYPE_CHECKING:
-    from linsep.separability.cycles import Cycle, Cycles
+    from linsep.certificate.cycles import Cycle, Cycles
     from linsep.separability.exact.replaying import Given
 
 #: to hash more weights would show in the time of a pass over few rows

@@ -73,7 +73,7 @@ class Progress:
     def __init__(self) -> None:
         self.pass_number = self.rows = 0
         self.total: int | None = None
-        #: the :class:`linsep.separability.cycles.Cycle` that ended the run, if one did
+        #: the :class:`linsep.certificate.cycles.Cycle` that ended the run, if one did
         self.cycle: Any = None
         self.tally = np.zeros(3, dtype=np.int64)
         self.reading = self.learning = 0.0

@@ -43,9 +43,9 @@ class Counted:
 
     @property
     def cycle_(self) -> Any:
-        """The :class:`linsep.separability.cycles.Cycle` that ended the run, which proves that no
+        """The :class:`linsep.certificate.cycles.Cycle` that ended the run, which proves that no
         number of passes will separate the rows, or with ovr and ovo the
-        :class:`linsep.separability.cycles.Cycles` of the machines; None if none was found.
+        :class:`linsep.certificate.cycles.Cycles` of the machines; None if none was found.
         """
         self._fitted("cycle_")
         return self._cycle

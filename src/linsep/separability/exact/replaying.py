@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -110,18 +110,17 @@ def machines(
 
 
 def replay(
-    machine: Machine, rows: Sequence[Whole], weights: Vectors, step: int, one: int, passes: int,
-    each: Callable[[Iterable[Whole]], Iterable[Whole]] = iter,
+    machine: Machine, rows: Sequence[Whole], weights: Vectors, step: int, one: int, passes: int
 ) -> tuple[Vectors, int]:  # fmt: skip
     """Learn for some passes; returns the weights, or scores, and the number of mistakes.
 
     ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added. A
-    score of zero is a mistake. ``each`` goes over the rows.
+    score of zero is a mistake.
     """
     vectors, mistakes = [list(vector) for vector in weights], 0
     for _ in range(passes):
         waiting: list[tuple[Whole, list[tuple[int, int]]]] = []
-        for i, row in enumerate(each(rows)):
+        for i, row in enumerate(rows):
             if not machine.sees(row.code):
                 continue
             found = machine.changes(list(_scores(machine, vectors, i, row, one)), row.code)

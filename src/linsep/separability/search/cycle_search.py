@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificate.cycles import Cycle, Cycles
 from linsep.certificate.verdicts import Blocked, Separations
-from linsep.separability.cycles import Cycle, Cycles
 from linsep.separability.deciding import separation
 from linsep.separability.exact.replaying import (
     Given,
@@ -35,19 +35,19 @@ class Standing(NamedTuple):
     passes: int
 
 
-def inseparable(given: Sequence[Given], cycle: Cycle) -> bool:
+def inseparable(given: Sequence[Given], machine: Machine, n_features: int) -> bool:
     """Whether a verdict says that no weights separate the rows as they are stored."""
-    rows = [row for row in given if cycle.sees(row.code)]
+    rows = [row for row in given if machine.sees(row.code)]
     sizes = [len(row.columns) for row in rows]
     if sum(sizes) > MOST_VALUES:
         return False
     X = sp.csr_matrix(
         (np.concatenate([row.values for row in rows]),
          np.concatenate([row.columns for row in rows]), np.cumsum([0, *sizes])),
-        shape=(len(rows), cycle.n_features),
+        shape=(len(rows), n_features),
     )  # fmt: skip
-    codes = [row.code if cycle.joint else int(row.code in cycle.positive) for row in rows]
-    found = separation(X, codes, fit_intercept=cycle.fit_intercept, formulations=("multinomial",))
+    codes = [row.code if machine.joint else int(row.code in machine.positive) for row in rows]
+    found = separation(X, codes, fit_intercept=machine.fit_intercept, formulations=("multinomial",))
     return isinstance(found.multinomial if isinstance(found, Separations) else found, Blocked)
 
 
@@ -76,8 +76,10 @@ def find_cycles(
                 unit=unit, base=base, power=power, n_rows=len(rows), n_features=n_features,
             )  # fmt: skip
             start = cycle.vectors()
-            after, mistakes = replay(cycle, rows, start, step, cycle.one, one.passes)
-            if after != start or (mistakes and base == 10 and not inseparable(given, cycle)):
+            after, mistakes = replay(one.machine, rows, start, step, cycle.one, one.passes)
+            if after != start:
+                break
+            if mistakes and base == 10 and not inseparable(given, one.machine, n_features):
                 break
             found += [cycle] * bool(mistakes)
         else:

@@ -19,18 +19,12 @@ from linsep.certificate.checkers import Clock, TooLong
 from linsep.certificate.checking import Check
 from linsep.certificate.proof_file import FORMAT
 from linsep.certificate.rendering import AS_STORED
+from linsep.certificate.replay import Rows, read_rows, replay
 from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.errors import DataError
-from linsep.separability.exact.replaying import (
-    MOST_BITS,
-    Given,
-    Machine,
-    Vectors,
-    in_whole_numbers,
-    replay,
-)
-from linsep.separability.problem.data import Data, data_of
 
+#: of ``power``: values with more bits behind the point would be very long whole numbers
+MOST_BITS = 256
 #: bits of a weight: those that are found have fewer
 MOST_LONG = 1 << 13
 #: rows that a check replays at most, over all passes
@@ -38,7 +32,7 @@ MOST_ROUNDS = 10**8
 
 
 @dataclass(frozen=True)
-class Cycle(Machine):
+class Cycle:
     """Weights of a perceptron that come back after some passes over the rows, in their order.
 
     Whole numbers throughout: a row is its values times ``base ** power``, the weights are in steps
@@ -46,8 +40,18 @@ class Cycle(Machine):
 
     Attributes
     ----------
-    n_classes, positive, negative, update, tie, gram, fit_intercept
-        Who learns: see :class:`linsep.separability.exact.replaying.Machine`.
+    n_classes : int
+    positive, negative : tuple of int
+        The classes on each side, by their numbers among the sorted labels; rows of no side are not
+        seen. Both are empty where one joint rule learns all classes, a vector of weights for each.
+    update : "single" or "batch"
+        At every mistake, or once a pass by the sum of all its mistakes.
+    tie : "negative", "positive" or "random"
+        Which of equal scores the joint rule predicts: the lowest class, the highest, or any.
+    gram : bool
+        Whether rows are those of a Gram matrix: a row is scored by no weights but has a score, and
+        an update adds kernel values to the scores of all rows.
+    fit_intercept : bool
     passes : int
         After so many the weights are the same again.
     weights : tuple of int
@@ -65,6 +69,13 @@ class Cycle(Machine):
         the proof.
     """
 
+    n_classes: int
+    positive: tuple[int, ...]
+    negative: tuple[int, ...]
+    update: str
+    tie: str
+    gram: bool
+    fit_intercept: bool
     passes: int
     weights: tuple[int, ...]
     step: int
@@ -138,22 +149,19 @@ class Cycle(Machine):
         Check
             True or false, with a ``reason``.
         """
-        data = data_of(X, y)
-        why = self._not_about(data) or self._senseless()
+        why = self._senseless()
         if why is not None:
             return self._fails(why)
-        rows = in_whole_numbers(_rows_of(data), self.base, self.power)
-        if rows is None:
-            return self._fails("the rows have more digits than those that it is about")
-        start, clock = self.vectors(), Clock(time_limit)
+        given, clock = read_rows(X, y, self.base, self.power), Clock(time_limit)
+        why = self._not_about(given)
+        if why is not None or given.rows is None:
+            return self._fails(why or "the rows have more digits than those that it is about")
         try:
-            after, mistakes = replay(
-                self, rows, start, self.step, self.one, self.passes, clock.over
-            )
+            after, mistakes = replay(self, given.rows, clock.over)
         except TooLong as reason:
             return Check(None, f"Not checked to the end: {reason}. Give it more time.")
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
-        if after != start:
+        if after != self.vectors():
             return self._fails(f"after {many} the weights are others")
         if not mistakes:
             return self._fails("no mistake was made: these weights separate the rows")
@@ -163,16 +171,16 @@ class Cycle(Machine):
             "same weights, in exact arithmetic.",
         )
 
-    def _not_about(self, data: Data) -> str | None:
-        """Why it cannot be about these data, as a phrase."""
-        if (data.n_rows, data.n_features) != (self.n_rows, self.n_features):
+    def _not_about(self, given: Rows) -> str | None:
+        """Why it cannot be about these rows, as a phrase."""
+        if (given.n_rows, given.n_features) != (self.n_rows, self.n_features):
             whose = "the Gram matrix of " if self.gram else ""
             return (
                 f"it is about {whose}{self.n_rows:,} rows of {self.n_features:,} features, these "
-                f"are {data.n_rows:,} of {data.n_features:,}"
+                f"are {given.n_rows:,} of {given.n_features:,}"
             )
-        if len(data.classes) != self.n_classes:
-            return f"it is about {self.n_classes} classes, these are {len(data.classes)}"
+        if given.n_classes != self.n_classes:
+            return f"it is about {self.n_classes} classes, these are {given.n_classes}"
         return None
 
     def _senseless(self) -> str | None:
@@ -223,7 +231,17 @@ class Cycle(Machine):
         del plain["again"]
         return plain
 
-    def vectors(self) -> Vectors:
+    @property
+    def joint(self) -> bool:
+        """Whether it learns all classes."""
+        return not self.positive
+
+    @property
+    def n_vectors(self) -> int:
+        """How many vectors of weights it has."""
+        return self.n_classes if self.joint else 1
+
+    def vectors(self) -> list[list[int]]:
         """The weights, a list for each vector of them."""
         width = len(self.weights) // self.n_vectors
         return [list(self.weights[k * width : (k + 1) * width]) for k in range(self.n_vectors)]
@@ -281,8 +299,7 @@ class Cycles:
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
     ) -> Check:
         """Replay the passes of every machine; see :meth:`Cycle.verify`."""
-        data = data_of(X, y)
-        checks = [cycle.verify(data, time_limit=time_limit) for cycle in self.cycles]
+        checks = [cycle.verify(X, y, time_limit=time_limit) for cycle in self.cycles]
         wrong = next((check for check in checks if not check), None)
         if wrong is not None:
             return wrong
@@ -304,12 +321,6 @@ class Cycles:
 
 def _json(plain: dict[str, Any]) -> str:
     return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
-
-
-def _rows_of(data: Data) -> Iterator[Given]:
-    for piece in data.pieces():
-        for i, code in enumerate(piece.codes.tolist()):
-            yield Given(*piece.row(i), code)
 
 
 def from_plain(plain: dict[str, Any]) -> Cycle | Cycles:

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from linsep.certificate import proof_file
+from linsep.certificate.cycles import from_plain
 from linsep.certificate.proof_file import Proof
 from linsep.errors import DataError
-from linsep.separability.cycles import from_plain
 
 
 def from_json(proof: str | bytes) -> Any:

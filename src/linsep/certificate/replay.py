@@ -1,0 +1,101 @@
+"""A perceptron replayed in whole numbers, by code that finds no cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from linsep.certificate.blocks import Reading
+
+if TYPE_CHECKING:
+    from linsep.certificate.cycles import Cycle
+
+
+class Row(NamedTuple):
+    """The columns and values of a row, and the number of its label among the sorted labels."""
+
+    columns: list[int]
+    values: list[int]
+    code: int
+
+
+class Rows(NamedTuple):
+    """All rows in whole numbers, or None if some value has more digits than that."""
+
+    rows: list[Row] | None
+    n_rows: int
+    n_features: int
+    n_classes: int
+
+
+def read_rows(X: Any, y: Any, base: int, power: int) -> Rows:
+    """Read every value times ``base ** power``; with base 10 it is the decimal it prints as."""
+    reading, rows = Reading(X, y), []
+    whole = True
+    for block in reading.blocks():
+        for place, number in enumerate(block.numbers.tolist()):
+            columns, given = block.row(place)
+            exact = given.tolist() if base == 2 or given.dtype.kind in "iu" else map(str, given)
+            values = [Fraction(x) * base**power for x in exact]
+            whole = whole and all(x.denominator == 1 for x in values)
+            rows.append(Row(columns.tolist(), [int(x) for x in values], number))
+    labels = reading.canonical.labels
+    codes = {label: code for code, label in enumerate(sorted(labels))}
+    coded = [row._replace(code=codes[labels[row.code]]) for row in rows]
+    found = reading.canonical
+    return Rows(coded if whole else None, found.n_rows, found.n_features, len(labels))
+
+
+def replay(
+    cycle: Cycle, rows: list[Row], over: Callable[[Iterable[Row]], Iterable[Row]]
+) -> tuple[list[list[int]], int]:
+    """Make the passes of a cycle; return the weights, or scores, after them, and the mistakes.
+
+    ``over`` goes over the rows, and may end it.
+    """
+    vectors, mistakes = cycle.vectors(), 0
+    for _ in range(cycle.passes):
+        at_the_end = []  # of the pass: updates of the batch rule
+        for i, row in enumerate(over(rows)):
+            update = _update(cycle, [_score(cycle, vector, i, row) for vector in vectors], row.code)
+            mistakes += bool(update)
+            if cycle.update == "single":
+                _add(cycle, vectors, row, update)
+            else:
+                at_the_end.append((row, update))
+        for row, update in at_the_end:
+            _add(cycle, vectors, row, update)
+    return vectors, mistakes
+
+
+def _score(cycle: Cycle, vector: list[int], i: int, row: Row) -> int:
+    """Of a row by one vector of weights; those of a kernel machine are the scores."""
+    if cycle.gram:
+        return vector[i]
+    score = cycle.one * vector[-1]
+    for j, x in zip(row.columns, row.values, strict=True):
+        score += x * vector[j]
+    return score
+
+
+def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
+    """The sign with which a row is added to each vector; empty where it is no mistake."""
+    if cycle.positive:
+        y = (code in cycle.positive) - (code in cycle.negative)
+        return {0: y} if y and y * scores[0] <= 0 else {}
+    best = [k for k in range(len(scores)) if scores[k] == max(scores)]
+    if cycle.tie == "random" and code in best:  # every class that may be drawn has to be right
+        best.remove(code)
+        best = best or [code]
+    predicted = best[-1] if cycle.tie == "positive" else best[0]
+    return {} if predicted == code else {code: 1, predicted: -1}
+
+
+def _add(cycle: Cycle, vectors: list[list[int]], row: Row, update: dict[int, int]) -> None:
+    """Add ``step`` times the row, with each sign."""
+    for k, sign in update.items():
+        for j, x in zip(row.columns, row.values, strict=True):
+            vectors[k][j] += sign * cycle.step * x
+        if cycle.one:
+            vectors[k][-1] += sign * cycle.step * cycle.one
