@@ -3,6 +3,7 @@
 from . import (
     descent as descent,
     errors as errors,
+    extending as extending,
     kernels as kernels,
     sources as sources,
 )

@@ -1,19 +1,17 @@
 """The command line as people and scripts meet it: real processes, real files."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import linsep
-from command_line import here, needs_speed, refused, run
+from command_line import here, needs_speed, on_a_terminal, refused, run
 from linsep.cli.app import COMMANDS
 from linsep.cli.learners import NOT_HERE
 from linsep.estimators.learners import LEARNERS, REGRESSIONS
@@ -275,21 +273,9 @@ def test_ctrl_c_keeps_what_was_learnt(folder):
 
 @needs_speed
 def test_progress_is_drawn_for_people_only(folder):
-    pty = pytest.importorskip("pty")
     with open(folder / "large.svm", "w") as file:
         file.writelines(f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(60_000))
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "linsep", "fit", "large.svm", "--max-iter", "2000"]
-    parts = []
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs) as running:
-        os.close(theirs)
-        # A terminal that nobody reads fills up, and whoever draws on it waits for ever.
-        with suppress(OSError):  # how a terminal ends on Linux
-            while part := os.read(ours, 1 << 16):
-                parts.append(part)
-    os.close(ours)
-    assert running.returncode == 0
-    seen = b"".join(parts).decode(errors="replace")
+    seen = on_a_terminal("fit", "large.svm", "--max-iter", "2000", cwd=folder, stream="stderr")
     assert "mistakes" in seen
     assert "rows/s" in seen
     assert "pass" in seen

@@ -4,41 +4,19 @@ import json
 import os
 import re
 import resource
-import signal
 import stat
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 
 import linsep
-from command_line import here, needs_speed, refused, run
+from command_line import here, needs_speed, on_a_terminal, refused, run, table
 from linsep import Perceptron
 from linsep.cli.progress import short
 
 pytestmark = pytest.mark.compiled
-
-
-@pytest.fixture
-def folder(tmp_path):
-    rng = np.random.default_rng(0)
-    (tmp_path / "t.svm").write_text(
-        "".join(f"{k % 2} 1:{rng.integers(-4, 5)} 2:{k % 3}\n" for k in range(60))
-    )
-    return tmp_path
-
-
-@pytest.fixture
-def learnt(folder):
-    assert here("fit", "t.svm", "--model", "m", cwd=folder).returncode == 0
-    return folder
-
-
-def table(folder, name, header, rows):
-    lines = [header, *rows]
-    (folder / name).write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
 
 
 # Where results go.
@@ -146,131 +124,6 @@ def test_outputs_that_cannot_be_written(learnt, command):
     assert done.returncode == (1 if command.startswith("predict") else 0)
 
 
-# Odd data.
-
-
-def test_odd_names_and_labels_are_shown_as_they_are(folder):
-    labels = ["[/b]", "[red]", "日本語", "tab\there"]
-    rows = [[k, 3 - k % 5, f'"{labels[k % 4]}"'] for k in range(40)]
-    table(folder, "odd.csv", ["[bold]", "{x}", "[/x]"], rows)
-    fit = here("fit", "odd.csv", "--target", "[/x]", "--model", "m", cwd=folder)
-    assert (fit.returncode, fit.stderr) == (0, "")
-    assert "4 classes ([/b], [red], tab\\there, 日本語)" in fit.stdout
-    shown = here("inspect", "m", cwd=folder).stdout
-    assert "[bold]" in shown
-    assert "\t" not in shown
-    lines = here("score", "m", "odd.csv", cwd=folder).stdout.splitlines()[2:]
-    assert [line.split()[0] for line in lines] == ["class", "[/b]", "[red]", "tab\\there", "日本語"]
-    predicted = here("predict", "m", "odd.csv", "--output", "p", cwd=folder)
-    assert predicted.returncode == 0
-    text = (folder / "p").read_text(encoding="utf-8").splitlines()
-    assert len(text) == 40
-    assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"'}
-    refused(
-        "fit", "odd.csv", "--target", "[/x]", "--class-weight", "[/b]=-1", cwd=folder,
-        said=r"with a weight of at least 0, got '\[/b\]=-1'", code=2,
-    )  # fmt: skip
-
-
-def test_a_label_of_two_lines_stays_on_one(folder):
-    rows = [[k, f'"{"one" if k % 2 else "two" + chr(10) + "lines"}"'] for k in range(20)]
-    table(folder, "t.csv", ["x", "kind"], rows)
-    here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)
-    lines = here("predict", "m", "t.csv", cwd=folder).stdout.splitlines()
-    assert len(lines) == 20
-    assert set(lines) <= {"one", '"two\\nlines"'}
-    objects = [
-        json.loads(s)
-        for s in here("predict", "m", "t.csv", "--json", cwd=folder).stdout.splitlines()
-    ]
-    assert {o["prediction"] for o in objects} <= {"one", "two\nlines"}
-
-
-def test_many_classes_are_one_screen_and_no_warning(folder):
-    table(folder, "t.csv", ["x", "kind"], [[k % 7, f"class{k % 26:02}"] for k in range(52)])
-    for multiclass in ("native", "ovo"):
-        fit = ("fit", "t.csv", "--target", "kind", "--multiclass", multiclass)
-        done = here(*fit, "--max-iter", 2, "--model", "m", "--force", cwd=folder)
-        assert (done.returncode, done.stderr) == (0, "")
-        for command, most in (("score m t.csv", 24), ("inspect m", 26)):
-            shown = here(*command.split(), cwd=folder).stdout
-            assert len(shown.splitlines()) <= most
-            assert "--json has all" in shown
-            assert max(map(len, shown.splitlines())) < 140
-    everything = json.loads(here("inspect", "m", "--json", cwd=folder).stdout)
-    assert len(everything["weights"]) == 26 * 25 // 2
-    assert (
-        len(json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)["classes"]) == 26
-    )
-
-
-# Weights of classes, ties, other labels.
-
-
-@pytest.mark.parametrize(
-    ("labels", "given", "expected"),
-    [
-        (["1", "2"], "1=3", {1: 3.0}),
-        (["1.0", "2.0"], "1=3", {1.0: 3.0}),
-        (["true", "false"], "TRUE=3", {True: 3.0}),
-        (["yes", "no"], "no=3", {"no": 3.0}),
-        (["1", "a"], "1=3", {"1": 3.0}),  # a column of text
-        (["a=b", "c"], "a=b=3", {"a=b": 3.0}),
-        ([str(2**53 - 2), str(2**53 - 1)], f"{2**53 - 1}=3", {2**53 - 1: 3.0}),
-    ],
-)
-def test_class_weights_take_labels_of_the_type_they_have(folder, labels, given, expected):
-    table(folder, "t.csv", ["x", "kind"], [[k % 5, labels[k % 2]] for k in range(40)])
-    done = here(
-        "fit", "t.csv", "--target", "kind", "--class-weight", given, "--model", "m", cwd=folder
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert linsep.load(folder / "m").class_weight == expected
-
-
-def test_class_weights_that_make_no_sense(folder):
-    fit = ("fit", "t.svm", "--class-weight")
-    refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* no class of t.svm: .* 0, 1.")
-    for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
-        said = f"LABEL=WEIGHT with a weight of at least 0, got '{bad}'"
-        refused(*fit, bad, cwd=folder, said=said, code=2)
-    done = here(*fit, "balanced", "--model", "m", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert linsep.load(folder / "m").class_weight == "balanced"
-
-
-def test_ties_are_drawn_alike_however_the_file_is_cut(folder, monkeypatch):
-    table(folder, "t.csv", ["x", "kind"], [[0, "ab"[k % 2]] for k in range(400)])
-    fit = ("fit", "t.csv", "--target", "kind", "--tie", "random", "--no-fit-intercept")
-    here(*fit, "--max-iter", 1, "--scale", "none", "--model", "m", cwd=folder)
-    # Weights are zero, and a draw depends on the values of the row.
-    table(folder, "t.csv", ["x", "kind"], [[k, "ab"[k % 2]] for k in range(400)])
-    model = linsep.load(folder / "m")
-    del model.feature_names_in_
-    expected = model.predict(np.arange(400.0)[:, None]).tolist()
-    assert set(expected) == {"a", "b"}
-    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 60)
-    assert here("predict", "m", "t.csv", cwd=folder).stdout.split() == expected
-    scored = json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)
-    assert scored["accuracy"] == np.mean(np.array(expected) == np.array(["a", "b"] * 200))
-
-
-def test_labels_that_were_never_learnt(learnt):
-    (learnt / "other.svm").write_text("0 1:1\n7 1:1\n7 1:1\n8 1:1\n")
-    scored = json.loads(here("score", "m", "other.svm", "--json", cwd=learnt).stdout)
-    assert scored["unknown_labels"] == 3
-    assert scored["most_frequent"] == 0.25
-    assert sum(c["rows"] for c in scored["classes"]) == 1
-    assert "; 3 of classes never learnt" in here("score", "m", "other.svm", cwd=learnt).stdout
-    table(learnt, "a.csv", ["x", "kind"], [[k % 5, "ab"[k % 2]] for k in range(40)])
-    table(learnt, "n.csv", ["x", "kind"], [[k % 5, k % 2] for k in range(40)])
-    here("fit", "a.csv", "--target", "kind", "--model", "text", cwd=learnt)
-    here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learnt)
-    scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learnt).stdout)
-    assert (scored["accuracy"], scored["unknown_labels"]) == (0.0, 40)
-    refused("score", "numbers", "a.csv", cwd=learnt, said="kind|numbers")
-
-
 # The order of things.
 
 
@@ -317,9 +170,6 @@ def test_a_model_from_python_has_no_files_to_read(folder):
     assert "it learnt rows as they were given" in here("inspect", "p", cwd=folder).stdout
 
 
-# Interruption.
-
-
 @pytest.mark.parametrize(
     "fault",
     [ValueError("operands could not be broadcast together"), KeyError("x"), AssertionError("no")],
@@ -337,124 +187,6 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
     assert not (folder / "m").exists()
 
 
-@pytest.mark.parametrize("after", [0, 1, 5])
-def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after):
-    table(
-        folder, "t.csv", ["x", "word", "kind"], [[k % 5, f"w{k // 8}", k % 2] for k in range(400)]
-    )
-    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
-    walk, count = linsep.online.passes.learn_batch, []
-
-    def interrupted(run, scheme, row_batch, progress):
-        count.append(1)
-        if len(count) > after:
-            raise KeyboardInterrupt
-        walk(run, scheme, row_batch, progress)
-
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
-    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
-    done = here(*fit, cwd=folder)
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", walk)
-    assert done.returncode == 130
-    assert done.stderr == ""
-    assert re.search("test +not scored: learning was interrupted", done.stdout)
-    assert re.search("training +not measured: learning was interrupted", done.stdout)
-    assert re.search("stopped +interrupted: ", done.stdout)
-    assert ("progressive" in done.stdout) == (after > 0)
-    model = linsep.load(folder / "m")
-    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 1)
-    assert here("predict", "m", "t.csv", cwd=folder).stdout.count("\n") == 400
-    assert "interrupted" in here("inspect", "m", cwd=folder).stdout
-
-
-@pytest.mark.parametrize(
-    "where", ["linsep.cli.fit.open_source", "linsep.online.rows.stream.SourceStream.begin"]
-)
-def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(where, interrupted)
-    done = here("fit", "t.svm", "--model", "m", cwd=folder)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "linsep: interrupted; nothing was kept.\n"
-    assert sorted(os.listdir(folder)) == ["t.svm"]
-
-
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-@pytest.mark.parametrize("presses", [1, 3])
-def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
-    walk = linsep.online.passes.learn_batch
-
-    def pressed(run, scheme, row_batch, progress):
-        walk(run, scheme, row_batch, progress)
-        if progress.pass_number == 1:
-            for _ in range(presses):
-                signal.raise_signal(getattr(signal, name))
-
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", pressed)
-    save = linsep.model_files.format.save
-
-    def pressed_again(*arguments, **options):
-        signal.raise_signal(getattr(signal, name))
-        save(*arguments, **options)
-
-    if presses > 1:
-        monkeypatch.setattr(linsep.model_files.format, "save", pressed_again)
-    done = here("fit", "t.svm", "--model", "m", "--test", "t.svm", cwd=folder)
-    assert (done.returncode, done.stderr) == (code, "")
-    assert done.stdout.count("it was interrupted; what was learnt until then is kept") == 1
-    assert sorted(os.listdir(folder)) == ["m", "t.svm"]
-    assert linsep.load(folder / "m").n_iter_ == 2
-
-
-def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
-    save, score = linsep.model_files.format.save, linsep.cli.score.score_source
-
-    def pressed(*arguments, **options):
-        signal.raise_signal(signal.SIGINT)
-        return save(*arguments, **options)
-
-    def slow(*arguments):
-        signal.raise_signal(signal.SIGINT)
-        return score(*arguments)
-
-    fit = ("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force")
-    with monkeypatch.context() as patch:
-        patch.setattr(linsep.model_files.format, "save", pressed)
-        done = here(*fit, cwd=folder)
-        assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
-        assert "interrupted" not in done.stdout
-        tested = here(*fit, "--test", "t.svm", cwd=folder)
-    monkeypatch.setattr(linsep.cli.fit, "score_source", slow)
-    also_tested = here(*fit, "--test", "t.svm", cwd=folder)
-    for done in (tested, also_tested):
-        assert (done.returncode, done.stderr) == (130, "")
-        assert re.search("test +not scored: the command was interrupted", done.stdout)
-        assert re.search("training +[0-9.]+ % right", done.stdout)
-        assert re.search("stopped +max_iter", done.stdout)
-    assert linsep.load(folder / "m").n_iter_ == 2
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
-    name = "linsep.model_files.format.os.replace" if late else "linsep.cli.predict.write_classes"
-    real = os.replace if late else linsep.cli.predict.write_classes
-
-    def pressed(*arguments, **options):
-        signal.raise_signal(signal.SIGTERM)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(name, pressed)
-    done = here("predict", "m", "t.svm", "--output", "p", cwd=learnt)
-    if late:
-        assert (done.returncode, done.stderr) == (0, "")
-        assert (learnt / "p").read_text().count("\n") == 60
-    else:
-        assert (done.returncode, done.stderr) == (143, "linsep: interrupted; nothing was kept.\n")
-        assert sorted(os.listdir(learnt)) == ["m", "t.svm"]
-
-
 def test_out_of_memory(folder, monkeypatch):
     def hungry(*arguments, **options):
         raise MemoryError
@@ -463,37 +195,13 @@ def test_out_of_memory(folder, monkeypatch):
     refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
 
 
-# Progress.
-
-
 @needs_speed
 def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learnt):
-    pty = pytest.importorskip("pty")
     (learnt / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 150_000)
 
     def seen(*command):
-        ours, theirs = pty.openpty()
-        chunks = []
-
-        def collect():
-            while True:
-                try:
-                    chunks.append(os.read(ours, 1 << 16))
-                except OSError:
-                    return
-
-        reader = threading.Thread(target=collect)
-        reader.start()
         env = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
-        done = subprocess.run(
-            [sys.executable, "-m", "linsep", *command], cwd=learnt, stdout=theirs, stderr=theirs,
-            env=env, check=False,
-        )  # fmt: skip
-        os.close(theirs)
-        reader.join()
-        os.close(ours)
-        assert done.returncode == 0
-        return b"".join(chunks).decode()
+        return on_a_terminal(*command, cwd=learnt, stream="both", env=env)
 
     shown = seen("fit", "long.svm", "--max-iter", "300")
     assert re.search(r"pass \d+ of 300", shown)
@@ -507,25 +215,6 @@ def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learnt):
 def linsep_predictions(folder):
     model = linsep.load(folder / "m")
     return [str(int(label)) for label in model.predict([[1.0, 1.0]])] * 300_000
-
-
-@pytest.mark.parametrize(("ends", "code"), [("sys.exit(1)", 1), ("signal.raise_signal(2)", 130)])
-def test_ctrl_c_when_the_command_has_ended_says_nothing(ends, code):
-    program = f"""
-import atexit, signal, sys
-from linsep import cli
-
-def command():
-    {ends}
-
-cli.command = command
-atexit.register(signal.raise_signal, signal.SIGINT)
-cli.main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_short_numbers():

@@ -51,7 +51,7 @@ def cache(tmp_path, monkeypatch):
     code_cache.code_folder.cache_clear()
 
 
-def refused(cache, said):
+def runs_without(cache, said):
     """The loop runs without a cache, which one warning says."""
     with warnings.catch_warnings(record=True, action="always") as heard:
         assert [cache.run(), cache.run()] == [(0, 1), (0, 1)]
@@ -109,11 +109,11 @@ def test_code_in_a_folder_that_others_can_write_never_runs(cache, tmp_path):
     folder = cache.path / "compiled"
     folder.chmod(0o777)
     code_cache.code_folder.cache_clear()
-    refused(cache, re.escape(f"others can write in {folder} (its mode is 777)"))
+    runs_without(cache, re.escape(f"others can write in {folder} (its mode is 777)"))
     folder.chmod(0o700)
     cache.path.chmod(0o777)  # they could put another folder in its place
     code_cache.code_folder.cache_clear()
-    refused(cache, re.escape(f"others can write in {cache.path} (its mode is 777)"))
+    runs_without(cache, re.escape(f"others can write in {cache.path} (its mode is 777)"))
     cache.path.chmod(0o1777)  # as /tmp is
     code_cache.code_folder.cache_clear()
     cache.file.chmod(0o622)
@@ -126,7 +126,7 @@ def test_code_of_somebody_else_never_runs(cache, tmp_path, monkeypatch):
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
     code_cache.code_folder.cache_clear()
-    refused(cache, r"because .* belongs to \w+.*set LINSEP_CACHE_DIR")
+    runs_without(cache, r"because .* belongs to \w+.*set LINSEP_CACHE_DIR")
     assert not (tmp_path / "trace").exists()
 
 
@@ -143,7 +143,7 @@ def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
-        refused(cache, r"cannot be kept in .* \(File too large\), .*make room there")
+        runs_without(cache, r"cannot be kept in .* \(File too large\), .*make room there")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.suffix for path in cache.path.rglob("*.*")] == [".lock"]
@@ -153,7 +153,7 @@ def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
 
 def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
     cache.path.write_text("no folder can be made below a file")
-    refused(cache, r"cannot be kept in .* \(Not a directory\)")
+    runs_without(cache, r"cannot be kept in .* \(Not a directory\)")
     assert cache.path.is_file()
 
 
@@ -232,3 +232,39 @@ def test_old_versions_go_and_nothing_else(cache, monkeypatch):
     ]  # fmt: skip
     assert (strange / "walk.walk-0123456789abcdef.code").exists()
     assert cache.run() == (1, 0)
+
+
+OWN_RULE = """
+from typing import NamedTuple
+from linsep.extending import Learner, LinearLearner, add, step
+
+class Rule(NamedTuple):
+    rate: float
+
+@step.when(Rule)
+def learn(rule, weights, rows, i, y, score, wrong, importance):
+    if not wrong:
+        return 0, 0
+    add(rows, i, weights, {rate} * y)
+    return 1, 1
+
+class Own(LinearLearner):
+    def learner(self):
+        return Learner(Rule(1.0))
+
+print(Own(max_iter=1, shuffle=False).fit([[1.0], [2.0]], [0, 1]).coef_[0, 0])
+"""
+
+
+def test_a_rule_from_elsewhere_is_never_older_than_its_file(tmp_path):
+    """The hash is of our own files: of a rule in another nothing compiled may be kept."""
+    found = []
+    for rate in ("1.0", "10.0"):
+        (tmp_path / "own.py").write_text(OWN_RULE.format(rate=rate))
+        done = subprocess.run(
+            [sys.executable, "-c", "import own"], cwd=tmp_path, capture_output=True, text=True,
+            check=True, env=os.environ | {"LINSEP_CACHE_DIR": str(tmp_path / "cache"),
+                                          "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+        found.append(float(done.stdout))
+    assert found == [1.0, 10.0]

@@ -4,9 +4,7 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
-from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ import rich
 from rich.console import Console
 
 import linsep
-from command_line import here, refused, run
+from command_line import here, on_a_terminal, refused, run
 from linsep import kernels
 from linsep.errors import ModelFileError
 from linsep.escaping import cell, escaped
@@ -76,22 +74,11 @@ def test_no_command_prints_what_would_move_the_cursor(folder):
                                      ("trace", "t.csv", "--target", "kind\u202e", "--max-iter", 1,
                                       "--format", "csv")])  # fmt: skip
 def test_results_are_escaped_on_a_terminal_only(folder, command):
-    pty = pytest.importorskip("pty")
     here("fit", "t.csv", "--target", "kind\u202e", "--model", "m", cwd=folder)
     assert RED in here(*command, cwd=folder).stdout  # data for another program
-    ours, theirs = pty.openpty()
-    program = [sys.executable, "-m", "linsep", *map(str, command)]
-    parts = []
-    with subprocess.Popen(program, cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL) as running:
-        os.close(theirs)
-        with suppress(OSError):  # how a terminal ends on Linux
-            while part := os.read(ours, 1 << 16):
-                parts.append(part)
-    os.close(ours)
-    assert running.returncode == 0
-    seen = b"".join(parts)
-    assert RED.encode() not in seen
-    assert b"p\\x1b[31m" in seen
+    seen = on_a_terminal(*command, cwd=folder)
+    assert RED not in seen
+    assert "p\\x1b[31m" in seen
 
 
 def test_brackets_are_no_markup():

@@ -20,6 +20,7 @@ ROOMS = [
     "model_files",
     "teaching",
     "linsep",
+    "extending",
     "estimators",
     "regression",
     "online",

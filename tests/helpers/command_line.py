@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from unittest.mock import patch
 
 import pytest
@@ -47,3 +47,27 @@ def refused(*arguments, cwd, said, code=1):
         assert done.stderr.count("\n") == 1
     assert re.search(said, done.stderr), done.stderr
     assert sorted(os.listdir(cwd)) == before
+
+
+def table(folder, name, header, rows):
+    """Write a CSV file of these rows, whose cells stand as they are given."""
+    lines = [header, *rows]
+    (folder / name).write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+
+
+def on_a_terminal(*arguments, cwd, stream="stdout", **options):
+    """What the command draws where its ``stdout`` or ``stderr``, or "both", is a terminal."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    where = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    where |= dict.fromkeys(where if stream == "both" else [stream], theirs)
+    command, parts = [sys.executable, "-m", "linsep", *map(str, arguments)], []
+    with subprocess.Popen(command, cwd=cwd, **where, **options) as running:
+        os.close(theirs)
+        # A terminal that nobody reads fills up, and whoever draws on it waits for ever.
+        with suppress(OSError):  # how a terminal ends on Linux
+            while part := os.read(ours, 1 << 16):
+                parts.append(part)
+    os.close(ours)
+    assert running.returncode == 0
+    return b"".join(parts).decode(errors="replace")

@@ -47,6 +47,17 @@ def blobs(n=90, d=6, k=3, spread=1.0, seed=0):
     return centres[y] + spread * rng.standard_normal((n, d)), y
 
 
+def with_margin(gamma, n=300, d=10, seed=0):
+    """Rows of unit length, all at least gamma from a plane through zero."""
+    rng = np.random.default_rng(seed)
+    w = rng.standard_normal(d)
+    w /= np.linalg.norm(w)
+    X = rng.standard_normal((50 * n, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    X = X[np.abs(X @ w) >= gamma][:n]
+    return X, (X @ w > 0).astype(int)
+
+
 def classes_of(scheme):
     return (2, "native") if scheme == "binary" else (3, scheme)
 

@@ -1,16 +1,11 @@
 """No run breaks a bound, and bounds are tight enough to be broken by half of them."""
 
-import itertools
-import warnings
-from fractions import Fraction
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-import linsep
 from linsep import (
     Adversary,
     BalancedWinnow,
@@ -19,17 +14,15 @@ from linsep import (
     Perceptron,
     Winnow,
     bounds,
-    load,
-    save,
 )
-from linsep.errors import DataError
-from linsep.mistake_bounds.comparators import best_comparator, comparator
+from linsep.mistake_bounds.comparators import best_comparator
 from linsep.mistake_bounds.problems import Problem
 from linsep.mistake_bounds.theorems import winnow
 
 pytestmark = pytest.mark.compiled
 
 PERCEPTRON = ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]
+
 LEARNERS = {
     "perceptron": (Perceptron, {}),
     "rate": (Perceptron, {"learning_rate": 0.3}),
@@ -265,260 +258,7 @@ def test_the_text_for_people():
     assert "BROKEN: 1,000,000 of at most 221" in str(broken)
 
 
-def test_what_a_run_alone_proves(tmp_path):
-    X, y = load_iris(return_X_y=True)
-    model = Perceptron(fit_intercept=False, learning_rate=0.25).fit(X, y == 0)
-    (bound,) = model.report_
-    expected = np.linalg.norm(model.coef_) / (0.25 * model.n_updates_)
-    assert bound.value == pytest.approx(expected)
-    assert (model.report_.mistakes, model.report_.passes) == (model.n_updates_, model.n_iter_)
-    back = load(save(model, tmp_path / "m"))
-    assert back.report_ == model.report_
-    assert str(back.bounds(X, y == 0)) == str(model.bounds(X, y == 0))
-    halving = MarginPerceptron().fit(X, y == 0)
-    assert halving.report_.margin == halving.margin_interval_
-
-
-@pytest.mark.parametrize(("options", "fit", "why"), [
-    ({}, {"coef_init": [[1.0, 1.0]]}, "own initial weights"),
-    ({}, {"sample_weight": [1.0, 2.0, 1.0, 1.0]}, "have weights"),
-    ({"class_weight": {0: 2.0}}, {}, "have weights"),
-    ({"schedule": "inverse"}, {}, "not constant"),
-    ({"update": "batch"}, {}, "every mistake"),
-    ({"C": 2.0}, {}, "constant feature"),
-])  # fmt: skip
-def test_runs_that_no_theorem_is_about(options, fit, why):
-    X, y = np.array([[4, 0], [1, 1], [0, 1], [-2, -2]]), [1, 0, 0, 1]
-    learner = PassiveAggressive if "C" in options else Perceptron
-    found = learner(**options).fit(X, y, **fit).bounds(X, y)
-    assert why in found.left_out["mistake bounds"]
-    assert not found.bounds
-
-
-def test_early_stopping_and_partial_fit():
-    X, y = load_breast_cancer(return_X_y=True)
-    model = Perceptron(early_stopping=True).fit(X, y)
-    assert "put back" in model.report_.left_out["||w||/M"]
-    assert model.bounds(X, y).kept
-    parts = Perceptron(fit_intercept=False).partial_fit(X[:300], y[:300], classes=[0, 1])
-    parts.partial_fit(X[300:], y[300:])
-    found = parts.bounds(X, y)
-    assert found.kept
-    assert found["hinge"].counted == parts.mistakes_.sum()
-    warm = Perceptron(warm_start=True, max_iter=2).fit(X, y)
-    assert warm.report_.bounds
-    assert "initial weights" in warm.fit(X, y).report_.left_out["||w||/M"]
-
-
-@pytest.mark.parametrize(("X", "y", "options", "said"), [
-    ([[1.0], [2.0]], [1, 1], {}, "All rows have the label 1"),
-    ([[1.0], [np.nan]], [0, 1], {}, "NaN"),
-    ([[1.0], [2.0]], [0, 1, 1], {}, "inconsistent"),
-    ([[1.0], [2.0]], [0, 1], {"weights": [1, 2, 3]}, "2 finite numbers"),
-    ([[1.0], [2.0], [3.0]], [0, 1, 2], {"weights": [1, 2]}, "two classes"),
-    ([[1.0], [2.0]], [0, 1], {"multiclass": "all"}, "native, ovr or ovo"),
-    ([[1.0], [2.0]], [0, 1], {"passes": 0}, "at least 1"),
-    ([[1e200], [1e-200]], [0, 1], {"fit_intercept": False}, "beyond floating point"),
-    ([[1.0], [2.0]], [0, 1], {"literals": 0}, "literals is 0: it must be a whole number of"),
-    ([[1.0], [2.0]], [0, 1], {"literals": 1.0}, "literals is 1.0: it must be a whole number of"),
-    ([[1.0], [2.0]], [0, 1], {"literals": True}, "literals is True: it must be a whole number"),
-])  # fmt: skip
-def test_bad_input(X, y, options, said):
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match=said):
-        bounds(X, y, **options)
-
-
-def test_bad_input_of_estimators():
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(AttributeError, match="not fitted"):
-        Perceptron().bounds(X, y)
-    assert not hasattr(Perceptron(), "report_")
-    model = Perceptron().fit(X, y)
-    for rows_given, labels, said in [
-        (X[:, :2], y, "4 features"), (X, y[:-1], "a label a row"), (X, y + 1, "not learnt: 3"),
-        (linsep.sources.ArraySource(X, y), None, "need arrays"),
-    ]:  # fmt: skip
-        with pytest.raises(DataError, match=said):
-            model.bounds(rows_given, labels)
-
-
-def test_separation_of_an_estimator():
-    X, y = load_iris(return_X_y=True)
-    assert Perceptron().separation(X, y == 0).kind == "separable"
-    X1, y1 = [[1.0], [2.0]], [0, 1]
-    assert Perceptron().separation(X1, y1).kind == "separable"
-    assert Perceptron(fit_intercept=False).separation(X1, y1).kind != "separable"
-    assert Perceptron(normalize=True).separation(X1, y1).kind != "separable"
-    found = Perceptron().separation(X[50:], y[50:], margin="max")
-    assert found.kind == "overlapping"
-
-
 def test_the_adversary_makes_bounds_tight():
     game = Adversary(0.2)
     game.run(model := Perceptron(fit_intercept=False))
     assert all(bound.ratio == pytest.approx(1, rel=1e-3) for bound in model.bounds(game.X, game.y))
-
-
-def test_the_updates_of_a_margin_perceptron_are_counted_however_often_it_is_asked():
-    X, y = load_iris(return_X_y=True)
-    model = MarginPerceptron(gamma=0.1).fit(X, y == 0)
-    widest = model.report_["||w||/M"]
-    found = model.bounds(X, y == 0)
-    assert found["8/gamma^2"].counted == model.n_updates_ > 0
-    assert found.margin[0] <= widest.value
-
-
-SIDES = np.array([[1.0], [-1.0]])
-
-
-def test_the_bound_of_the_margin_perceptron_is_rounded_up():
-    """8 / 0.1^2 is 799.9999999999999 in floats."""
-    found = (
-        MarginPerceptron(gamma=0.1, fit_intercept=False).fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])
-    )
-    assert found["8/gamma^2"].value == 800
-    assert "1 of at most 800 updates (8/gamma^2)" in str(found)
-    for gamma in (0.1, 0.05, 0.025, 0.01, 0.3, 0.7, 0.2, 1 / 3):
-        for epsilon in (0.5, 0.1, 0.3, 0.99):
-            model = MarginPerceptron(gamma=gamma, epsilon=epsilon, fit_intercept=False)
-            bound = next(iter(model.fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])))
-            for g, e in itertools.product(readings(gamma), readings(epsilon)):
-                assert bound.value >= 2 / (e * g) ** 2
-                assert bound.value <= 2 / (e * g) ** 2 * (1 + Fraction(1, 10**14))
-
-
-def readings(number):
-    return Fraction(number), Fraction(str(number))
-
-
-@pytest.mark.parametrize("exponent", [-1000, -600, -200, 0, 200, 400])
-def test_bounds_do_not_depend_on_the_unit_of_the_rows(exponent):
-    rng = np.random.default_rng(3)
-    X, y = rng.integers(-9, 10, (12, 2)) + 0.25, rng.integers(0, 2, 12)
-    y = np.where(np.arange(12) < 9, X[:, 0] > 0, y) if exponent % 400 else (X[:, 0] > 0)
-    usual = bounds(X, y, fit_intercept=False, passes=3)
-    other = bounds(np.ldexp(X, exponent), y, fit_intercept=False, passes=3)
-    for bound in usual:
-        assert other[bound.name].value == pytest.approx(bound.value, rel=1e-9)
-    assert other.left_out.keys() == usual.left_out.keys()
-    assert other.longest == np.ldexp(usual.longest, exponent)
-    scaled = None if usual.margin is None else tuple(np.ldexp(usual.margin, exponent).tolist())
-    assert other.margin == scaled
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
-def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 8))
-    X = rng.choice([0.1, 0.3, 1.0, 7.0, 1e-8], (n, d)) * rng.integers(-3, 4, (n, d))
-    w = rng.integers(-2, 3, d) * 0.7
-    y = (X @ w > 0) if separable else np.arange(n) % 2 == 0
-    if len(set(y.tolist())) < 2 or not X.any():
-        return
-    A = [[Fraction(v) * (1 if side else -1) for v in x] for x, side in zip(X, y, strict=True)]
-    R = max(sum(v * v for v in a) for a in A)
-    found = bounds(X, y, fit_intercept=False, weights=w, passes=2)
-    assert Fraction(found.longest) ** 2 >= R
-    values = [sum(Fraction(p) * q for p, q in zip(w, a, strict=True)) for a in A]
-    square = sum(Fraction(p) ** 2 for p in w)
-    if "Novikoff" in found.names():
-        assert found["Novikoff"].value >= R * square / min(values) ** 2
-    given_w = comparator(Problem(np.where(y, 1.0, -1.0)[:, None] * X), w)
-    losses = [max(0, 1 - value) for value in values]
-    assert given_w.square >= square
-    assert given_w.hinge >= sum(losses)
-    assert given_w.squared_hinge >= sum(loss**2 for loss in losses)
-
-
-def test_runs_that_leave_real_arithmetic_have_no_bound():
-    y = [1, 0]
-    short = Perceptron(fit_intercept=False, max_iter=100).fit(1e-200 * SIDES, y)
-    found = short.bounds(1e-200 * SIDES, y)
-    assert found.mistakes == 200  # as products of such rows are zero
-    assert "rounded to zero" in found.left_out["Novikoff"]
-    assert "rounded to zero" in found.left_out["hinge"]
-    assert found.names() == ["||w||/M"]
-    assert found.kept
-    assert bounds(1e-200 * SIDES, y, fit_intercept=False)["Novikoff"].value == pytest.approx(1)
-    slow = Perceptron(fit_intercept=False, max_iter=50, learning_rate=5e-324).fit(0.1 * SIDES, y)
-    found = slow.bounds(0.1 * SIDES, y)
-    assert (found.mistakes, found.names()) == (100, [])
-    assert "rounded to zero" in slow.report_.left_out["||w||/M"]
-    small = Perceptron(fit_intercept=False, learning_rate=1e-100).fit(SIDES, y).bounds(SIDES, y)
-    assert small.kept
-    assert "Novikoff" in small.names()
-    for options in ({"C": 1e-310}, {"C": 1e-200}):
-        rows = 1e-100 * SIDES
-        pa = PassiveAggressive(fit_intercept=False, max_iter=20, **options).fit(rows, y)
-        assert not pa.bounds(rows, y).bounds
-    high = Winnow(threshold=1e151, max_iter=600).fit(np.eye(2), y)
-    assert high.mistakes_.sum() == 600
-    assert "1e+150" in high.bounds(np.eye(2), y).left_out["disjunction"]
-    most = Winnow(threshold=1e149, promotion=1e30, max_iter=600).fit(np.eye(2), y)
-    assert most.bounds(np.eye(2), y)["disjunction"].kept
-    rows = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.99]])
-    fast = BalancedWinnow(promotion=1e9, fit_intercept=False, max_iter=50).fit(rows, [1, 0, 0])
-    assert "1e+150" in fast.bounds(rows, [1, 0, 0]).left_out["L1 margin"]
-
-
-def test_the_gain_of_balanced_winnow_is_no_difference_of_floats():
-    """With a small promotion ln cosh(eta X) is all rounding in floats, and the bound too low."""
-    found = BalancedWinnow(promotion=1 + 1e-7, fit_intercept=False, max_iter=2).fit(SIDES, [1, 0])
-    eta = float(np.log1p(np.float64(1 + 1e-7) - 1))
-    expected = np.log(2) / (eta - eta**2 / 2)
-    assert found.bounds(SIDES, [1, 0])["L1 margin"].value == pytest.approx(expected, rel=1e-9)
-
-
-def test_other_rows_than_those_of_the_fit_are_refused(tmp_path):
-    X, y = load_breast_cancer(return_X_y=True)
-    for learner, options in ((Perceptron, {}), (Perceptron, {"early_stopping": True}),
-                             (MarginPerceptron, {}), (Perceptron, {"random_state": None}),
-                             (Perceptron, {"random_state": np.random.RandomState(0)})):  # fmt: skip
-        model = learner(max_iter=10, **options).fit(X, y)
-        model.bounds(X, y)
-        load(save(model.set_params(random_state=0), tmp_path / "m", force=True)).bounds(X, y)
-        changed = X.copy()
-        changed[:, 3] += 1.0
-        for rows_given, labels in ((changed, y), (X[::-1], y[::-1]), (X[1:], y[1:]), (X, 1 - y)):
-            with pytest.raises(DataError, match="are not the rows of the fit"):
-                model.bounds(rows_given, labels)
-    parts = Perceptron().partial_fit(X[:9], y[:9], classes=[0, 1]).partial_fit(X[9:], y[9:])
-    parts.bounds(X, y)
-    with pytest.raises(DataError, match="Give its rows in their order"):
-        parts.bounds(X[9:], y[9:])
-    both = Perceptron(max_iter=2).fit(X, y).partial_fit(X, y)
-    assert "more by partial_fit" in both.bounds(X, y).left_out["mistake bounds"]
-
-
-def test_margin_intervals_speak_of_all_rows_or_not_at_all(tmp_path):
-    X, y = load_iris(return_X_y=True)
-    y = y == 0
-    low, high = MarginPerceptron().fit(X, y).margin_interval_
-    assert 0 < low < high
-    assert load(save(MarginPerceptron().fit(X, y), tmp_path / "m")).margin_interval_ == (low, high)
-    for options, weight in (
-        ({"early_stopping": True, "n_iter_no_change": 99}, None), ({}, np.arange(150) != 7),
-        ({"class_weight": {0: 1, 1: 0}}, None),
-    ):  # fmt: skip
-        model = MarginPerceptron(**options)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            model.fit(X, y, sample_weight=weight)
-        assert model.stop_reason_ == "converged"
-        assert model.margin_interval_[0] is None
-        assert load(save(model, tmp_path / "other", force=True)).margin_interval_[0] is None
-    rng = np.random.default_rng(0)
-    for seed in range(20):
-        w = rng.standard_normal(3)
-        rows = rng.standard_normal((30, 3)) + w * rng.choice([-1, 1], (30, 1))
-        model = MarginPerceptron(random_state=seed, fit_intercept=False).fit(rows, rows @ w > 0)
-        assert model.stop_reason_ == "converged"
-        low, _ = model.margin_interval_
-        exact = [Fraction(float(v)) for v in model.coef_[0]]
-        norm = sum(v * v for v in exact)
-        for row, side in zip(rows, rows @ w > 0, strict=True):
-            values = [Fraction(float(v)) * (1 if side else -1) for v in row]
-            score = sum(p * q for p, q in zip(exact, values, strict=True))
-            assert score**2 >= Fraction(low) ** 2 * norm * sum(v * v for v in values)
-            assert score > 0

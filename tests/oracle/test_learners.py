@@ -7,19 +7,7 @@ from sklearn.linear_model import SGDClassifier
 
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
 from linsep.sources import ArraySource
-from storages import blobs, weights
-
-
-def with_margin(gamma, n=300, d=10, seed=0):
-    """Rows of unit length, all at least gamma from a plane through zero."""
-    rng = np.random.default_rng(seed)
-    w = rng.standard_normal(d)
-    w /= np.linalg.norm(w)
-    X = rng.standard_normal((50 * n, d))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    X = X[np.abs(X @ w) >= gamma][:n]
-    return X, (X @ w > 0).astype(int)
-
+from storages import blobs, weights, with_margin
 
 # The margin perceptron.
 

@@ -19,7 +19,7 @@ from linsep.teaching.textbook import (
     kept,
     run,
 )
-from storages import blobs
+from storages import blobs, with_margin
 
 pytestmark = pytest.mark.compiled
 
@@ -81,21 +81,10 @@ def test_a_rate_that_is_none_is_named(rate):
         next(learn)
 
 
-def separable(gamma, n=200, d=4, seed=0):
-    """Unit rows z = [x; 0] whose best known separator has at least margin gamma."""
-    rng = np.random.default_rng(seed)
-    w = rng.standard_normal(d)
-    w /= np.linalg.norm(w)
-    X = rng.standard_normal((50 * n, d))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    X = X[np.abs(X @ w) >= gamma][:n]
-    return X.tolist(), (X @ w > 0).astype(int).tolist()
-
-
 @pytest.mark.parametrize("epsilon", [0.25, 0.5, 0.75])
 @pytest.mark.parametrize("gamma", [0.1, 0.3])
 def test_margin_perceptron_keeps_its_bound(gamma, epsilon):
-    X, y = separable(gamma)
+    X, y = (given.tolist() for given in with_margin(gamma, n=200, d=4))
     steps = list(
         run(MarginPerceptron(gamma, epsilon), "binary", X, y, fit_intercept=False, max_iter=10_000)
     )
@@ -110,7 +99,7 @@ def test_margin_perceptron_keeps_its_bound(gamma, epsilon):
 
 def test_halving_ends_where_the_margin_allows():
     # A separator of margin 0.02 exists, so no aim below that fails.
-    X, y = separable(0.02, n=60)
+    X, y = (given.tolist() for given in with_margin(0.02, n=60, d=4))
     steps = list(run(MarginPerceptron(), "binary", X, y, fit_intercept=False, max_iter=10_000))
     last = steps[-1]
     gamma = 0.5 ** (last.attempt + 1)

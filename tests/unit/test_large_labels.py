@@ -2,6 +2,7 @@
 
 import pytest
 
+from data_files import refused
 from linsep.errors import DataError
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight
@@ -10,11 +11,9 @@ from linsep.sources.tables.table import load_table
 LARGE = 2**53
 
 
-def refused(load, path, text, **options):
+def refusal(load, path, text, **options):
     path.write_text(text)
-    with pytest.raises(DataError) as problem:
-        load(path, **options)
-    return str(problem.value).replace(f"{path.parent}/", "")
+    return refused(load, path, **options)
 
 
 @pytest.mark.parametrize("first", ["0.5", "1", "9007199254740993.0"])
@@ -22,7 +21,7 @@ def refused(load, path, text, **options):
 def test_tables(tmp_path, first, large):
     text = f"a,y\n1,{first}\n2,{large}\n3,0.5\n"
     line = 2 if first.startswith("9") else 3
-    said = refused(load_table, tmp_path / "a.csv", text, target="y")
+    said = refusal(load_table, tmp_path / "a.csv", text, target="y")
     assert said == (
         f"a.csv line {line} has a label in column 'y' with too many digits: shorten the labels."
     )
@@ -30,7 +29,7 @@ def test_tables(tmp_path, first, large):
 
 def test_the_line_counts_rows_that_were_dropped(tmp_path):
     text = f"a,y\n1,1\n,2\n3,{LARGE}\n"
-    said = refused(load_table, tmp_path / "a.csv", text, target="y", missing="drop")
+    said = refusal(load_table, tmp_path / "a.csv", text, target="y", missing="drop")
     assert said.startswith("a.csv line 4 has a label")
 
 
@@ -39,14 +38,14 @@ def test_the_line_counts_rows_that_were_dropped(tmp_path):
 def test_svmlight(tmp_path, large, chunk_bytes):
     text = f"1 1:1\n# between\n\n{LARGE - 1} 1:1\n{large} 1:2\nno 1:x\n"
     path = tmp_path / "a.svm"
-    said = refused(load_svmlight, path, text, chunk_bytes=chunk_bytes)
+    said = refusal(load_svmlight, path, text, chunk_bytes=chunk_bytes)
     assert said == f"a.svm line 5: the label '{large}' has too many digits: shorten the labels."
     with pytest.raises(DataError, match="line 5: the label"):
         parse_svmlight(text.encode())
 
 
 def test_svmlight_refuses_what_comes_first(tmp_path):
-    said = refused(load_svmlight, tmp_path / "a.svm", f"no 1:x\n{LARGE} 1:1\n")
+    said = refusal(load_svmlight, tmp_path / "a.svm", f"no 1:x\n{LARGE} 1:1\n")
     assert said.startswith("a.svm line 1: the label 'no' is not a number")
-    said = refused(load_svmlight, tmp_path / "a.svm", f"1 1:1\n2 1:inf\n{LARGE} 1:1\n")
+    said = refusal(load_svmlight, tmp_path / "a.svm", f"1 1:1\n2 1:inf\n{LARGE} 1:1\n")
     assert said.startswith("a.svm line 2: the value 'inf' is not finite")

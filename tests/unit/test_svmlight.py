@@ -5,28 +5,20 @@ import threading
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from numba import config
 
+from data_files import CODECS, write_text
 from linsep.errors import DataError
 from linsep.sources import chunks
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import SvmlightSource, load_svmlight
 
-CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 SOME = b"+1 1:0.5 3:-2e-3\n-1 2:1\n\n# nothing here\n+1\n-1 1:4 2:5 7:6 # last\n"
 
 
 def write(folder, text, name="rows.svm"):
-    path = folder / name
-    codec = CODECS.get(path.suffix[1:])
-    if codec is None:
-        path.write_bytes(text)
-    else:
-        with pa.CompressedOutputStream(str(path), codec) as stream:
-            stream.write(text)
-    return path
+    return write_text(folder / name, text)
 
 
 def rows_of(X, base):

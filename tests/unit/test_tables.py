@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings, strategies as st
 
+from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.online.rows.stored import Keeper
@@ -22,83 +21,6 @@ from linsep.sources.opening import find_files, open_source
 from linsep.sources.tables.table import TableSource, load_table
 
 pytestmark = pytest.mark.compiled
-
-FORMATS = ["csv", "tsv", "csv.gz", "csv.bz2", "csv.zst", "jsonl", "ndjson", "json", "jsonl.gz",
-           "parquet", "pq", "arrow", "feather", "ipc", "stream.arrow"]  # fmt: skip
-CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
-
-
-def write(folder, table, ending, name="rows"):
-    """Write a dict of columns or an Arrow table in the format of the ending."""
-    table = table if isinstance(table, pa.Table) else pa.table(table)
-    path = folder / f"{name}.{ending}"
-    if ending in {"parquet", "pq"}:
-        pq.write_table(table, path, row_group_size=7)
-    elif ending == "stream.arrow":
-        with pa.ipc.new_stream(path, table.schema) as writer:
-            writer.write_table(table, max_chunksize=5)
-    elif ending in {"arrow", "feather", "ipc"}:
-        with pa.ipc.new_file(path, table.schema) as writer:
-            writer.write_table(table, max_chunksize=5)
-    else:
-        if "json" in ending:
-            text = "".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode()
-        else:
-            sink = pa.BufferOutputStream()
-            options = pa.csv.WriteOptions(delimiter="\t" if "tsv" in ending else ",")
-            pa.csv.write_csv(table, sink, write_options=options)
-            text = sink.getvalue().to_pybytes()
-        write_text(path, text)
-    return path
-
-
-def write_text(path, text):
-    codec = CODECS.get(path.suffix[1:])
-    if codec is None:
-        path.write_bytes(text)
-    else:
-        with pa.CompressedOutputStream(str(path), codec) as stream:
-            stream.write(text)
-    return path
-
-
-def dense(X):
-    return X.toarray() if sp.issparse(X) else X
-
-
-def sample(rows=23, seed=0):
-    rng = np.random.default_rng(seed)
-    return {
-        "height": rng.standard_normal(rows).round(3),
-        "colour": rng.choice(["red", "green", "blue, or so"], rows).tolist(),
-        "label": rng.integers(0, 2, rows),
-        "count": rng.integers(-5, 5, rows),
-        "town": rng.choice(["Bern", "Zürich", 'the "Hague"', "a\nb"], rows).tolist(),
-        "flag": rng.random(rows) < 0.5,
-    }
-
-
-def encoded(columns, target, missing="error", means=None):
-    """Say in plain Python what the features of a dict of columns are: names and dense rows."""
-    means = means or {}
-    texts = [n for n, c in columns.items() if n != target and any(isinstance(v, str) for v in c)]
-    names = [name for name in columns if name != target and name not in texts]
-    rows = list(zip(*columns.values(), strict=True))
-    if missing == "drop":
-        rows = [row for row in rows if None not in row]
-    rows = [dict(zip(columns, row, strict=True)) for row in rows]
-    numbers = list(names)
-    for name in texts:
-        values = {row[name] for row in rows if row[name] is not None}
-        names += [f"{name}={value}" for value in sorted(values)]
-    X = np.zeros((len(rows), len(names)))
-    for i, row in enumerate(rows):
-        for name in numbers:
-            X[i, names.index(name)] = means.get(name, 0.0) if row[name] is None else row[name]
-        for name in texts:
-            if row[name] is not None:
-                X[i, names.index(f"{name}={row[name]}")] = 1
-    return names, X, [row[target] for row in rows]
 
 
 @pytest.fixture
@@ -326,122 +248,6 @@ def test_where_works_before_any_pass(tmp_path):
     assert TableSource([one, two], target="y").where(3).endswith("two.csv line 3")
 
 
-HOLES = {"a": [1.0, None, 4.0, 4.0], "t": ["p", "q", None, "q"], "b": [True, False, True, None],
-         "y": [0, 1, 0, 1]}  # fmt: skip
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
-@pytest.mark.parametrize("missing", ["zero", "mean", "drop"])
-@pytest.mark.parametrize("batch_rows", [1, 3, None])
-def test_missing_values(tmp_path, ending, missing, batch_rows):
-    path = write(tmp_path, HOLES, ending)
-    source = TableSource([path], target="y", missing=missing, batch_rows=batch_rows)
-    means = {"a": 3.0, "b": 2 / 3} if missing == "mean" else {}
-    assert source.recipe()["means"] == means
-    X, y, names = load_table(path, target="y", missing=missing, batch_rows=batch_rows)
-    expected_names, expected, labels = encoded(HOLES, "y", missing, means)
-    assert names == expected_names
-    np.testing.assert_allclose(dense(X), expected, rtol=1e-15)
-    assert y.tolist() == labels
-
-
-def test_dropped_rows_keep_their_line_numbers(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("a,y\n1,0\n,1\n3,\n4,0\n,\n,\n,\n8,1\n")
-    source = TableSource([path], target="y", missing="drop", batch_rows=2)
-    batches = list(source.batches())
-    assert [(batch.first, batch.X.ravel().tolist()) for batch in batches] == [
-        (0, [1]), (1, [4]), (2, [8])]  # fmt: skip
-    assert [Path(source.where(row)).name for row in range(3)] == [
-        "a.csv line 2", "a.csv line 5", "a.csv line 9"]  # fmt: skip
-
-
-def test_nan_counts_as_missing(tmp_path):
-    path = write(tmp_path, {"a": [1.0, float("nan")], "y": [0, 1]}, "parquet")
-    assert load_table(path, target="y", missing="mean")[0].tolist() == [[1], [1]]
-
-
-def test_hashing_is_the_same_in_every_process(tmp_path):
-    path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
-    code = (
-        "import sys; from linsep.sources.tables.table import load_table; "
-        "X, _, names = load_table(sys.argv[1], target='y', hash_bits=5); "
-        "print(X.shape, X.indices.tolist(), X.data.tolist(), names)"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed},
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }  # fmt: skip
-    # CRC-32 of t=p, u=é; t=q, u=q: the places never change.
-    assert outputs == {"(2, 33) [0, 17, 29, 0, 11, 30] [1.0, 1.0, 1.0, 2.0, 1.0, 1.0] None"}
-
-
-def test_hashed_values_that_collide_add_up(tmp_path):
-    path = write(tmp_path, {"t": list("abcd"), "u": list("efgh"), "y": [0, 1, 0, 1]}, "csv")
-    X, _, _ = load_table(path, target="y", hash_bits=1)
-    assert X.shape == (4, 2)
-    assert X.sum(axis=1).ravel().tolist() == [[2, 2, 2, 2]]
-    assert X.has_canonical_format
-
-
-@pytest.mark.parametrize("missing", ["error", "zero", "mean", "drop"])
-@pytest.mark.parametrize("hash_bits", [None, 4])
-def test_a_recipe_reads_new_files_the_same_way(tmp_path, missing, hash_bits):
-    path = write(tmp_path, sample(), "parquet")
-    options = {"missing": missing, "hash_bits": hash_bits, "exclude": ["count"]}
-    source = TableSource([path], target="label", **options)
-    assert [batch.X.shape for batch in source.batches()] == [(23, 2 + (16 if hash_bits else 7))]
-    recipe = json.loads(json.dumps(source.recipe()))
-    assert recipe["format"] == "table"
-    X, y, names = load_table(path, target="label", **options)
-    for ending in FORMATS:
-        again = load_table(write(tmp_path, sample(), ending, "new"), recipe=recipe)
-        np.testing.assert_array_equal(dense(again[0]), dense(X))
-        np.testing.assert_array_equal(again[1], y)
-        assert again[2] == names
-    assert TableSource([path], target=None, recipe=recipe).recipe() == recipe
-
-
-def test_a_recipe_counts_unknown_values_and_ignores_other_columns(tmp_path):
-    old = write(tmp_path, {"a": [1, 2], "t": ["p", "q"], "u": ["m", "m"], "y": [0, 1]}, "csv")
-    learnt = TableSource([old], target="y")
-    list(learnt.batches())
-    new = write(
-        tmp_path,
-        {"z": [9, 9, 9], "u": ["m", "m", "m"], "t": ["r", "q", "s"], "a": [5, 6, 7]},
-        "csv",
-        "new",
-    )
-    source = TableSource([new], target=None, recipe=learnt.recipe(), require_target=False)
-    for _ in range(2):
-        (batch,) = source.batches()
-        assert batch.y is None
-        assert batch.X.toarray().tolist() == [[5, 0, 0, 1], [6, 0, 1, 1], [7, 0, 0, 1]]
-        assert source.unseen == {"t": 2}
-    assert source.feature_names == ["a", "t=p", "t=q", "u=m"]
-
-
-def test_a_recipe_keeps_the_kind_of_the_labels(tmp_path):
-    old = write(tmp_path, {"a": [1, 2], "y": ["1", "x"]}, "csv")
-    recipe = TableSource([old], target="y").recipe()
-    new = write(tmp_path, {"a": [1, 2], "y": [1, 2]}, "csv", "new")
-    assert load_table(new, recipe=recipe)[1].tolist() == ["1", "2"]
-
-
-def test_labels_are_optional_when_predicting(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("a,y\n1,0\n2,\n3,1\n")
-    source = TableSource([path], target="y", require_target=False, batch_rows=1)
-    assert [None if b.y is None else b.y.tolist() for b in source.batches()] == [[0], None, [1]]
-    bare = tmp_path / "b.csv"
-    bare.write_text("a\n1\n")
-    (batch,) = TableSource([bare], target=None, require_target=False).batches()
-    assert batch.y is None
-
-
 def test_folders_and_globs_name_the_files_a_shell_would(tmp_path):
     inner = tmp_path / "inner" / "deep"
     inner.mkdir(parents=True)
@@ -464,55 +270,6 @@ def test_open_source_makes_a_table_source(tmp_path):
     source = open_source(tmp_path, target="y", missing="zero")
     assert isinstance(source, TableSource)
     assert json.loads(json.dumps(source.options()))["missing"] == "zero"
-
-
-REFUSALS = ("no mean", "leaves none")
-# The first letter keeps a word from being a number, a bool or "NA" in CSV.
-letters = st.characters(codec="utf-8", exclude_characters="\0")
-words = st.one_of(st.none(), st.text(letters, max_size=3).map("w".__add__))
-numbers = st.one_of(st.none(), st.floats(-1e300, 1e300), st.integers(-(2**53), 2**53).map(float))
-
-
-@st.composite
-def tables(draw):
-    """Draw a table of numbers, bools and words with holes, and a label column."""
-    rows = draw(st.integers(1, 12))
-    kinds = draw(st.lists(st.sampled_from([numbers, words, st.booleans()]), min_size=1, max_size=4))
-    columns = {}
-    for number, kind in enumerate(kinds):
-        columns[f"c{number}"] = draw(st.lists(kind, min_size=rows, max_size=rows))
-    columns["y"] = draw(st.lists(st.sampled_from(["yes", "no"]), min_size=rows, max_size=rows))
-    return columns
-
-
-@given(
-    tables(),
-    st.sampled_from(["parquet", "arrow", "jsonl", "csv"]),
-    st.sampled_from(["zero", "drop", "mean"]),
-    st.integers(1, 13),
-)
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-def test_any_table_is_encoded_as_in_plain_python(tmp_path, columns, ending, missing, batch_rows):
-    path = write(tmp_path, columns, ending)
-    try:
-        X, y, names = load_table(path, target="y", missing=missing, batch_rows=batch_rows)
-    except DataError as error:
-        if not any(said in str(error) for said in REFUSALS):
-            raise
-        return
-    means = {
-        name: float(np.mean([v for v in column if v is not None]))
-        for name, column in columns.items()
-        if missing == "mean" and not any(isinstance(v, str) for v in column)
-    }
-    expected_names, expected, labels = encoded(columns, "y", missing, means)
-    assert y.tolist() == labels
-    assert names == expected_names
-    np.testing.assert_allclose(dense(X), expected, rtol=1e-12)
 
 
 def test_parquet_rows_that_will_not_fit_never_fill_the_memory(tmp_path, monkeypatch):

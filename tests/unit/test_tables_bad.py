@@ -1,14 +1,13 @@
 """Tables that cannot be used: each refusal is one sentence saying what, where and what to do."""
 
-import contextlib
 import os
-import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from data_files import refused
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.tables.table import TableSource, load_table
@@ -24,15 +23,7 @@ def small_blocks(monkeypatch):
 
 
 def refusal(path, target="y", **options):
-    """Return what reading all of the path is refused with, the folder left out."""
-    with pytest.raises(DataError) as refused:
-        load_table(path, target=target, **options)
-    first = path[0] if isinstance(path, list) else path
-    said = str(refused.value).replace(f"{first.parent}/", "")
-    assert said.endswith((".", "?"))
-    assert "\n" not in said
-    assert re.search(r": \w+", said), "no advice"
-    return said
+    return refused(load_table, path, target=target, **options)
 
 
 def text_file(folder, text, name="a.csv"):
@@ -405,5 +396,8 @@ def test_mutated_files_are_read_or_refused(tmp_path, name):
         for place in rng.integers(0, len(whole), rng.integers(1, 4)):
             mutant[place] = rng.integers(0, 256)
         path.write_bytes(mutant)
-        with contextlib.suppress(DataError):
-            load_table(path, target="y", missing="zero")
+        try:
+            X, labels, _ = load_table(path, target="y", missing="zero")
+        except DataError:
+            continue
+        assert X.shape[0] == len(labels) > 0

@@ -8,7 +8,7 @@ edit of an *imported* file goes unseen. Here a file is one loop for one signatur
 
 in a folder that is named by a hash over every file of ``compiled/``, and that only this user can
 write. What does not check is compiled again. Processes that need the same loop at the same time
-wait for the one that compiles it.
+wait for the one that compiles it. A loop with a rule of another package in it is not kept.
 """
 
 import hashlib
@@ -101,6 +101,22 @@ def _remove_empty(folder: Path) -> None:
         return
 
 
+def is_ours(kind: Any) -> bool:
+    """Whether all that a numba type, or a tuple of them, is made of are classes of this package.
+
+    The hash of the source tells nothing of others, such as the rule of a learner written elsewhere.
+    """
+    if isinstance(kind, tuple):
+        return all(map(is_ours, kind))
+    made_of = getattr(kind, "instance_class", None)
+    if (
+        made_of is not None
+        and made_of.__module__.partition(".")[0] != __package__.partition(".")[0]
+    ):
+        return False
+    return is_ours(tuple(getattr(kind, "types", ())))
+
+
 class CodeCache(_Cache):
     """What numba asks for compiled code of one function, by signature."""
 
@@ -155,7 +171,7 @@ class CodeCache(_Cache):
         return (*self._key, signature, codegen.magic_tuple())
 
     def _path(self, signature: Any, codegen: Any) -> Path | None:
-        folder = code_folder()
+        folder = code_folder() if is_ours(signature) else None
         said = repr((self._key, str(signature), codegen.magic_tuple())).encode()
         name = f"{self._name}-{hashlib.sha256(said).hexdigest()[:16]}.code"
         return None if folder is None else folder / name
