@@ -57,10 +57,10 @@ GRIDS = {
     "KernelPerceptron": COMMON | {
         "kernel": [
             "rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2",
-            "precomputed", kernels.RBF(0.5) + kernels.Polynomial(2), kernels.AllSubsets(),
+            "precomputed", kernels.RBF(0.5) + kernels.Polynomial(2), "all-subsets",
         ],
         "budget": [None, 20], "cache_mb": [200.0, 0.01], "degree": [3, 1], "gamma": [None, 0.1],
-        "coef0": [1.0, 0.0],
+        "coef0": [1.0, 0.0], "keep": ["last", "average", "vote"],
     },
 }  # fmt: skip
 
@@ -71,7 +71,8 @@ def goes_together(given):
         return False
     if given.get("budget") is not None and given["keep"] == "vote":
         return False
-    if "fit_intercept" in given and given.get("threshold") and given["multiclass"] == "native":
+    threshold = "fit_intercept" in given and given.get("threshold")
+    if threshold and (given["multiclass"] == "native" or not given["fit_intercept"]):
         return False
     return not (given.get("gamma") == "auto" and given["warm_start"])
 
@@ -153,6 +154,15 @@ REASONS = [
         "size, not two updates with a second look in between; scikit-learn's Perceptron fails, too",
     ),
     (
+        lambda name, p: p["early_stopping"],
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
+        "which rows are held out depends on how many rows there are: a row of weight 2 is held out "
+        "or not, of two rows one may be",
+    ),
+    (
         lambda name, p: p["class_weight"] == "balanced",
         NEVER_PARTLY,
         "it calls partial_fit, which refuses class_weight='balanced', as scikit-learn's does",
@@ -161,6 +171,17 @@ REASONS = [
         lambda name, p: p["early_stopping"],
         NEVER_PARTLY,
         "it calls partial_fit, which refuses early_stopping=True, as scikit-learn's does",
+    ),
+    (
+        lambda name, p: name == "MarginPerceptron" and not p["fit_intercept"],
+        (
+            "check_estimators_dtypes",
+            "check_estimator_sparse_tag",
+            "check_estimator_sparse_array",
+            "check_estimator_sparse_matrix",
+        ),
+        "it has rows of zeros, which have no margin without an intercept; fit says so and refuses "
+        "them",
     ),
     (
         lambda name, p: name == "BalancedWinnow" and p["normalize"] and p["keep"] == "last",
@@ -190,6 +211,13 @@ REASONS = [
         ("check_estimators_nan_inf",),
         "it has five rows of each class, of which a tenth is no row to hold out, which fit says; "
         "scikit-learn's refuses these rows, too",
+    ),
+    (
+        lambda name, p: (
+            p["early_stopping"] and p["validation_fraction"] == 0.1 and p["random_state"]
+        ),
+        ("check_classifiers_one_label_sample_weights",),
+        "it has five rows of weight, of which this seed holds none out, which fit says",
     ),
     (
         lambda name, p: isinstance(p["class_weight"], dict),
@@ -226,8 +254,8 @@ REASONS = [
     (
         lambda name, p: p["early_stopping"],
         ("check_class_weight_classifiers",),
-        "the weights kept are those of the best accuracy on held-out rows, in which all rows count "
-        "alike, and not those that favour the class of weight 1000",
+        "the weights kept are those of the best accuracy on held-out rows, in which the weights of "
+        "classes do not count, as in scikit-learn's SGDClassifier",
     ),
 ]
 #: checks that may fail by bad luck, in any configuration

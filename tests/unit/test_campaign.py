@@ -8,6 +8,7 @@ import pytest
 from campaign import __main__ as campaign, batches
 from campaign.batches import Limits
 
+from estimator_configurations import in_turn
 from linsep.compiled.core.jit import COMPILING
 
 FEW = {
@@ -23,6 +24,10 @@ pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the comp
 def test_a_few_cases_of_each_part(part, count):
     found = campaign.PARTS[part].run(Limits(count))
     assert dict(found) == {"cases": count}
+
+
+def test_all_configurations_of_estimators_are_asked_for():
+    assert campaign.PARTS["estimators"].count == len(in_turn())
 
 
 def test_what_is_wrong_is_counted_and_the_rest_goes_on(monkeypatch):

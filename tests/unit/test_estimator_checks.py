@@ -90,7 +90,12 @@ def test_reasons_are_of_checks_that_there_are():
 @pytest.mark.parametrize("name", GRIDS)
 def test_configurations_have_every_value_and_every_two(name):
     grid, every = GRIDS[name], configurations(name)
-    assert set(grid) <= set(built(name, {}).get_params())
+    model = built(name, {})
+    assert set(grid) == set(model.get_params()) - {"max_iter"}
+    for spec in model._parameters:
+        values = grid.get(spec.name, [])
+        assert all(spec.accepts(value) for value in values)
+        assert not values or set(spec.choices) - {"polynomial"} <= set(values)  # "poly" is the same
     seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
     for parameter, values in grid.items():
         assert {one[parameter] for one in seen} == set(range(len(values)))

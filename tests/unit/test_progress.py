@@ -9,7 +9,10 @@ from rich.progress import Progress
 
 import linsep
 from linsep.cli import progress
+from linsep.errors import SeparationWarning
+from linsep.estimators._logistic import separation
 from linsep.online import passes as loop
+from linsep.regression.logistic import profiles
 from linsep.sources import open_source
 from linsep.sources.tables.table import TableSource
 
@@ -36,7 +39,7 @@ def path(tmp_path):
 class Somewhere:
     """A source that has been read to some byte."""
 
-    stage, size = "reading", 100
+    stage, size, doing = "reading", 100, None
 
     def __init__(self, position):
         self.position = position
@@ -100,6 +103,66 @@ def test_stages_of_every_kind_of_learner(path, model, stages, monkeypatch):
     monkeypatch.setattr(loop.Progress, "stage", Noted(seen), raising=False)
     model.fit(open_source(path, target="y", scale="standard", reference_level="first"))
     assert seen == stages
+
+
+class Looking:
+    """A callback that draws the bar after each iteration and notes what it says."""
+
+    def __init__(self, bar, source):
+        self.bar, self.source, self.seen = bar, source, []
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context, **known):
+        progress._update(self.bar, 0, self.source, estimator)
+        (task,) = self.bar.tasks
+        self.seen.append((task.description, task.total))
+
+
+@pytest.mark.parametrize(("solver", "most"), [("newton", 50), ("lbfgs", 4), ("gradient_ascent", 5)])
+@pytest.mark.filterwarnings("ignore:All iterations allowed were made")
+def test_iterations_of_a_logistic_regression_are_counted(bar, path, solver, most):
+    source = open_source(path, target="y", exclude="t")
+    model, looking = linsep.LogisticRegression(solver=solver, max_iter=most), Looking(bar, source)
+    model.set_callbacks(looking).fit(source)
+    made = model.n_iter_
+    assert made > 2
+    assert looking.seen[:made] == [
+        (f"iteration {k:,}" + (f" of at most {most:,}" if k <= most else ""), None)
+        for k in range(2, made + 2)
+    ]
+    assert source.doing is None
+
+
+def test_what_comes_after_the_iterations_is_said(path, monkeypatch):
+    seen, interval = [], profiles.Profile.interval
+
+    def noting(*given):
+        seen.append(source.doing())
+        return interval(*given)
+
+    monkeypatch.setattr(profiles.Profile, "interval", noting)
+    source = open_source(path, target="y", exclude="t")
+    linsep.LogisticRegression(intervals="profile").fit(source)
+    assert seen == [f"profile interval {k} of 4" for k in range(1, 5)]
+
+
+def test_the_question_of_separation_is_said(tmp_path, monkeypatch):
+    (tmp_path / "s.csv").write_text("a,y\n1,0\n2,0\n3,1\n4,1\n")
+    seen, asked = [], separation._asked
+
+    def noting(*given):
+        seen.append(source.doing())
+        return asked(*given)
+
+    monkeypatch.setattr(separation, "_asked", noting)
+    source = open_source(tmp_path / "s.csv", target="y")
+    with pytest.warns(SeparationWarning):
+        linsep.LogisticRegression().fit(source)
+    assert seen == ["deciding whether there is a maximum"]
 
 
 def test_a_cache_is_not_called_a_file(path, tmp_path):

@@ -195,13 +195,13 @@ def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
     (row_cache,) = cache.rglob("*.rows")
-    learnt = SourceStream.learnt
+    every_row = SourceStream.every_row
 
     def damaging(stream):
         flip(row_cache, 0.5)
-        return learnt(stream)
+        return every_row(stream)
 
-    monkeypatch.setattr(SourceStream, "learnt", damaging)
+    monkeypatch.setattr(SourceStream, "every_row", damaging)
     model, expected = from_file(path, cache), in_memory(path)
     assert weights(model) == weights(expected)
     X, y = load_svmlight(path)

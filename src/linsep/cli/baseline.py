@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 
 def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
     """A warning where ``model``, of which ``summary`` is what ``fit`` prints, is worse than its
-    baseline on the rows learnt or on those of the test; else nothing.
+    baseline on the training rows or on those of the test; else nothing.
     """
     about = _of_classes if hasattr(model, "classes_") else _of_numbers
     found = about(model, summary)
@@ -32,7 +32,7 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
     right, baseline = summary["training_accuracy"], summary["training_baseline"]
     if right is not None and right < baseline - ROUNDING:
         found.append(
-            f"{percent(right)} of the rows learnt are right, where always saying the commonest "
+            f"{percent(right)} of the training rows are right, where always saying the commonest "
             f"class gets {percent(baseline)}"
         )
     if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
@@ -46,7 +46,7 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
 
 def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
     fitted, test = model._fitted, summary["test"]
-    errors = [("the rows learnt", np.sqrt(fitted.rss / fitted.n_rows), model.training_deviation_)]
+    errors = [("the training rows", np.sqrt(fitted.rss / fitted.n_rows), model.training_deviation_)]
     if test is not None:
         errors.append(
             ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])

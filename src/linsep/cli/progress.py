@@ -76,7 +76,8 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
         read = _read(source)
         if read == 1.0:  # and yet it goes on: with what was read
             stage, read = "working", None
-    _show(bar, line, stage, read)
+    doing = source.doing
+    _show(bar, line, stage, read, "" if doing is None else doing())
 
 
 def _read(source: Source) -> float | None:

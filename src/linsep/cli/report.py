@@ -133,19 +133,22 @@ def training_summary(model: Any) -> dict[str, Any]:
 
 
 def training_scores(model: Any) -> dict[str, Any]:
-    """How a classifier does on the rows it learnt, or on so many of them, beside its baseline."""
-    names = ("training_accuracy", "training_rows", "training_baseline")
+    """How a classifier does on the rows it was fitted to, or on a sample, beside its baseline."""
+    names = ("training_accuracy", "training_rows", "training_sampled", "training_baseline")
     return {name: getattr(model, f"{name}_", None) for name in names}
 
 
 def training_text(model: Any, summary: dict[str, Any]) -> str:
     """The same in words."""
     right, rows = summary["training_accuracy"], summary["training_rows"]
-    sample = f" of {rows:,} rows drawn evenly" if rows and rows < summary["rows"] else ""
+    which, aside = "", ""
+    if summary["training_sampled"]:
+        which = f" of {rows:,} rows drawn evenly"
+    elif rows > summary["rows"]:
+        which, aside = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learnt)"
     weights = f", {WEIGHTS[model.keep]}" if hasattr(model, "keep") else ""
-    return (
-        f"{percent(right)}{sample} right{weights}; baseline {percent(summary['training_baseline'])}"
-    )
+    baseline = percent(summary["training_baseline"])
+    return f"{percent(right)}{which} right{aside}{weights}; baseline {baseline}"
 
 
 def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:

@@ -214,7 +214,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         y : array of shape (rows,)
             Labels of any type; the larger of two is the positive class. A source brings its own.
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight; rows of weight 0 are never visited.
+            A row's update is multiplied by its weight, and so is what a held-out row counts for
+            ``early_stopping``; rows of weight 0 are never visited.
 
         Returns
         -------
@@ -242,7 +243,9 @@ class KernelPerceptron(Supported, OnlineClassifier):
         if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
         with held():
-            run, stream = self._prepared_run(learner, kernel, rows, classes, codes, counted)
+            run, stream = self._prepared_run(
+                learner, kernel, rows, classes, codes, counted, sample_weight
+            )
             with self._forgetting():
                 self._fit(run, stream, X, y, sample_weight)
 
@@ -254,6 +257,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         classes: np.ndarray,
         codes: np.ndarray,
         counted: np.ndarray,
+        sample_weight: Any,
     ) -> tuple[Run, KernelStream]:
         """The learner, and the stream of the rows, which were checked."""
         self._start(kernel, classes, rows)
@@ -261,7 +265,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         self._add(rows, np.arange(codes.size))
         cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
         grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
-        hold = self._hold_out(classes, seed)
+        hold = self._hold_out(classes.size, sample_weight, codes.size)
         stream = KernelStream(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
         stream.begin(self._state, self._keeping)
         self._weighted = bool(counted.size)

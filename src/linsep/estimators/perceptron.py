@@ -78,7 +78,8 @@ class Perceptron(LinearClassifier):
         See every row as if scaled to unit length, here and in predictions, without a copy.
     early_stopping : bool, default=False
         Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
-        passes; the weights of the best pass are kept, unless a clean pass ended the run.
+        passes; the weights of the best pass are kept, unless a clean pass ended the run. In that
+        accuracy a row counts its sample weight, not the weight of its class.
     validation_fraction : float, default=0.1
         Share of every class to hold out, with ``early_stopping``.
     n_iter_no_change : int, default=5

@@ -10,7 +10,7 @@ from linsep.compiled.core.weights import Average, Best, Last, Vote
 from linsep.errors import LinsepError, hint
 from linsep.online.deciding import decision, predicted
 from linsep.online.evaluation import count_mistakes
-from linsep.online.learner import State
+from linsep.online.learner import State, Unlearnable
 from linsep.online.rows.array import RowBatch
 from linsep.online.vote_scoring import VoteScoring
 
@@ -59,6 +59,33 @@ class KeepLast:
         """How many of the visited rows are predicted wrongly, and how many there are."""
         _, errors, rows = count_mistakes(state, self.weights(state), row_batches, tie)
         return errors, rows
+
+    def weighed_errors(
+        self, state: State, row_batches: Iterator[RowBatch], tie: str
+    ) -> tuple[float, float]:
+        """The same, each row counting its ``importance`` where the rows visited have one."""
+        wrong = total = 0.0
+        for row_batch in row_batches:
+            if row_batch.importance.size:
+                missed = self.missed(state, row_batch, tie)
+                weights = row_batch.importance[np.asarray(row_batch.order)]
+                errors = float(weights[missed].sum())
+                rows = errors + float(weights[~missed].sum())
+            else:
+                errors, rows = self.errors(state, iter([row_batch]), tie)
+            wrong, total = wrong + errors, total + rows
+        return wrong, total
+
+    def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
+        """Which of the visited rows are predicted wrongly, a random tie going to the lowest class;
+        Unlearnable where a score is beyond floating point.
+        """
+        chosen = np.asarray(row_batch.order)
+        scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]
+        if not np.isfinite(scores).all():
+            raise Unlearnable(None)
+        codes = predicted(decision(state, scores, tie), "negative" if tie == "random" else tie)
+        return codes != row_batch.codes[chosen]
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
         """Scores to predict by, of the shape :meth:`State.scores` has."""
@@ -296,12 +323,8 @@ class KeepVote(KeepLast):
         """By what is predicted; a random tie counts as if the lowest class were drawn."""
         wrong = rows = 0
         for row_batch in row_batches:
-            chosen = np.asarray(row_batch.order)
-            scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]
-            drawn = "negative" if tie == "random" else tie
-            codes = predicted(decision(state, scores, drawn), drawn)
-            wrong += int((codes != row_batch.codes[chosen]).sum())
-            rows += chosen.size
+            missed = self.missed(state, row_batch, tie)
+            wrong, rows = wrong + int(missed.sum()), rows + missed.size
         return wrong, rows
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:

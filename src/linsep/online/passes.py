@@ -191,15 +191,20 @@ def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBa
 
 def accuracy(run: Run, row_batches: Iterator[RowBatch], tie: str) -> float:
     """Share of the visited rows that the weights kept predict rightly."""
-    state, _, keeping = run
-    errors, rows = keeping.errors(state, row_batches, tie)
-    if rows == 0:
+    errors, rows = run.keeping.errors(run.state, row_batches, tie)
+    return 1.0 - errors / rows
+
+
+def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
+    """Share of the held-out rows that the weights kept predict rightly, by what they weigh."""
+    errors, total = run.keeping.weighed_errors(run.state, stream.held_out(), tie)
+    if total == 0:
         raise DataError(
             "No row is held out for early stopping",
             hint("raise {}", validation_fraction=None),
             "bring more rows",
         )
-    return 1.0 - errors / rows
+    return 1.0 - errors / total
 
 
 def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> Iterator[RowBatch]:
@@ -290,7 +295,7 @@ def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number
     criterion = learner.criterion(state)
     if plan.patience is None:
         return Scores(None, None, criterion)
-    held_out, learnt = accuracy(run, stream.held_out(), plan.tie), stream.learnt()
+    held_out, learnt = held_out_accuracy(run, stream, plan.tie), stream.learnt()
     return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
 
 

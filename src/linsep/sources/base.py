@@ -1,7 +1,7 @@
 """What a source is: something that yields batches of rows again and again, in the same order."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +57,8 @@ class Source(ABC):
     by_recipe: bool = False
     #: what is done with its rows, for those who watch
     stage: str = "reading"
+    #: more of it, where a stage is long: a function that says what is being done now
+    doing: Callable[[], str] | None = None
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
 

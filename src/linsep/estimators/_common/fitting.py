@@ -120,11 +120,12 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
         return known, codes, labels.importance(self.class_weight, known, codes, weights)
 
-    def _hold_out(self, classes: np.ndarray, seed: int) -> HoldOut | None:
-        """Who holds rows out, with early stopping."""
+    def _hold_out(self, n_classes: int, sample_weight: Any, n_rows: int) -> HoldOut | None:
+        """Who holds rows out, with early stopping. As with scikit-learn, classes do not weigh."""
         if not self.early_stopping:
             return None
-        return HoldOut(self.validation_fraction, classes.size, seed)
+        weights = labels.check_sample_weight(sample_weight, n_rows)
+        return HoldOut(self.validation_fraction, n_classes, self._run_seed, weights)
 
     def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
         """What to raise for this row, its feature by its name if it has one."""
@@ -286,8 +287,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         sample_weight : array of shape (rows,), default ones
             A row's update is multiplied by its weight (Winnow's exponent is, and the C of
             :class:`linsep.PassiveAggressive`), and so is what a mistake on it counts for
-            ``keep="best"``; the rounds of an average or a vote count rows.
-            A row of weight 0 is never visited, but must be finite as all others.
+            ``keep="best"`` and, where it is held out, for ``early_stopping``; the rounds of an
+            average or a vote count rows. One of weight 0 is never visited, but must be finite.
 
         Returns
         -------
@@ -310,7 +311,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         if self.early_stopping or not counted.all():  # not every row will be learnt from
             assert_all_finite(as_csr(X), input_name="X")
         seed, unit = self._seed(), bool(self.normalize)
-        hold = self._hold_out(classes, seed)
+        hold = self._hold_out(classes.size, sample_weight, codes.size)
         stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
             stream.pack()

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from linsep.estimators._common.checking import (
 from linsep.interrupts import held, window
 from linsep.online.learner import Unlearnable
 from linsep.online.passes import PassReport, Plan, StopReason, accuracy, passes
+from linsep.online.rows.array import RowBatch
 from linsep.online.rows.sample import Sample
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.separability.problem.data import warn_of_many_classes
@@ -26,28 +27,39 @@ from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 
 
-def measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:
-    """Set what is measured on the rows of the first pass: ``training_accuracy_``,
-    ``training_baseline_`` (the share of the most frequent class) and ``training_rows_``.
+class Measured(NamedTuple):
+    """The share of some rows that are predicted rightly, None of no rows, and how many of them each
+    class has.
+    """
 
-    ``accuracy`` is that on all rows where it is known; else it is measured on a sample of them.
+    accuracy: float | None
+    counts: np.ndarray
+
+
+def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
+    """Set what is measured on the rows read, held-out ones and those of weight 0 among them:
+    ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
+    ``training_rows_`` and ``training_sampled_``, whether these are a sample of the rows.
+
+    A sample is measured where it is not known how the model does ``on_all`` rows.
     """
     stream.source.stage = "measuring"
-    sample, counts = stream.sample, stream.sample.counts
-    warn_of_many_classes(stream.classes, int(counts.sum()))
-    if accuracy is None:
-        accuracy, counts = _on_sample(model, stream, sample)
+    total = int(stream.sample.counts.sum())
+    warn_of_many_classes(stream.classes, total)
+    accuracy, counts = on_all or _on_sample(model, stream)
     model.training_accuracy_, model.training_rows_ = accuracy, int(counts.sum())
     model.training_baseline_ = float(counts.max() / max(1, counts.sum()))
+    model.training_sampled_ = model.training_rows_ < total
 
 
-def _on_sample(model: Any, stream: SourceStream, sample: Sample) -> tuple[float | None, np.ndarray]:
+def _on_sample(model: Any, stream: SourceStream) -> Measured:
+    sample: Sample = stream.sample
     if not sample.counts.any():
-        return None, sample.counts
+        return Measured(None, sample.counts)
     X, codes = sample.rows(model.n_features_in_)
     source = ArraySource(X, stream.classes[codes])
     right = sum(int((said == truth).sum()) for said, truth in model._prediction(source).compared())
-    return right / len(codes), np.bincount(codes, minlength=stream.classes.size)
+    return Measured(right / len(codes), np.bincount(codes, minlength=stream.classes.size))
 
 
 def class_importance(
@@ -101,7 +113,7 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
             estimator.progress_.reading += reading
             _describe(estimator, run.stream)
         estimator.progress_.stage = "measuring"
-        measure(estimator, run.stream, _training_accuracy(run))
+        measure(estimator, run.stream, _on_all(run))
 
 
 class SourceRun:
@@ -163,16 +175,35 @@ class SourceRun:
                 self.start()
 
 
-def _training_accuracy(run: SourceRun) -> float | None:
-    """Accuracy of the weights kept on the rows learnt, None if they would be parsed again."""
-    estimator, row_batches = run.estimator, run.stream.learnt()
-    converged = estimator.stop_reason_ == StopReason.CONVERGED
-    if converged and estimator.keep in ("last", "best") and not estimator.early_stopping:
-        return 1.0
-    try:
-        return None if row_batches is None else accuracy(run.run, row_batches, estimator.tie)
-    except StartAgain:  # the cache was damaged since
+def _on_all(run: SourceRun) -> Measured | None:
+    """How the weights kept do on all rows; None where these would be parsed again, and where a
+    prediction is drawn.
+    """
+    estimator, stream = run.estimator, run.stream
+    if knows_all_rows(estimator):
+        return Measured(1.0, stream.sample.counts)
+    row_batches = None if estimator.tie == "random" else stream.every_row()
+    if row_batches is None:
         return None
+    counts = np.zeros(stream.classes.size, dtype=np.int64)
+    try:
+        right = accuracy(run.run, _counting(row_batches, counts), estimator.tie)
+    except (StartAgain, Unlearnable):  # damaged since, or a row that was not learnt is too large
+        return None
+    return Measured(right, counts)
+
+
+def knows_all_rows(estimator: Any) -> bool:
+    """Whether a clean pass over all rows has shown that the weights kept predict each rightly."""
+    converged = estimator.stop_reason_ == StopReason.CONVERGED
+    return converged and estimator.keep in ("last", "best") and not estimator._left_out
+
+
+def _counting(row_batches: Iterator[RowBatch], counts: np.ndarray) -> Iterator[RowBatch]:
+    """The same batches; the rows of each class are added to ``counts``."""
+    for row_batch in row_batches:
+        counts += np.bincount(row_batch.codes, minlength=counts.size)
+        yield row_batch
 
 
 def _describe(estimator: Any, stream: SourceStream) -> None:

@@ -13,6 +13,7 @@ from linsep.background import elsewhere
 from linsep.compiled.core.rows import as_rows
 from linsep.errors import DataError
 from linsep.estimators._common.checking import check_two_classes
+from linsep.estimators._common.from_source import knows_all_rows
 from linsep.estimators._common.predicting import Predicts
 from linsep.interrupts import held, window
 from linsep.kernels.base import Kernel
@@ -20,7 +21,6 @@ from linsep.kernels.naming import described
 from linsep.kernels.rows import listed, refuse_text
 from linsep.online.deciding import numbered, numbered_texts
 from linsep.online.keeping import KeepLast
-from linsep.online.passes import StopReason
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
@@ -224,12 +224,12 @@ def fit_source(estimator: Any, source: Source) -> None:
         try:
             with window():
                 estimator._fit_rows(X, y, None)
-            clean = estimator.stop_reason_ == StopReason.CONVERGED and estimator.keep == "last"
             estimator.progress_.stage = "measuring"
             with window():
                 # Before the features have names, for those of X, which is an array, have none.
+                clean = knows_all_rows(estimator)
                 estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
-            estimator.training_rows_ = len(y)
+            estimator.training_rows_, estimator.training_sampled_ = len(y), False
             estimator.training_baseline_ = float(np.unique(y, return_counts=True)[1].max() / len(y))
         finally:
             if hasattr(estimator, "progress_"):

@@ -33,7 +33,7 @@ from linsep.regression.logistic.steps import Steps, Stopped
 LEARNT = (
     "coef_", "intercept_", "limits_", "log_likelihood_", "null_log_likelihood_", "covariance_",
     "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals", "_gained",
-    "training_accuracy_", "training_rows_", "training_baseline_",
+    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
 )  # fmt: skip
 
 
@@ -65,6 +65,7 @@ class LogisticFitting:
                 return dict(vars(twin))
 
             course, pressed = Course(self, task, lambda: watchers.iterated(snapshot)), False
+            rows.steps = course.steps
             try:
                 with labels.features_named(self):
                     found = self._found(task, rows, course.steps)

@@ -17,6 +17,7 @@ from linsep.online.rows.array import RowBatch
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.likelihood import Batch
+from linsep.regression.logistic.steps import Steps
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
@@ -36,6 +37,8 @@ class Rows:
     codes : array of shape (rows,), the code of the class of each row
     weights : array of shape (rows,), empty where all are 1
     """
+
+    steps: Steps | None = None
 
     def __init__(
         self, given: Any, X: Any, known: FittedClasses, codes: np.ndarray, weights: np.ndarray
@@ -118,10 +121,16 @@ class StreamRows:
     ----------
     model : LogisticRegression
     stream : SourceStream that has begun
+
+    Attributes
+    ----------
+    steps : Steps of the fit to these rows, None before it
     """
 
+    steps: Steps | None = None
+
     def __init__(self, model: Any, stream: SourceStream):
-        self.stream = stream
+        self.stream, self._max_iter = stream, int(model.max_iter)
         while True:
             try:
                 stream.start()
@@ -143,6 +152,10 @@ class StreamRows:
             fresh = np.bincount(row_batch.codes, weights, minlength=self.stream.classes.size)
             self._totals = fresh + np.pad(self._totals, (0, len(fresh) - len(self._totals)))
             self._n_rows += int((weights > 0).sum())
+
+    def doing(self) -> str:
+        """What is being done with the rows now."""
+        return "fitting" if self.steps is None else self.steps.doing(self._max_iter)
 
     def batches(self) -> Iterator[Batch]:
         """All rows in their order."""
@@ -199,6 +212,9 @@ def fit_source(model: Any, source: Source) -> None:
         if names:
             model.feature_names_in_ = np.array(names, dtype=object)
         model.recipe_ = stream.recipe()
-        source.stage = "fitting"
-        model._fit(rows, {"X": None, "y": None, "metadata": None})
+        source.stage, source.doing = "fitting", rows.doing
+        try:
+            model._fit(rows, {"X": None, "y": None, "metadata": None})
+        finally:
+            source.doing = None
         measure(model, stream)

@@ -158,7 +158,7 @@ class RowStream(Protocol):
         ...
 
     def held_out(self) -> Iterator[RowBatch]:
-        """The rows kept from learning, in given order."""
+        """The rows kept from learning, in given order; ``importance`` is what each counts."""
         ...
 
     def learnt(self) -> Iterator[RowBatch] | None:
@@ -167,10 +167,15 @@ class RowStream(Protocol):
 
 
 class HoldOut:
-    """Draws the held-out rows, the same whether rows come at once or in batches."""
+    """Draws the held-out rows, the same whether rows come at once or in batches.
 
-    def __init__(self, fraction: float, n_classes: int, seed: int):
-        self.fraction = fraction
+    ``weights`` are what the rows count when the held-out ones are scored, empty where all count 1.
+    """
+
+    def __init__(
+        self, fraction: float, n_classes: int, seed: int, weights: np.ndarray = NO_IMPORTANCE
+    ):
+        self.fraction, self.weights = fraction, weights
         self.start = np.random.default_rng([seed, n_classes]).random(n_classes)
         self.seen = np.zeros(n_classes, dtype=np.int64)
 
@@ -203,6 +208,8 @@ class MemoryStream:
         self.codes, self.importance, self.seed, self.shuffle = codes, importance, seed, shuffle
         self.n_rows: int | None = codes.size
         self._learnable = self._held_out = None
+        #: what each row counts when it is held out and scored, empty where all count 1
+        self.score_weights = NO_IMPORTANCE if hold_out is None else hold_out.weights
         if hold_out is not None or importance.size:
             held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
             counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
@@ -249,6 +256,11 @@ class ArrayStream(MemoryStream):
     ):
         super().__init__(codes, importance, seed, shuffle, hold_out)
         self.rows, self.n_features = as_rows(X, unit), X.shape[1]
+        self._scored: RowBatch | None = None
+        if self.score_weights.size:  # those rows alone: all that are shown are scored
+            held, weights = self.held_out_rows(), self.score_weights
+            rows, order = as_rows(X[held], unit), range(len(held))
+            self._scored = RowBatch(rows, codes[held], weights[held], order, X.shape[1], None)
 
     def pack(self) -> None:
         """Pack dense rows that are mostly zeros: passes of several classes then take a third of the
@@ -265,9 +277,17 @@ class ArrayStream(MemoryStream):
         return self._row_batch(self.order(pass_number))
 
     def held_out(self) -> Iterator[RowBatch]:
-        """One visit: the held-out rows in given order."""
-        return self._row_batch(self.held_out_rows())
+        """One visit: the held-out rows in given order; ``importance`` is what they count."""
+        if self._scored is not None:
+            yield self._scored
+            return
+        for row_batch in self._row_batch(self.held_out_rows()):
+            yield row_batch._replace(importance=NO_IMPORTANCE)
 
     def learnt(self) -> Iterator[RowBatch]:
         """One visit: the learnable rows in given order."""
         return self._row_batch(self.order(0))
+
+    def every_row(self) -> Iterator[RowBatch]:
+        """One visit: all rows in given order, learnt or not."""
+        return self._row_batch(range(self.codes.size))

@@ -283,20 +283,20 @@ class KernelStream(MemoryStream):
         return scores
 
     def held_out(self) -> Iterator[RowBatch]:
-        """The held-out rows, as sparse rows of their kernel values."""
-        return self._sparse(self.held_out_rows())
+        """The held-out rows, as sparse rows of their kernel values, and what they count."""
+        return self._sparse(self.held_out_rows(), self.score_weights)
 
     def learnt(self) -> Iterator[RowBatch]:
         """The learnable rows in given order, as sparse rows of their kernel values."""
-        return self._sparse(self.order(0))
+        return self._sparse(self.order(0), self.importance)
 
-    def _sparse(self, order: np.ndarray | range) -> Iterator[RowBatch]:
+    def _sparse(self, order: np.ndarray | range, importance: np.ndarray) -> Iterator[RowBatch]:
         supports = self.keeping.features_in_use(self.state)
         for rows in slices(order, max(1, GRAM_VALUES // max(1, supports.size))):
             gram = self.grams.between(rows + self.offset, supports)
             starts = np.arange(rows.size + 1) * supports.size
             sparse = csr_rows(gram.reshape(-1), np.tile(supports, rows.size), starts)
             yield RowBatch(
-                sparse, self.codes[rows], self.importance[rows] if self.importance.size else
-                NO_IMPORTANCE, range(rows.size), self.n_features, None,
+                sparse, self.codes[rows], importance[rows] if importance.size else NO_IMPORTANCE,
+                range(rows.size), self.n_features, None,
             )  # fmt: skip

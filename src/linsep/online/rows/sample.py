@@ -8,7 +8,7 @@ from linsep.online.rows.stored import join, nbytes
 
 
 class Sample:
-    """Every k-th of the rows that are learnt from, and how many rows each class has.
+    """Every k-th of the rows, learnt or not, and how many rows each class has.
 
     ``k`` is a power of two that grows with the stream, so that the rows are the same however it is
     cut.
@@ -25,16 +25,14 @@ class Sample:
         self._every, self._seen = 1, 0
         self._parts: list[tuple[Any, np.ndarray, np.ndarray]] = []
 
-    def take(self, X: Any, codes: np.ndarray, learnt: np.ndarray | range) -> None:
-        """Take in the rows ``learnt`` of X, whose classes are ``codes``."""
-        learnt = np.asarray(learnt)
-        self.counts += np.bincount(codes[learnt], minlength=self.counts.size)
-        places = np.arange(self._seen, self._seen + learnt.size)
-        self._seen += learnt.size
-        chosen = places % self._every == 0
-        if chosen.any():
-            rows = learnt[chosen]
-            self._parts.append((X[rows], codes[rows], places[chosen]))
+    def take(self, X: Any, codes: np.ndarray) -> None:
+        """Take in the rows of X, whose classes are ``codes``."""
+        self.counts += np.bincount(codes, minlength=self.counts.size)
+        places = np.arange(self._seen, self._seen + codes.size)
+        self._seen += codes.size
+        rows = np.flatnonzero(places % self._every == 0)
+        if rows.size:
+            self._parts.append((X[rows], codes[rows], places[rows]))
         while self._too_many():
             self._every *= 2
             self._parts = [_thinned(*part, self._every) for part in self._parts]

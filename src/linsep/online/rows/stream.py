@@ -279,8 +279,7 @@ class SourceStream:
             self.sample = Sample(self.classes.size)
         if self._fed is not None:
             if self._memory is not None and pass_number == 0:
-                codes = self.book.codes[self._memory[1]]
-                self.sample.take(self._memory[0], codes, self._fed.order(0))
+                self.sample.take(self._memory[0], self.book.codes[self._memory[1]])
             return self._fed.row_batches(pass_number)
         if self.row_cache is not None:
             if self.shuffle and pass_number:
@@ -297,13 +296,19 @@ class SourceStream:
         """The held-out rows in given order."""
         if self._fed is not None:
             return self._fed.held_out()
-        return self._cached(self._sequential(held_out=True))
+        return self._cached(self._sequential("held out"))
 
     def learnt(self) -> Iterator[RowBatch] | None:
         """The rows learnt from in given order; None when they were not kept."""
         if self._fed is not None:
             return self._fed.learnt()
         return self._cached(self._sequential()) if self.row_cache is not None else None
+
+    def every_row(self) -> Iterator[RowBatch] | None:
+        """All rows in given order, learnt or not; None when they were not kept."""
+        if self._fed is not None:
+            return self._fed.every_row()
+        return self._cached(self._sequential("all")) if self.row_cache is not None else None
 
     def _cached(self, row_batches: RowBatches) -> RowBatches:
         return self._watched(self._verified(elsewhere(row_batches, ahead=True)))
@@ -328,11 +333,13 @@ class SourceStream:
         return self._class_importance[codes] if self._class_importance.size else NO_IMPORTANCE
 
     def _row_batch(
-        self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None
+        self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None, which: str = "learnt"
     ) -> RowBatch:
         weights = self._weights(codes)
-        if weights.size:
+        if weights.size and which != "all":
             order = order[weights[order] > 0]
+        if which != "learnt":  # in a score classes do not weigh, and rows of a source never do
+            weights = NO_IMPORTANCE
         return RowBatch(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
 
     def _streamed(self, draw: bool) -> RowBatches:
@@ -351,10 +358,9 @@ class SourceStream:
                 free = np.arange(codes.size)
                 if self._hold is not None:
                     free = free[~self._mask(codes, seen, draw)]
-                row_batch = self._row_batch(X, codes, free, first)
                 if draw:
-                    self.sample.take(X, codes, row_batch.order)
-                yield row_batch
+                    self.sample.take(X, codes)
+                yield self._row_batch(X, codes, free, first)
                 seen += codes.size
         if self._memory is not None:
             self.start()  # rows that fit in memory are now streamed like any array
@@ -372,7 +378,7 @@ class SourceStream:
             self._held = [np.concatenate(self._held)]
         return self._held[0]
 
-    def _sequential(self, draw: bool = False, held_out: bool = False) -> RowBatches:
+    def _sequential(self, which: str = "learnt", draw: bool = False) -> RowBatches:
         assert self.row_cache is not None
         first = 0
         for X, numbers in self.row_cache.iterate(BATCH_BYTES):
@@ -380,13 +386,12 @@ class SourceStream:
             if draw:
                 self._mixing.see(codes)
             order = np.arange(codes.size)
-            if self._hold is not None:
+            if self._hold is not None and which != "all":
                 mask = self._mask(codes, first, draw)
-                order = order[mask if held_out else ~mask]
-            row_batch = self._row_batch(X, codes, order, first)
+                order = order[mask if which == "held out" else ~mask]
             if draw:
-                self.sample.take(X, codes, row_batch.order)
-            yield row_batch
+                self.sample.take(X, codes)
+            yield self._row_batch(X, codes, order, first, which)
             first += codes.size
 
     def _shuffled(self, pass_number: int) -> RowBatches:

@@ -66,6 +66,18 @@ class Steps:
 
         return told
 
+    def doing(self, max_iter: int) -> str:
+        """What is being done now, in a few words; steps may be made beyond ``max_iter`` to tell
+        whether there is a maximum.
+        """
+        if self.ended is not None:
+            return f"profile interval {len(self.intervals) + 1:,} of {self.ended.weights.size:,}"
+        if self.asked is not None:
+            return "deciding whether there is a maximum"
+        made = self.so_far.n_iter if self.so_far else 0
+        most = f" of at most {max_iter:,}" if made < max_iter else ""
+        return f"iteration {made + 1:,}{most}"
+
 
 def unheard(B: np.ndarray, log_likelihood: float, distance: float) -> None:
     """Nobody looks on."""
