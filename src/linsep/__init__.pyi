@@ -5,6 +5,7 @@ from . import (
     errors as errors,
     extending as extending,
     kernels as kernels,
+    plot as plot,
     sources as sources,
 )
 from .certificate.proofs import from_json as from_json

@@ -53,6 +53,7 @@ INNER = {
     "mistake_bounds": [],
     "model_files": [],
     "online": ["rows"],
+    "plot": [],
     "regression": ["logistic", "least_squares"],
     "separability": ["search", "exact", "problem"],
     "sources": ["tables", "svmlight", "row_cache"],

@@ -1,0 +1,359 @@
+"""Where a classifier decides for which class."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from linsep.errors import DataError
+from linsep.estimators._common.checking import listed
+from linsep.plot.display import (
+    MARKERS,
+    MOST_POINTS,
+    Display,
+    colours,
+    ink,
+    legend,
+    limits,
+    new_axes,
+)
+from linsep.plot.plane import Plane, normal_of, numbers_of, plane_of
+
+#: beyond, a legend would be longer than the picture
+MOST_IN_LEGEND = 20
+
+
+class DecisionDisplay(Display):
+    """The regions of the classes, the boundary, and the rows with their mistakes.
+
+    Two features are drawn as they are. Rows of more features are projected, or two features are
+    chosen; the title says how. It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    plane : the plane that is drawn
+    xs, ys : arrays of shape (columns,) and (rows,)
+        Coordinates of the grid in that plane.
+    codes : int array of shape (rows, columns)
+        The number, among the sorted classes, of the class predicted at each place of the grid.
+    classes : array of labels
+    boundary : array of shape (rows, columns) or None
+        For two classes the score, whose contour at 0 is the boundary.
+    undecided : bool array of shape (rows, columns) or None
+        Places that no machine of one-vs-rest claims, or more than one.
+    line : tuple (normal, offset) or None
+        Of a linear classifier of two classes in coordinates of the plane: ``normal @ p + offset``
+        is the score.
+    points : array of shape (n, 2)
+        Coordinates of the rows.
+    y : int array of shape (n,) or None
+        The numbers of their classes.
+    wrong : bool array of shape (n,)
+        Rows that are predicted wrongly.
+    marked : dict of str to int array
+        Rows to mark, by what they are: support vectors, witnesses.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    regions_ : QuadMesh of the classes predicted
+    undecided_ : ContourSet with hatches, or None
+    line_ : Line2D of the boundary of a linear classifier of two classes, or None
+    curve_ : ContourSet of the boundary of other classifiers of two classes, or None
+    margin_lines_ : list of Line2D, the band without rows around a line that separates them
+    normal_ : Annotation, the weight vector as an arrow from the line, or None
+    points_ : list of PathCollection, one a class, or of PolyCollection, the density of many rows
+    mistakes_ : PathCollection of rings, or None
+    marked_ : list of PathCollection, one for each kind of marked rows
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import Perceptron
+    >>> from linsep.plot import DecisionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Perceptron(keep="average").fit(X[:, :2], y == 0)
+    >>> display = DecisionDisplay.from_estimator(model, X[:, :2], y == 0)
+    >>> display.ax_.get_xlabel(), len(display.points_)
+    ('x0', 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        plane: Plane,
+        xs: np.ndarray,
+        ys: np.ndarray,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        boundary: np.ndarray | None = None,
+        undecided: np.ndarray | None = None,
+        line: tuple[np.ndarray, float] | None = None,
+        points: np.ndarray,
+        y: np.ndarray | None = None,
+        wrong: np.ndarray,
+        marked: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        self.plane, self.xs, self.ys, self.codes, self.classes = plane, xs, ys, codes, classes
+        self.boundary, self.undecided, self.line = boundary, undecided, line
+        self.points, self.y, self.wrong, self.marked = points, y, wrong, marked or {}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Sequence[int | str] | None = None,
+        resolution: int = 250,
+        marked: dict[str, Any] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a fitted classifier and rows.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X : array, sparse matrix or data frame of shape (rows, features)
+        y : array of shape (rows,), default None
+            The classes; without them rows are drawn alike, and no mistakes are marked.
+        features : two numbers or names, default None
+            The features to draw, the others being fixed at their means. None draws two features as
+            they are, and projects more.
+        resolution : int, default=250
+            Places of the grid in each direction.
+        marked : dict of str to array of row numbers, default None
+            Rows to mark, by what they are; support vectors of X are marked by themselves.
+        ax : matplotlib Axes, default None
+            Where to draw; None makes a new figure.
+        **kwargs : passed to :meth:`plot`
+
+        Returns
+        -------
+        DecisionDisplay
+
+        Raises
+        ------
+        ValueError
+            For rows of another width than those of the fit, for NaN, for one feature, and for
+            labels that the estimator does not know.
+        """
+        check_is_fitted(estimator)
+        predicted = estimator.predict(X)  # refuses other widths by itself
+        rows = numbers_of(X)
+        plane = plane_of(estimator, rows, features)
+        points = plane.coordinates(rows)
+        codes, wrong = None, np.zeros(len(points), dtype=bool)
+        if y is not None:
+            codes = _codes(y, estimator.classes_, len(points))
+            wrong = np.asarray(predicted) != estimator.classes_[codes]
+        xs, ys = (np.linspace(*limits(points[:, k]), resolution) for k in (0, 1))
+        places = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
+        grid = _like(X, plane.points(places))
+        shape = (ys.size, xs.size)
+        said = np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(shape)
+        boundary, undecided = _scores(estimator, grid, shape)
+        normal = normal_of(estimator)
+        line = None
+        if normal is not None and len(estimator.classes_) == 2:
+            slope = np.array([normal @ plane.across, normal @ plane.up])
+            line = slope, float(normal @ plane.origin + np.ravel(estimator.intercept_)[0])
+        return cls(
+            plane=plane, xs=xs, ys=ys, codes=said, classes=estimator.classes_, boundary=boundary,
+            undecided=undecided, line=line if line and np.any(line[0]) else None, points=points,
+            y=codes, wrong=wrong, marked=_marked(estimator, len(points), marked),
+        ).plot(ax, **kwargs)  # fmt: skip
+
+    def plot(self, ax: Any = None, *, alpha: float = 0.25, size: float = 22.0) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        alpha : float, default=0.25
+            Opacity of the regions.
+        size : float, default=22
+            Area of a point, in square points.
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        self._draw_regions(alpha)
+        self._draw_boundary()
+        self._draw_points(size)
+        self.ax_.set(xlabel=self.plane.names[0], ylabel=self.plane.names[1])
+        self.ax_.set_xlim(self.xs[0], self.xs[-1])
+        self.ax_.set_ylim(self.ys[0], self.ys[-1])
+        if 1 / 3 < np.ptp(self.xs) / np.ptp(self.ys) < 3:  # right angles look right
+            self.ax_.set_aspect("equal")
+        title = [self.plane.title] if self.plane.title else []
+        if len(self.points) > MOST_POINTS:
+            title.append(f"density of {len(self.points):,} rows")
+        self.ax_.set_title("\n".join(title), fontsize="medium")
+        self.legend_ = legend(self.ax_, self._handles())
+        return self
+
+    def _draw_regions(self, alpha: float) -> None:
+        from matplotlib.colors import ListedColormap
+
+        n = len(self.classes)
+        self.regions_ = self.ax_.pcolormesh(
+            self.xs, self.ys, self.codes, cmap=ListedColormap(colours(n)), vmin=-0.5, vmax=n - 0.5,
+            shading="nearest", alpha=alpha, linewidth=0, rasterized=True, zorder=0,
+        )  # fmt: skip
+        self.undecided_ = None
+        if self.undecided is not None and self.undecided.any():
+            self.undecided_ = self.ax_.contourf(
+                self.xs, self.ys, self.undecided.astype(float), levels=[0.5, 1.5], colors="none",
+                hatches=["////"], zorder=1,
+            )  # fmt: skip
+
+    def _draw_boundary(self) -> None:
+        self.line_: Any = None
+        self.curve_: Any = None
+        self.normal_: Any = None
+        self.margin_lines_: list[Any] = []
+        if self.line is not None:
+            normal, offset = self.line
+            (self.line_,) = self.ax_.plot(*self._ends(0.0), color=ink(), linewidth=1.5, zorder=3)
+            margin = self._margin(normal, offset)
+            for side in (-margin, margin) if margin > 0 else ():
+                ends = self._ends(side)
+                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), linewidth=0.8, ls="--")
+            self._draw_normal(normal, offset)
+        elif self.boundary is not None and self.boundary.min() < 0 < self.boundary.max():
+            self.curve_ = self.ax_.contour(
+                self.xs, self.ys, self.boundary, levels=[0.0], colors=[ink()], linewidths=1.5,
+                zorder=3,
+            )  # fmt: skip
+
+    def _ends(self, score: float) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of the line on which the score is so much, at the edges of the axes."""
+        (a, b), c = self.line[0], self.line[1] - score  # type: ignore[index]
+        width, height = np.ptp(self.xs[[0, -1]]), np.ptp(self.ys[[0, -1]])
+        if abs(b) * height >= abs(a) * width:
+            x = self.xs[[0, -1]]
+            return x, -(a * x + c) / b
+        y = self.ys[[0, -1]]
+        return -(b * y + c) / a, y
+
+    def _margin(self, normal: np.ndarray, offset: float) -> float:
+        """The smallest score of a row, where all are on their side and in the plane; else 0."""
+        if self.y is None or self.wrong.any() or self.plane.title:
+            return 0.0
+        scores = self.points @ normal + offset
+        return float(np.abs(scores).min())
+
+    def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
+        """The weight vector as an arrow from the line, a fifth of the picture long at most."""
+        centre = np.array([self.xs.mean(), self.ys.mean()])
+        foot = centre - (normal @ centre + offset) / (normal @ normal) * normal
+        inside = self.xs[0] < foot[0] < self.xs[-1] and self.ys[0] < foot[1] < self.ys[-1]
+        if not inside:
+            return
+        room = np.array([np.ptp(self.xs), np.ptp(self.ys)]) / 5
+        tip = foot + normal * float(np.min(room / np.maximum(np.abs(normal), 1e-300)))
+        self.normal_ = self.ax_.annotate(
+            "", xy=tuple(tip), xytext=tuple(foot), zorder=4,
+            arrowprops={"arrowstyle": "-|>", "color": ink(), "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+        self.ax_.annotate(
+            "w", xy=tuple(tip), xytext=(5, 5), textcoords="offset points", color=ink(), zorder=4
+        )
+
+    def _draw_points(self, size: float) -> None:
+        n, edge = len(self.classes), self.ax_.get_facecolor()
+        self.mistakes_: Any = None
+        self.marked_: list[Any] = []
+        if len(self.points) > MOST_POINTS:
+            self.points_ = [
+                self.ax_.hexbin(
+                    *self.points.T, gridsize=60, bins="log", cmap="Greys", mincnt=1, alpha=0.6,
+                    linewidths=0, zorder=2,
+                )
+            ]  # fmt: skip
+            return
+        codes = np.zeros(len(self.points), int) if self.y is None else self.y
+        palette = [ink()] if self.y is None else colours(n)
+        self.points_ = [
+            self.ax_.scatter(
+                *self.points[codes == k].T, s=size, color=[colour], linewidths=0.5,
+                marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
+                label=None if self.y is None else str(self.classes[k]),
+            )
+            for k, colour in enumerate(palette)
+        ]  # fmt: skip
+        if self.wrong.any():
+            self.mistakes_ = self._rings(self.wrong, 3.5 * size, "-", "mistakes")
+        for k, (name, rows) in enumerate(self.marked.items()):
+            chosen = np.isin(np.arange(len(self.points)), rows)
+            self.marked_.append(self._rings(chosen, (6 + 3 * k) * size, ":", name))
+
+    def _rings(self, chosen: np.ndarray, size: float, style: str, name: str) -> Any:
+        return self.ax_.scatter(
+            *self.points[chosen].T, s=size, facecolors="none", edgecolors=[ink()], linewidths=1.0,
+            linestyles=style, zorder=4, label=f"{name} ({int(chosen.sum()):,})",
+        )  # fmt: skip
+
+    def _handles(self) -> list[Any]:
+        """What the legend names: classes that there are, rings, and hatches."""
+        from matplotlib.patches import Patch
+
+        if len(self.points) > MOST_POINTS:
+            handles: list[Any] = [
+                Patch(facecolor=colour, alpha=0.5, label=str(label))
+                for label, colour in zip(self.classes, colours(len(self.classes)), strict=True)
+            ]
+        else:
+            handles = [p for p in self.points_ if self.y is not None and len(p.get_offsets())]
+        handles = handles[:MOST_IN_LEGEND]
+        handles += [rings for rings in (self.mistakes_, *self.marked_) if rings is not None]
+        if self.undecided_ is not None:
+            handles.append(
+                Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
+            )
+        return handles
+
+
+def _like(X: Any, grid: np.ndarray) -> Any:
+    """The grid as a data frame where X is one, because estimators compare names."""
+    if not hasattr(X, "columns"):
+        return grid
+    return type(X)(dict(zip(X.columns, grid.T, strict=True)))
+
+
+def _codes(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """The number of each label among the classes; DataError for one that the fit did not see."""
+    y = column_or_1d(y)
+    check_consistent_length(y, np.empty(n_rows))
+    codes = np.searchsorted(classes, y)
+    codes[codes == len(classes)] = 0
+    unknown = classes[codes] != y
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        known = listed(classes.tolist())
+        raise DataError(f"Row {row}: {listed([y[row]])} is no class of the fit, which has {known}.")
+    return codes
+
+
+def _scores(
+    estimator: Any, grid: Any, shape: tuple[int, int]
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Scores of two classes on the grid, and where one-vs-rest leaves the class undecided."""
+    scores = np.asarray(estimator.decision_function(grid))
+    if scores.ndim == 1:
+        return scores.reshape(shape), None
+    if getattr(estimator, "multiclass", None) != "ovr":
+        return None, None
+    return None, ((scores > 0).sum(axis=1) != 1).reshape(shape)
+
+
+def _marked(estimator: Any, n_rows: int, marked: dict[str, Any] | None) -> dict[str, np.ndarray]:
+    """Rows to mark: the support vectors, where X may be what was learnt, and those given."""
+    found = {}
+    support = getattr(estimator, "support_", None)
+    if support is not None and n_rows > int(np.max(support, initial=-1)):
+        found["support vectors"] = np.asarray(support)
+    return found | {name: np.asarray(rows) for name, rows in (marked or {}).items()}

@@ -1,0 +1,99 @@
+"""What every picture shares: axes without pyplot, colours and marks of classes, saving."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import LinsepError
+
+#: colours that the colour-blind can tell apart (Okabe and Ito, 2008); grey is the eighth
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+MARKERS = "os^DvP*X<>hpd8H"
+#: more points than these are drawn as a density
+MOST_POINTS = 20_000
+
+
+class NoMatplotlib(LinsepError, ImportError):
+    """matplotlib is not installed."""
+
+
+def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
+    """Return the figure and axes to draw on: ``ax``, or new ones that pyplot knows nothing of."""
+    if ax is not None:
+        return ax.figure, ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise NoMatplotlib(
+            "linsep.plot draws with matplotlib, which is not installed: pip install matplotlib."
+        ) from None
+    figure = Figure(layout="constrained")
+    return figure, figure.add_subplot(projection=projection)
+
+
+def colours(n: int) -> list[Any]:
+    """Return ``n`` colours: those of Okabe and Ito, or of viridis beyond eight."""
+    if n <= len(COLOURS):
+        return list(COLOURS[:n])
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](k / (n - 1)) for k in range(n)]
+
+
+def ink() -> Any:
+    """Return the colour of text, which shows on the background of the style in use."""
+    from matplotlib import rcParams
+
+    return rcParams["text.color"]
+
+
+def legend(ax: Any, handles: Sequence[Any]) -> Any:
+    """Draw a legend beside the axes, where it covers no data."""
+    return ax.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0,
+        frameon=False,
+    )  # fmt: skip
+
+
+def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:
+    """Return the smallest and the largest value, with some room on both sides."""
+    low, high = float(values.min()), float(values.max())
+    room = share * (high - low) or share * max(1.0, abs(low))
+    return low - room, high + room
+
+
+class Display:
+    """Base of the pictures.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def save(self, path: str | Path, **kwargs: Any) -> Path:
+        """Write the picture to a file; its ending (.png, .svg, .pdf) says in which format.
+
+        Parameters
+        ----------
+        path : str or Path
+        **kwargs : passed to :meth:`matplotlib.figure.Figure.savefig`, such as ``dpi=200``
+
+        Returns
+        -------
+        Path
+        """
+        self.figure_.savefig(path, **({"bbox_inches": "tight"} | kwargs))
+        return Path(path)
+
+    def _repr_png_(self) -> bytes:
+        """The picture in a notebook."""
+        file = BytesIO()
+        self.figure_.savefig(file, format="png", dpi=100, bbox_inches="tight")
+        return file.getvalue()

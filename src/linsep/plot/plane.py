@@ -1,0 +1,128 @@
+"""The plane that rows are drawn in: two features, or two directions of many."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+from linsep.errors import DataError
+from linsep.estimators._common.checking import feature_names
+
+
+class Plane(NamedTuple):
+    """A plane in the space of the features: ``origin + s * across + t * up``.
+
+    ``title`` says how it was chosen where rows lie outside of it, and is empty otherwise.
+    """
+
+    origin: np.ndarray
+    across: np.ndarray
+    up: np.ndarray
+    names: tuple[str, str]
+    title: str
+
+    def coordinates(self, X: Any) -> np.ndarray:
+        """Return the coordinates (s, t) of rows, shape (rows, 2)."""
+        axes = np.column_stack([self.across, self.up])
+        return np.asarray(X @ axes) - self.origin @ axes
+
+    def points(self, places: np.ndarray) -> np.ndarray:
+        """Return the rows at these coordinates, shape (places, features)."""
+        return self.origin + places[:, :1] * self.across + places[:, 1:] * self.up
+
+
+def numbers_of(X: Any) -> Any:
+    """Return X as a finite array or CSR matrix of float64; ValueError for anything else."""
+    return check_array(X, accept_sparse="csr", dtype=np.float64)
+
+
+def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
+    """Return the plane in which to draw a classifier and the rows of X.
+
+    Two features are the plane. Of more, ``features`` names two, the others being fixed at their
+    means. Without it, a linear classifier of two classes is drawn along its normal vector and the
+    direction, at right angles to it, in which rows differ most; any other along the two directions
+    in which they differ most.
+    """
+    d, names = X.shape[1], feature_names(model)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if features is not None:
+        return _of_features(_two(features, names), mean, names)
+    if d == 1:
+        raise DataError("A plane needs two features, and X has one.")
+    if d == 2:
+        return _of_features((0, 1), np.zeros(2), names)
+    normal = normal_of(model)
+    if normal is not None:
+        across = normal / np.linalg.norm(normal)
+        up = widest(X, mean, [across])
+        said = f"{d:,} features, projected on w and the widest direction orthogonal to it"
+        return Plane(mean, across, up, ("distance along w", "widest direction"), said)
+    across = widest(X, mean, [])
+    up = widest(X, mean, [across])
+    said = f"{d:,} features, projected on their two principal components"
+    return Plane(mean, across, up, ("first component", "second component"), said)
+
+
+def normal_of(model: Any) -> np.ndarray | None:
+    """Return the weights of a linear classifier of two classes; None of any other, or of zeros."""
+    coef = getattr(model, "coef_", None)
+    if coef is None or len(coef) != 1 or not np.any(coef):
+        return None
+    return np.asarray(coef[0], dtype=np.float64)
+
+
+def widest(X: Any, mean: np.ndarray, without: list[np.ndarray]) -> np.ndarray:
+    """Return the unit vector along which rows differ most, orthogonal to those of ``without``."""
+
+    def project(v: np.ndarray) -> np.ndarray:
+        for u in without:
+            v = v - (u @ v) * u
+        return v
+
+    def times(v: np.ndarray) -> np.ndarray:
+        scores = np.asarray(X @ v).ravel() - mean @ v
+        return np.asarray(X.T @ scores).ravel() - mean * scores.sum()
+
+    operator = sp.linalg.LinearOperator(
+        (mean.size, mean.size), matvec=lambda v: project(times(project(np.ravel(v))))
+    )
+    if mean.size <= 3:  # too few for Lanczos
+        dense = np.column_stack([operator @ e for e in np.eye(mean.size)])
+        found = np.linalg.eigh((dense + dense.T) / 2)[1][:, -1]
+    else:
+        start = project(np.random.default_rng(0).standard_normal(mean.size))
+        found = sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0]
+    found = project(found)
+    length = np.linalg.norm(found)
+    if length == 0.0 or not np.isfinite(length):  # all rows are alike but along those left out
+        found = project(np.eye(mean.size)[np.argmin(np.abs(without[0])) if without else 0])
+        length = np.linalg.norm(found)
+    found = found / length
+    return found * (1.0 if found[np.argmax(np.abs(found))] > 0 else -1.0)
+
+
+def _of_features(chosen: tuple[int, int], fixed: np.ndarray, names: list[str]) -> Plane:
+    d = fixed.size
+    origin = fixed.copy()
+    origin[list(chosen)] = 0.0
+    said = f"the other {d - 2:,} features fixed at their means" if d > 2 else ""
+    across, up = np.eye(d)[chosen[0]], np.eye(d)[chosen[1]]
+    return Plane(origin, across, up, (names[chosen[0]], names[chosen[1]]), said)
+
+
+def _two(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
+    """The numbers of two features, given by number or name."""
+    if len(features) != 2:
+        raise DataError(f"features names two features to draw, got {len(features)}.")
+    found = []
+    for feature in features:
+        known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
+        if not known:
+            raise DataError(f"features has {feature!r}, but there are: {', '.join(names[:8])}.")
+        found.append(names.index(feature) if isinstance(feature, str) else int(feature))
+    if found[0] == found[1]:
+        raise DataError(f"features names {features[0]!r} twice; name two features.")
+    return found[0], found[1]

@@ -1,0 +1,69 @@
+"""Pictures of a page: drawn by its own code, and known by what they show.
+
+``python tests/helpers/pictures.py docs/plots.md`` draws the pictures of a page anew.
+"""
+
+import doctest
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+LINK = re.compile(r"!\[[^]]*\]\((pictures/[\w-]+\.svg)\)")
+MANY = 1000
+DIGEST = re.compile(r"data ([0-9a-f]{16})")
+
+
+def displays(page):
+    """Run the Python of a page; yields the path of each picture and the display before its link."""
+    text, known = page.read_text("utf-8"), {}
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+    start = 0
+    for link in LINK.finditer(text):
+        code = parser.get_doctest(text[start : link.start()], known, page.name, str(page), 0)
+        assert runner.run(code, clear_globs=False).failed == 0
+        known = code.globs
+        start = link.end()
+        yield page.parent / link[1], known["display"]
+
+
+def digest(display):
+    """A hash of the numbers and words that a picture shows, to three digits."""
+    found = hashlib.sha256()
+    for ax in display.figure_.axes:
+        words = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel()]
+        found.update("|".join(words).encode())
+        for artist in [*ax.lines, *ax.collections, *ax.patches]:
+            for numbers in _numbers(artist):
+                flat = np.ravel(np.ma.filled(numbers, 0.0)) + 0.0
+                if flat.size > MANY:  # of a boundary one place may fall to either side
+                    flat = np.array([flat.size, round(float(flat.mean()), 1)])
+                shown = [f"{x:.3g}" for x in flat]
+                found.update(f"{type(artist).__name__} {shown}".encode())
+    return found.hexdigest()[:16]
+
+
+def _numbers(artist):
+    if hasattr(artist, "get_xydata"):
+        yield artist.get_xydata()
+    if hasattr(artist, "get_offsets"):
+        yield artist.get_offsets()
+    if hasattr(artist, "get_array") and artist.get_array() is not None:
+        yield artist.get_array()
+
+
+def draw(page):
+    """Write the pictures of a page."""
+    from matplotlib import rc_context
+
+    for path, display in displays(page):
+        path.parent.mkdir(exist_ok=True)
+        with rc_context({"svg.hashsalt": "linsep", "svg.fonttype": "none"}):
+            said = {"Date": None, "Description": f"data {digest(display)}"}
+            display.save(path, metadata=said)
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]))

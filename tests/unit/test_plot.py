@@ -1,0 +1,308 @@
+"""Pictures: their artists hold the numbers that they show."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import rcParams, style
+from sklearn.datasets import load_iris, make_blobs
+
+import linsep
+from linsep import (
+    BalancedWinnow,
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LogisticRegression,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+    separation,
+)
+from linsep.plot import (
+    DecisionDisplay,
+    LearningCurveDisplay,
+    MarginDisplay,
+    WeightSpaceDisplay,
+    display,
+)
+
+pytestmark = pytest.mark.compiled
+PNG = b"\x89PNG"
+IRIS, SPECIES = load_iris(return_X_y=True)
+CLASSIFIERS = {
+    "perceptron": Perceptron(keep="average"),
+    "ovr": Perceptron(multiclass="ovr", keep="average"),
+    "ovo": Perceptron(multiclass="ovo", keep="average"),
+    "vote": Perceptron(keep="vote", max_iter=3),
+    "margin": MarginPerceptron(gamma=0.01, max_iter=5),
+    "pa": PassiveAggressive(max_iter=5),
+    "winnow": Winnow(max_iter=5),
+    "balanced": BalancedWinnow(max_iter=5),
+    "kernel": KernelPerceptron(kernel="poly", degree=2, max_iter=5),
+    "logistic": LogisticRegression(l2=1.0),
+    "bayes": GaussianNaiveBayes(),
+}
+
+
+def agreement(shown, model, n=1000):
+    """The share of random places whose region has the colour of the class predicted there.
+
+    Places whose neighbours on the grid are of several classes are left out: the boundary runs
+    through their cell.
+    """
+    rng = np.random.default_rng(0)
+    places = np.column_stack([rng.uniform(*axis[[0, -1]], n) for axis in (shown.xs, shown.ys)])
+    column, row = (
+        np.abs(axis[:, None] - places[:, k]).argmin(axis=0)
+        for k, axis in enumerate((shown.xs, shown.ys))
+    )
+    drawn = np.asarray(shown.regions_.get_array()).reshape(shown.codes.shape)
+    padded = np.pad(drawn, 1, mode="edge")
+    around = [padded[row + i, column + j] for i in range(3) for j in range(3)]
+    clear = np.ptp(around, axis=0) == 0
+    assert clear.mean() > 0.8
+    said = np.searchsorted(model.classes_, model.predict(shown.plane.points(places)))
+    return (drawn[row, column] == said)[clear].mean()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_regions_have_the_colour_of_the_class_predicted(name, classes):
+    chosen = classes > SPECIES
+    X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]
+    model = CLASSIFIERS[name].fit(X, y)
+    shown = DecisionDisplay.from_estimator(model, X, y)
+    assert agreement(shown, model) == 1.0
+    assert sum(len(p.get_offsets()) for p in shown.points_) == len(y)
+    wrong = int((model.predict(X) != y).sum())
+    assert wrong == (0 if shown.mistakes_ is None else len(shown.mistakes_.get_offsets()))
+    assert shown._repr_png_().startswith(PNG)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 1e6])
+@pytest.mark.parametrize("target", [0, 1, 2])
+def test_the_line_is_where_the_score_is_zero(scale, target):
+    X = scale * IRIS[:, :2]
+    model = Perceptron(keep="average").fit(X, target == SPECIES)
+    shown = DecisionDisplay.from_estimator(model, X, target == SPECIES)
+    ends = np.column_stack(shown.line_.get_data())
+    scores = model.decision_function(ends)
+    largest = np.abs(ends) @ np.abs(model.coef_[0]) + np.abs(model.intercept_)
+    assert (np.abs(scores) <= 1e-9 * largest).all()
+    tip, foot = np.array(shown.normal_.xy), np.array(shown.normal_.xyann)
+    across = tip - foot
+    assert across @ model.coef_[0] == pytest.approx(
+        np.linalg.norm(across) * np.linalg.norm(model.coef_[0])
+    )
+
+
+def test_the_band_of_the_margin_touches_the_nearest_rows():
+    X, y = IRIS[:, :2], SPECIES == 0
+    model = linsep.LogisticRegression(l2=1e-3).fit(X[y | (SPECIES == 2)], y[y | (SPECIES == 2)])
+    chosen = model.predict(X) == y
+    shown = DecisionDisplay.from_estimator(model, X[chosen], y[chosen])
+    nearest = np.abs(model.decision_function(X[chosen])).min()
+    assert len(shown.margin_lines_) == 2
+    for line in shown.margin_lines_:
+        ends = np.column_stack(line.get_data())
+        assert np.abs(model.decision_function(ends)) == pytest.approx(nearest)
+
+
+def test_more_features_are_projected_or_chosen():
+    frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
+    model = Perceptron(keep="average").fit(frame, SPECIES == 2)
+    shown = DecisionDisplay.from_estimator(model, frame, SPECIES == 2)
+    assert "projected on w" in shown.ax_.get_title()
+    w = model.coef_[0] / np.linalg.norm(model.coef_[0])
+    scores = model.decision_function(frame) / np.linalg.norm(model.coef_[0])
+    assert shown.plane.across == pytest.approx(w)
+    assert abs(shown.plane.up @ w) < 1e-9
+    offset = shown.line_.get_xdata()[0]
+    assert shown.points[:, 0] - offset == pytest.approx(scores)
+    left_over = IRIS - IRIS.mean(axis=0) - np.outer((IRIS - IRIS.mean(axis=0)) @ w, w)
+    widest = np.linalg.svd(left_over)[2][0]
+    assert abs(shown.plane.up @ widest) == pytest.approx(1.0)
+    chosen = DecisionDisplay.from_estimator(model, frame, SPECIES == 2, features=["d", 0])
+    assert chosen.ax_.get_xlabel() == "d"
+    assert chosen.ax_.get_ylabel() == "a"
+    assert "the other 2 features fixed at their means" in chosen.ax_.get_title()
+
+
+def test_undecided_places_of_one_against_the_rest_are_hatched():
+    X, y = make_blobs(90, centers=3, random_state=2)
+    shown = DecisionDisplay.from_estimator(Perceptron(multiclass="ovr").fit(X, y), X, y)
+    assert shown.undecided.any()
+    assert shown.undecided_.hatches == ["////"]
+    native = DecisionDisplay.from_estimator(Perceptron().fit(X, y), X, y)
+    assert native.undecided_ is None
+
+
+def test_support_vectors_and_given_rows_are_marked():
+    X, y = IRIS[:, :2], SPECIES == 1
+    model = KernelPerceptron(kernel="rbf", max_iter=3).fit(X, y)
+    shown = DecisionDisplay.from_estimator(model, X, y, marked={"first rows": [0, 1]})
+    support, first = shown.marked_
+    assert np.array_equal(support.get_offsets(), X[np.sort(model.support_)])
+    assert np.array_equal(first.get_offsets(), X[:2])
+    assert shown.curve_ is not None
+
+
+@pytest.mark.parametrize("store", [sp.csr_matrix, np.asfortranarray, pd.DataFrame])
+def test_rows_in_any_storage(store):
+    X, y = make_blobs(60, centers=20, random_state=0)
+    labels = np.array([f"class {k}" for k in y])
+    model = Perceptron().fit(store(X), labels)
+    shown = DecisionDisplay.from_estimator(model, store(X), labels, resolution=40)
+    assert len(shown.points_) == 20
+    assert shown._repr_png_().startswith(PNG)
+
+
+def test_a_hundred_thousand_rows_are_a_density():
+    X = np.random.default_rng(0).standard_normal((100_000, 2))
+    model = Perceptron(max_iter=1).fit(X, X[:, 0] > 0)
+    shown = DecisionDisplay.from_estimator(model, X, X[:, 0] > 0)
+    assert "density of 100,000 rows" in shown.ax_.get_title()
+    assert shown.points_[0].get_array().sum() == 100_000
+
+
+def test_a_constant_feature_and_a_class_without_rows():
+    X = np.column_stack([IRIS[:, 0], np.full(150, 3.0)])
+    model = GaussianNaiveBayes().fit(IRIS[:, :2], SPECIES)
+    shown = DecisionDisplay.from_estimator(model, X[SPECIES > 0], SPECIES[SPECIES > 0])
+    assert [text.get_text() for text in shown.legend_.get_texts()][:2] == ["1", "2"]
+    assert shown._repr_png_().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options", "said"),
+    [
+        (IRIS[:, :3], SPECIES, {}, "3 features"),
+        (np.full((3, 2), np.nan), [0, 1, 2], {}, "NaN"),
+        (IRIS[:, :2], SPECIES + 5, {}, "Row 0: 5 is no class of the fit, which has 0, 1, 2"),
+        (IRIS[:, :2], SPECIES[:9], {}, "inconsistent"),
+        (IRIS[:, :2], SPECIES, {"features": [0]}, "features names two features"),
+        (IRIS[:, :2], SPECIES, {"features": [0, "z"]}, "features has 'z', but there are: x0, x1"),
+        (IRIS[:, :2], SPECIES, {"features": [1, 1]}, "names 1 twice"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(X, y, options, said):
+    model = Perceptron().fit(IRIS[:, :2], SPECIES)
+    with pytest.raises(ValueError, match=said):
+        DecisionDisplay.from_estimator(model, X, y, **options)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_solution_region_is_exactly_the_weights_without_a_mistake(seed, fit_intercept):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 1 if fit_intercept else 2))
+    y = (X[:, 0] > 0.1) if seed % 4 else rng.integers(0, 2, 6) > 0
+    y[:2] = False, True
+    shown = WeightSpaceDisplay.from_data(X, y, fit_intercept=fit_intercept)
+    weights = rng.uniform(-1, 1, (2000, 2))
+    z = np.column_stack([X, np.ones(6)]) if fit_intercept else X
+    clean = (np.where(y, 1, -1) * (weights @ z.T) > 0).all(axis=1)
+    assert clean.any() == shown.solvable or not clean.any()
+    if shown.region_ is None:
+        assert not clean.any()
+    else:
+        assert np.array_equal(shown.region_.get_path().contains_points(weights), clean)
+
+
+def test_the_path_of_the_weights_of_the_notes():
+    X, y = [[4, 0], [1, 1], [0, 1], [-2, -2]], [1, 0, 0, 1]
+    path = [[0, 0], [4, 0], [3, -1], [1, -3]]
+    shown = WeightSpaceDisplay.from_data(X, y, path=path)
+    assert np.array_equal(np.column_stack(shown.path_.get_data()), path)
+    assert shown.region_.get_path().contains_point((1, -3))
+    assert not shown.region_.get_path().contains_point((3, -1))
+    xor = WeightSpaceDisplay.from_data([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, 0, 0, 1])
+    assert xor.region_ is None
+    assert xor.ax_.get_title() == "no weights satisfy every row"
+
+
+def test_the_centre_of_the_solutions_has_the_largest_cosine_margin():
+    X, y = IRIS[:, 2:] - [2.5, 0.8], SPECIES == 0
+    shown = WeightSpaceDisplay.from_data(X, y)
+    centre = np.array([shown.centre_.get_xdata()[1], shown.centre_.get_ydata()[1]])
+    best = linsep.cosine_margin(centre, X, np.where(y, 1, -1))
+    others = np.random.default_rng(0).standard_normal((500, 2))
+    assert best > 0
+    assert best >= max(linsep.cosine_margin(w, X, np.where(y, 1, -1)) for w in others)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (IRIS, SPECIES == 0, "two weights, not of 4"),
+        (IRIS[:, :2], SPECIES, "two classes, and y has 3"),
+    ],
+)
+def test_weight_spaces_are_of_two_weights_and_two_classes(X, y, said):
+    with pytest.raises(ValueError, match=said):
+        WeightSpaceDisplay.from_data(X, y)
+
+
+def test_the_learning_curve_is_that_of_the_run():
+    model = Perceptron(max_iter=30).fit(IRIS, SPECIES)
+    shown = LearningCurveDisplay.from_estimator(model)
+    assert np.array_equal(shown.mistakes_.get_ydata(), model.mistakes_)
+    assert shown.legend_ is None
+    stopped = Perceptron(early_stopping=True, max_iter=30).fit(IRIS, SPECIES)
+    shown = LearningCurveDisplay.from_estimator(stopped)
+    assert np.array_equal([line.get_ydata() for line in shown.errors_], stopped.validation_curve_.T)
+    kept = shown.kept_.get_xdata()[0] - 1
+    assert stopped.validation_scores_[kept] == stopped.validation_scores_.max()
+    batch = Perceptron(update="batch", max_iter=9).fit(IRIS, SPECIES == 1)
+    shown = LearningCurveDisplay.from_estimator(batch)
+    assert np.array_equal(shown.criterion_.get_ydata(), batch.criterion_)
+    with pytest.raises(ValueError, match="does not learn in passes"):
+        LearningCurveDisplay.from_estimator(GaussianNaiveBayes().fit(IRIS, SPECIES))
+
+
+def test_margins_are_those_of_the_rows():
+    X, y = IRIS, SPECIES == 0
+    model = Perceptron(keep="average").fit(X, y)
+    verdict = separation(X, y, margin="max")
+    shown = MarginDisplay.from_estimator(model, X, y, X_test=X[:9], y_test=y[:9], verdict=verdict)
+    curve, test = shown.curves_
+    margins = np.where(y, 1, -1) * model.decision_function(X) / np.linalg.norm(model.coef_)
+    assert curve.get_xdata()[1:] == pytest.approx(np.sort(margins))
+    assert curve.get_ydata()[-1] == 1.0
+    assert len(test.get_xdata()) == 10
+    assert shown.certified_.get_x() == pytest.approx(verdict.margin[0])
+    assert margins.min() <= verdict.margin[1]
+
+
+def test_styles_are_followed_and_left_as_they_were():
+    before = dict(rcParams)
+    X, y = IRIS[:, :2], SPECIES == 0
+    model = Perceptron(keep="average").fit(X, y)
+    with style.context("dark_background"):
+        shown = DecisionDisplay.from_estimator(model, X, y)
+        assert shown.line_.get_color() == "white"
+        assert shown._repr_png_().startswith(PNG)
+    assert dict(rcParams) == before
+
+
+def test_pyplot_is_not_imported(tmp_path):
+    code = (
+        "import sys; from linsep import Perceptron; from linsep.plot import DecisionDisplay\n"
+        "X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]\n"
+        "DecisionDisplay.from_estimator(Perceptron().fit(X, y), X, y).save(sys.argv[1])\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    for ending, start in (("png", PNG), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        path = tmp_path / f"picture.{ending}"
+        subprocess.run([sys.executable, "-c", code, path], check=True)
+        assert path.read_bytes().startswith(start)
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        display.new_axes(None)
