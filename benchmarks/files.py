@@ -99,7 +99,7 @@ def programs(
     theirs: tuple[str, str],
     for_vw: bool,
     goal: float,
-    detection: int,
+    repeats: int,
     inside: bool,
 ) -> Race:
     """Text to saved model, linsep against another program."""
@@ -107,7 +107,7 @@ def programs(
     our_side = Program(ours, svmlight_text(MEGABYTES), "linsep", inside)
     other = Program(source, svmlight_text(MEGABYTES, for_vw), name.split(maxsplit=1)[0], inside)
     return Race(
-        work, Side("linsep", our_side), Side(name, other), goal, detection,
+        work, Side("linsep", our_side), Side(name, other), goal, repeats,
         lambda: (our_side.accuracy, other.accuracy),
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ class Race(NamedTuple):
     ours: Side
     theirs: Side
     at_least: float
-    detection: int
+    repeats: int
     #: accuracies of both sides, measured once after the last run
     accuracies: Callable[[], tuple[float | None, float | None]]
 
@@ -35,7 +35,7 @@ class Race(NamedTuple):
 def run(race: Race) -> dict[str, Any]:
     """Run both sides in turn, one warm-up each, and return the row of the table."""
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
-    for turn in range(race.detection + 1):
+    for turn in range(race.repeats + 1):
         for key, side in (("ours", race.ours), ("theirs", race.theirs)):
             gc.collect()
             started = perf_counter()

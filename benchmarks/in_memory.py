@@ -13,7 +13,7 @@ from linsep import Perceptron
 HELD_OUT = 20_000
 
 
-def race(work: str, X: Any, y: np.ndarray, goal: float, detection: int, **both: Any) -> Race:
+def race(work: str, X: Any, y: np.ndarray, goal: float, repeats: int, **both: Any) -> Race:
     """linsep's Perceptron against scikit-learn's on the same rows with the same parameters.
 
     The accuracy is that on held-out rows of the same teacher.
@@ -27,7 +27,7 @@ def race(work: str, X: Any, y: np.ndarray, goal: float, detection: int, **both: 
         Side("linsep", lambda: ours.fit(X_train, y_train)),
         Side("scikit-learn Perceptron", lambda: theirs.fit(X_train, y_train)),
         goal,
-        detection,
+        repeats,
         lambda: (ours.score(X_test, y_test), theirs.score(X_test, y_test)),
     )
 

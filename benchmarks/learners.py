@@ -16,13 +16,13 @@ HELD_OUT = 20_000
 
 
 def race(
-    work: str, name: str, ours: Any, theirs: Any, data: tuple, goal: float, detection: int
+    work: str, name: str, ours: Any, theirs: Any, data: tuple, goal: float, repeats: int
 ) -> Race:
     """Two estimators on the same rows, their accuracies on others."""
     X, y, X_test, y_test = data
     return Race(
         work, Side("linsep", lambda: ours.fit(X, y)), Side(name, lambda: theirs.fit(X, y)), goal,
-        detection, lambda: (ours.score(X_test, y_test), theirs.score(X_test, y_test)),
+        repeats, lambda: (ours.score(X_test, y_test), theirs.score(X_test, y_test)),
     )  # fmt: skip
 
 

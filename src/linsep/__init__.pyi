@@ -1,4 +1,4 @@
-"""Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
+"""Public names, loaded lazily by :mod:`lazy_loader` and read by type checkers."""
 
 from . import (
     descent as descent,

@@ -1,4 +1,4 @@
-"""Items made by another thread, so that an interrupt of this one never tears what makes them."""
+"""Run an iterator in another thread, so that Ctrl-C never interrupts it midway."""
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -6,15 +6,15 @@ from typing import Any
 
 from linsep.interrupts import checkpoint
 
-#: how long a Ctrl-C may wait to be noticed while an item is made
+#: longest time before a Ctrl-C is noticed while an item is computed
 SECONDS = 0.1
 
 
 def elsewhere(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None, None]:
-    """The same items, each made by another thread; with ``ahead``, while the last one is used.
+    """Yield the same items, computed in another thread; ``ahead`` computes the next one early.
 
-    Within :class:`linsep.interrupts.held`, Ctrl-C takes effect between waits, never in them: a
-    KeyboardInterrupt in the midst of a wait would leave a lock in disorder.
+    Within :class:`linsep.interrupts.held`, Ctrl-C takes effect between waits and never during
+    one, because a KeyboardInterrupt during a wait could leave a lock held.
     """
     with ThreadPoolExecutor(1) as pool:
         try:
@@ -29,9 +29,9 @@ def elsewhere(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None,
                 if ahead:
                     coming = pool.submit(next, items, None)
                 yield item
-                del item  # or it would be in memory beside the next
+                del item  # frees its memory before the next one is yielded
                 if not ahead:
                     coming = pool.submit(next, items, None)
-        finally:  # after what the thread may be making still
+        finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
                 pool.submit(items.close).result()

@@ -29,28 +29,28 @@ __all__ = [
 ]
 
 SCHEDULES = ("constant", "inverse", "inverse_sqrt")
-#: so many steps in a row that are longer than the one before and make J worse are a divergence
+#: steps in a row, each longer than the one before and making J worse, that count as divergence
 WORSE = 10
-#: relative length of a step that is lost in the rounding of x
+#: relative length of a step below which rounding of x hides it
 LOST = 8 * float(np.finfo(float).eps)
-#: relative step of central differences: what balances their two errors in float64
+#: relative step of central differences, which balances truncation and rounding in float64
 NUDGE = float(np.finfo(float).eps) ** (1 / 3)
-#: how far, relatively, a given gradient may be from the numerical one
+#: relative tolerance between a given gradient and the numerical one
 AGREEMENT = 1e-5
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended, and why.
+    """Result of :func:`minimize`: the last point and why the descent stopped.
 
     Attributes
     ----------
     x : array of the shape of x0, the last point
     value : float, J(x)
     gradient : array of the shape of x0, of J at x
-    n_iter : int, how many steps were made
+    n_iter : int, number of steps
     reason : "converged", "max_iter", "cycle" or "diverged"
-    sentence : str, the reason for people
+    sentence : str, the reason in a sentence
     path : array of shape (n_iter + 1, *shape of x0), all points from x0 to x; None without trace
     values : array of shape (n_iter + 1,), J at each of them; None without trace
     rates : array of shape (n_iter,), the learning rate of each step; None without trace
@@ -68,7 +68,7 @@ class Descent:
 
     @property
     def converged(self) -> bool:
-        """Whether the steps became as short as was asked for."""
+        """Whether the next step would be no longer than ``tol``."""
         return self.reason == "converged"
 
     def __str__(self) -> str:
@@ -88,44 +88,44 @@ def minimize(
     max_iter: int = 10_000,
     check_grad: bool = False,
 ) -> Descent:
-    """Walk downhill: x <- x - eta(k) grad J(x) while eta(k) |grad J(x)| > tol.
+    """Minimise J by gradient descent: x <- x - eta(k) grad J(x) while eta(k) |grad J(x)| > tol.
 
-    It finds local minima only, and of a convex J the minimum. Too small a rate crawls; too large
-    a rate overshoots: the points bounce to and fro for ever, or go further off with each step.
-    The result says which of them happened, and whether to raise or to lower the rate.
+    It finds a local minimum, which is the global one if J is convex. A rate that is too small
+    converges slowly; one that is too large overshoots, so that the points oscillate or diverge.
+    The result says which of these happened and whether to raise or lower the rate.
 
     Parameters
     ----------
     J : function from an array of the shape of x0 to a number
-    x0 : number or array of any shape, where to start
+    x0 : number or array of any shape, the starting point
     grad : function from x to an array of its shape, or None
-        Without it, central differences are taken: two values of J for every weight and step.
+        If None, central differences are used: two values of J for every weight and step.
     learning_rate : float, or function from k = 1, 2, ... to the rate of step k, default=0.1
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         The rate of step k where learning_rate is a number: that, divided by k, or by sqrt(k).
     tol : float, default=1e-6
         Stop when the next step would be no longer than this (Euclidean).
     maximize : bool, default=False
-        Walk uphill instead (gradient ascent).
+        Maximise J instead (gradient ascent).
     trace : bool, default=True
         Keep every point with its value and rate.
     max_iter : int, default=10000
-        At most so many steps.
+        Maximum number of steps.
     check_grad : bool, default=False
         First compare grad(x0) with central differences.
 
     Returns
     -------
     Descent
-        Its ``reason`` is "converged"; "max_iter"; "cycle": at a constant rate, a step came back to
-        an earlier point, so the same steps repeat for ever; or "diverged": J or its gradient left
-        the floats, or ten steps in a row made J worse and were each longer than the one before.
+        Its ``reason`` is "converged"; "max_iter"; "cycle": at a constant rate, a step returned to
+        an earlier point, so the same steps repeat for ever; or "diverged": J or its gradient
+        overflowed, or ten steps in a row made J worse and were each longer than the one before.
 
     Raises
     ------
     ValueError
-        For a gradient of another shape than x, one that differs from the numerical one, a value or
-        gradient at x0 that is not finite, or a parameter that is none.
+        If the gradient has another shape than x or differs from the numerical one, if J or its
+        gradient is not finite at x0, or if a parameter is invalid.
 
     References
     ----------
@@ -155,12 +155,12 @@ def minimize(
             raise ValueError(f"J(x0) is {value} with gradient {gradient}: start elsewhere.")
         if check_grad:
             check_gradient(J, slope.gradient, x)
-        walk = _Walk(1.0 if maximize else -1.0, x, value, gradient, trace)
-        return walk.run(slope, learning_rate, schedule, float(tol), int(max_iter))
+        run = _Run(1.0 if maximize else -1.0, x, value, gradient, trace)
+        return run.run(slope, learning_rate, schedule, float(tol), int(max_iter))
 
 
 class _Slope(NamedTuple):
-    """J and its gradient, their answers checked."""
+    """J and its gradient; raises if they return another shape than expected."""
 
     J: Function
     grad: Function | None
@@ -183,30 +183,30 @@ class _Slope(NamedTuple):
         return gradient
 
 
-class _Walk:
-    """A descent on its way; ``sign`` is -1 downhill."""
+class _Run:
+    """A running descent; ``sign`` is -1 to minimise and 1 to maximise."""
 
     def __init__(self, sign: float, x: np.ndarray, value: float, gradient: np.ndarray, trace: bool):
         self.sign, self.trace = sign, trace
         self.x, self.value, self.gradient = x, value, gradient
         self.path, self.values, self.rates = [x], [value], list[float]()
         self.k = 0
-        #: of the last steps, whether each overshot: turned back on the one before or made J worse
+        #: for each of the last steps, whether it overshot: reversed direction or made J worse
         self.overshot: deque[bool] = deque(maxlen=WORSE)
         self.longer_and_worse = 0
-        #: a point that a cycle comes back to: after 0, 2, 4, 8, 16, ... steps
+        #: the point to compare with, to detect a cycle: the one after 0, 2, 4, 8, 16, ... steps
         self.mark = (0, x, gradient)
 
     def run(self, slope: _Slope, rate: Any, schedule: str, tol: float, max_iter: int) -> Descent:
-        """Step until there is a reason to stop."""
+        """Take steps until a stopping criterion holds."""
         constant = schedule == "constant" and not callable(rate)
         length = 0.0
         while True:
             eta = float(rate_of(rate, schedule, self.k + 1))
             before, length = length, eta * float(np.linalg.norm(self.gradient))
             if length <= tol:
-                said = f"the next step would be no longer than tol={tol:g}"
-                return self._ended("converged", said)
+                message = f"the next step would be no longer than tol={tol:g}"
+                return self._ended("converged", message)
             if self.k == max_iter:
                 return self._ended("max_iter", self._unfinished(max_iter, length, eta, constant))
             point = self.x + self.sign * eta * self.gradient
@@ -216,8 +216,8 @@ class _Walk:
                 return self._ended("diverged", self._beyond(value, eta))
             self._step(point, value, gradient, eta, length > before)
             if self.longer_and_worse == WORSE:
-                said = f"each of the last {WORSE} steps was longer than the one before and made J "
-                return self._ended("diverged", f"{said}worse: {_lower(eta, constant)}")
+                message = f"each of the last {WORSE} steps was longer than the one before and made "
+                return self._ended("diverged", f"{message}J worse: {_lower(eta, constant)}")
             if constant and self._came_back():
                 return self._ended(*self._cycle(length, eta))
 
@@ -236,40 +236,43 @@ class _Walk:
             self.rates.append(eta)
 
     def _came_back(self) -> bool:
-        """Whether this is the marked point again (Brent's way to find a cycle)."""
+        """Return whether this is the marked point again (Brent's cycle detection)."""
         _, x, gradient = self.mark
         return np.array_equal(x, self.x) and np.array_equal(gradient, self.gradient)
 
     def _cycle(self, length: float, eta: float) -> tuple[str, str]:
-        """Reason and sentence of a walk in a circle."""
+        """Return the reason and its sentence for a run that returned to an earlier point."""
         if length <= LOST * float(np.linalg.norm(self.x)):
             return "converged", f"steps of {length:.3g} are lost in the rounding of x"
         first = self.mark[0]
-        said = (
+        message = (
             f"step {self.k:,} came back to where step {first:,} had ended"
             if first
             else f"step {self.k:,} came back to x0"
         )
-        said += f", so the last {self.k - first:,} steps repeat for ever"
-        return "cycle", f"{said}: {_lower(eta, True)}"
+        message += f", so the last {self.k - first:,} steps repeat for ever"
+        return "cycle", f"{message}: {_lower(eta, True)}"
 
     def _unfinished(self, max_iter: int, length: float, eta: float, constant: bool) -> str:
-        """What to do where steps ran out: raise the rate, unless most of the last overshot."""
-        said = (
+        """Return the advice for ``max_iter``: raise the rate, unless most of the last steps
+        overshot.
+        """
+        message = (
             f"all {max_iter:,} steps allowed were made and the next would still be "
             f"{length:.3g} long"
         )
         if 2 * sum(self.overshot) > len(self.overshot):
-            return f"{said}, and most of the last ones overshot: {_lower(eta, constant)}"
-        return f"{said}: allow more, or raise the learning rate"
+            return f"{message}, and most of the last ones overshot: {_lower(eta, constant)}"
+        return f"{message}: allow more, or raise the learning rate"
 
     def _beyond(self, value: float, eta: float) -> str:
         what = "J" if not np.isfinite(value) else "the gradient"
-        said = f"{what} is not a finite number after step {self.k + 1}"
+        message = f"{what} is not a finite number after step {self.k + 1}"
         if 2 * sum(self.overshot) > len(self.overshot):
-            return f"{said}: {_lower(eta, True)}"
+            return f"{message}: {_lower(eta, True)}"
         extremum = "maximum" if self.sign > 0 else "minimum"
-        return f"{said}: J has no {extremum}, or the learning rate ({eta:g}) is too large: lower it"
+        cause = f"J has no {extremum}, or the learning rate ({eta:g}) is too large: lower it"
+        return f"{message}: {cause}"
 
     def _ended(self, reason: str, sentence: str) -> Descent:
         kept = [np.array(part) for part in (self.path, self.values, self.rates)]
@@ -279,12 +282,12 @@ class _Walk:
 
 
 def _lower(eta: float, constant: bool) -> str:
-    said = f"the learning rate ({eta:g}) is too large: lower it"
-    return said + (", or let it fall with schedule='inverse_sqrt'" if constant else "")
+    message = f"the learning rate ({eta:g}) is too large: lower it"
+    return message + (", or let it fall with schedule='inverse_sqrt'" if constant else "")
 
 
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
-    """Central differences: (J(x + h e_j) - J(x - h e_j)) / 2h, h about 6e-6 max(1, |x_j|).
+    """Return central differences (J(x + h e_j) - J(x - h e_j)) / 2h, h about 6e-6 max(1, |x_j|).
 
     Parameters
     ----------
@@ -293,7 +296,7 @@ def numerical_gradient(J: Function, x: Any) -> np.ndarray:
 
     Returns
     -------
-    array of the shape of x, right to about ten digits where J is smooth and of moderate size
+    array of the shape of x, accurate to about ten digits if J is smooth and of moderate size
     """
     x = np.array(x, dtype=np.float64)
     gradient = np.empty_like(x)
@@ -309,10 +312,9 @@ def numerical_gradient(J: Function, x: Any) -> np.ndarray:
 
 
 def check_gradient(J: Function, grad: Function, x: Any) -> None:
-    """Raise ValueError where a gradient is not the one that central differences find at x.
+    """Raise ValueError if a gradient differs from central differences at x.
 
-    They may differ by a hundred-thousandth of the longest derivative, and by what the rounding of
-    J allows.
+    The tolerance is 1e-5 of the largest derivative, plus the rounding error of J.
     """
     x = np.array(x, dtype=np.float64)
     given, found = np.asarray(grad(x), dtype=np.float64), numerical_gradient(J, x)
@@ -324,7 +326,7 @@ def check_gradient(J: Function, grad: Function, x: Any) -> None:
         where = f" {j[0] if len(j) == 1 else j}" if j else ""
         raise ValueError(
             f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g} "
-            "there: mend grad, or leave it out."
+            "there: correct grad, or leave it out."
         )
 
 
@@ -344,19 +346,19 @@ def _check(learning_rate: Any, schedule: str, tol: Any, max_iter: Any) -> None:
 
 
 def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) -> Any:
-    """The learning rate of step k.
+    """Return the learning rate of step k.
 
     Parameters
     ----------
     learning_rate : number, or function from k to a number
     schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
-        How a number goes on from step 1; a function decides for itself.
+        How a number changes with k; a function ignores it.
     k : int, counted from 1
 
     Raises
     ------
     ValueError
-        Where a function gives what is no rate: it must be above 0 and finite.
+        If a function returns anything but a finite number above 0.
     """
     if callable(learning_rate):
         value = learning_rate(k)

@@ -1,23 +1,22 @@
-"""What linsep raises. Each message is one sentence: what is wrong, where, and what to do.
+"""Errors and warnings. Each message is one sentence: what is wrong, where, and what to do.
 
-What to do is often a parameter, which people who write Python and people who type a command spell
-differently. So an error keeps its advice apart, with parameters by name (:class:`Hint`), and spells
-them when it is rendered: ``str(error)`` says ``missing="drop"``, the command line ``--missing
-drop``.
+The advice often names a parameter, which is spelt differently in Python and on the command line. So
+an error stores its advice as :class:`Hint` objects with parameters by name and spells them when
+rendered: ``str(error)`` says ``missing="drop"``, the command line ``--missing drop``.
 """
 
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-#: how a parameter and a value for it (None: only its name) are written
+#: spells a parameter and its value (None: the name only)
 Spell = Callable[[str, Any], str]
 
 
 class Hint(NamedTuple):
-    """What to do by way of parameters, whose values stand for ``{}`` in the text.
+    """Advice that names parameters; their spelling replaces ``{}`` in the text.
 
-    ``again`` says that they are those of the learning that made a model, not of the work at hand.
+    ``again`` marks parameters of training the model again, not of the current call.
     """
 
     text: str
@@ -25,18 +24,18 @@ class Hint(NamedTuple):
     again: bool = False
 
     def render(self, spell: Spell) -> str:
-        """The text with the parameters as ``spell`` writes them."""
+        """Return the text with the parameters spelt by ``spell``."""
         *first, last = (spell(name, value) for name, value in self.settings.items())
         return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
 
 
 def hint(text: str, **settings: Any) -> Hint:
-    """A :class:`Hint`, such as ``way("leave the column out with {}", exclude=["a"])``."""
+    """Return a :class:`Hint`: ``hint("leave the column out with {}", exclude=["a"])``."""
     return Hint(text, settings)
 
 
 def in_python(name: str, value: Any) -> str:
-    """A parameter as it is written in Python."""
+    """Spell a parameter as in Python."""
     if value is None:
         return name
     plain = repr(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
@@ -44,48 +43,48 @@ def in_python(name: str, value: Any) -> str:
 
 
 class LinsepError(Exception):
-    """Anything linsep refuses to do; the command line prints it and exits with 1.
+    """Base class of linsep's errors; the command line prints them and exits with 1.
 
     Parameters
     ----------
-    said : str
-        What is wrong and where; without ``ways`` the whole sentence.
-    *ways : str or Way
-        What to do about it, one or the other.
+    message : str
+        What is wrong and where; the whole sentence if there are no hints.
+    *hints : str or Hint
+        Alternative ways to solve it.
     """
 
-    def __init__(self, said: str = "", *hints: str | Hint):
-        super().__init__(said, *hints)
-        self.said, self.hints = said, hints
+    def __init__(self, message: str = "", *hints: str | Hint):
+        super().__init__(message, *hints)
+        self.message, self.hints = message, hints
 
     def __str__(self) -> str:
         return self.render(lambda hint: hint.render(in_python))
 
-    def render(self, tell: Callable[[Hint], str | None]) -> str:
-        """The sentence, each way by parameters as ``tell`` says, or left out where that is None."""
-        texts = [hint if isinstance(hint, str) else tell(hint) for hint in self.hints]
+    def render(self, render_hint: Callable[[Hint], str | None]) -> str:
+        """Return the sentence, with each hint rendered by ``render_hint`` (None leaves it out)."""
+        texts = [hint if isinstance(hint, str) else render_hint(hint) for hint in self.hints]
         *first, last = [hint for hint in texts if hint is not None] or [""]
         advice = f"{', '.join(first)} or {last}" if first else last
-        return f"{self.said}: {advice}." if advice else self.said
+        return f"{self.message}: {advice}." if advice else self.message
 
     def at(self, place: str) -> "LinsepError":
-        """The same said of a place, such as ``file line 3: ``."""
-        return type(self)(place + self.said, *self.hints)
+        """Return the same error with a place before it, such as ``file line 3: ``."""
+        return type(self)(place + self.message, *self.hints)
 
     def of_model(self) -> "LinsepError":
-        """The same where a model fixes all parameters: others are for learning it again."""
+        """Return the same error for a fitted model: its hints are for training it again."""
         plain = [hint for hint in self.hints if isinstance(hint, str)]
         settings = [hint.settings for hint in self.hints if isinstance(hint, Hint)]
         again = [Hint("learn the model with {}", one, again=True) for one in settings]
-        return type(self)(self.said, *plain, *again)
+        return type(self)(self.message, *plain, *again)
 
 
 class DataError(LinsepError, ValueError):
-    """The data cannot be used as they are: what is wrong, where (file, line or row), what to do."""
+    """Unusable data: what is wrong, where (file, line or row), and what to do."""
 
 
 class FeatureOverflow(DataError):
-    """Values of a feature are too large, or too small, to be worked with in floating point.
+    """Values of a feature are too large or too small for floating point.
 
     Attributes
     ----------
@@ -100,46 +99,46 @@ class FeatureOverflow(DataError):
         self.column = column
 
     def at(self, place: str) -> "DataError":
-        """The same said of a place."""
-        return DataError(place + self.said)
+        """Return the same error with a place before it."""
+        return DataError(place + self.message)
 
     def of_model(self) -> "DataError":
-        """The same where a model fixes all parameters."""
-        return DataError(self.said)
+        """Return the same error for a fitted model."""
+        return DataError(self.message)
 
 
 class ParameterError(LinsepError, ValueError):
-    """Parameters that do not go together; on the command line, wrong use (exit code 2)."""
+    """Incompatible parameters; on the command line a usage error (exit code 2)."""
 
 
 class ModelFileError(LinsepError, ValueError):
-    """A model file is damaged, foreign, of an unknown version, or would be overwritten."""
+    """A model file is damaged, not linsep's, of an unknown version, or would be overwritten."""
 
 
 class SeparationWarning(UserWarning):
-    """A likelihood has no maximum, since a hyperplane separates the classes, if only in part.
+    """The likelihood has no maximum, because a hyperplane separates the classes (or some rows).
 
     Attributes
     ----------
-    verdict : what :func:`linsep.separation` says, with its proof; None where it was not asked
+    verdict : the verdict of :func:`linsep.separation`, with its proof; None if not computed
     limits : dict
-        {name of a coefficient: "finite", "+inf", "-inf" or "infinite"}, the last for either sign.
-    refusal : LinsepError that says the same, for those who spell advice otherwise
+        {name of a coefficient: "finite", "+inf", "-inf" or "infinite"}, the last for both signs.
+    refusal : LinsepError with the same message and hints, to render them differently
     """
 
     def __init__(
-        self, said: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
+        self, message: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
     ):
-        self.refusal = LinsepError(said, *hints)
+        self.refusal = LinsepError(message, *hints)
         super().__init__(str(self.refusal))
         self.verdict, self.limits = verdict, limits or {}
 
 
 class SeparationError(DataError):
-    """The same, raised where ``on_separation="raise"`` asks for it."""
+    """As :class:`SeparationWarning`, raised with ``on_separation="raise"``."""
 
     def __init__(
-        self, said: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
+        self, message: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
     ):
-        super().__init__(said, *hints)
+        super().__init__(message, *hints)
         self.verdict, self.limits = verdict, limits or {}

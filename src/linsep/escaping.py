@@ -1,4 +1,4 @@
-"""Text that came from data, made harmless for screens and spreadsheets."""
+"""Escape text from data for terminals and spreadsheets."""
 
 import re
 
@@ -6,9 +6,9 @@ _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 def escaped(text: str, lines: bool = False) -> str:
-    """Write out all that would move the cursor, change colours or the direction of reading.
+    """Escape characters that move the cursor, change colours or reverse the reading direction.
 
-    ``lines`` keeps line ends as they are.
+    ``lines`` keeps line ends.
     """
     if text.isprintable():
         return text
@@ -18,8 +18,8 @@ def escaped(text: str, lines: bool = False) -> str:
 
 
 def cell(text: str) -> str:
-    """A cell of CSV that no spreadsheet takes for a formula: one that begins like it gets a quote
-    before it, as OWASP advises against CSV injection. Numbers and single signs stay as they are.
+    """Return a CSV cell that no spreadsheet evaluates: a leading quote is added to text that looks
+    like a formula, as OWASP recommends. Numbers and single signs are unchanged.
     """
     formula = len(text) > 1 and text[0] in "=+-@\t\r" and not _NUMBER.fullmatch(text)
     return "'" + text if formula else text

@@ -1,11 +1,11 @@
-"""Ctrl-C, heard at any time and raised only where nothing that was learnt can be lost.
+"""Delay Ctrl-C until no state can be corrupted.
 
-KeyboardInterrupt may come between any two instructions: while weights change and what is counted
-of them does not yet, while files are put in their place or removed. So work that must not be torn
-is :class:`held`, and a :class:`window` is opened in it where Ctrl-C may take effect. Once it has,
-it stays shut: who presses twice does not stop what the first press set going.
+KeyboardInterrupt may be raised between any two instructions: after weights have changed but before
+their counts have, or while files are replaced or removed. Such work runs in a :class:`held` block;
+a :class:`window` within it lets Ctrl-C take effect. Afterwards windows stay closed, so that a
+second Ctrl-C does not interrupt the clean-up that the first one started.
 
-The same holds for SIGTERM and SIGHUP where somebody handles them, as the command line does.
+SIGTERM and SIGHUP are treated alike if a Python handler is installed, as the command line does.
 """
 
 import signal
@@ -20,8 +20,8 @@ SIGNALS = [
 ]
 
 
-class _Hearing:
-    """What the main thread, which alone hears signals, knows of them while it is held."""
+class _Signals:
+    """State of the signal handlers while a ``held`` block runs in the main thread."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -32,27 +32,27 @@ class _Hearing:
     def begin(self) -> None:
         self.open, self.pending, self.before = False, None, {}
         for number in SIGNALS:
-            # One that kills or is ignored stays so; None is not Python's to put back.
+            # Default and ignored signals stay so; Python cannot restore a handler given as None.
             if callable(handler := signal.getsignal(number)):
                 self.before[number] = handler
-                signal.signal(number, self.hear)
+                signal.signal(number, self.receive)
 
     def end(self, torn: bool) -> None:
-        """Let signals do what they did before; one that waited is sent again."""
+        """Restore the handlers and send a pending signal again."""
         for number, handler in self.before.items():
             signal.signal(number, handler)
         if self.pending is not None and not torn:
             signal.raise_signal(self.pending)
 
-    def hear(self, number: int, frame: Any) -> None:
+    def receive(self, number: int, frame: Any) -> None:
         self.pending = number
         if self.open:
-            self.tell(frame)
+            self.deliver(frame)
 
-    def tell(self, frame: Any) -> None:
-        """Do what the signal did before, which mostly raises KeyboardInterrupt.
+    def deliver(self, frame: Any) -> None:
+        """Call the signal's earlier handler, which usually raises KeyboardInterrupt.
 
-        It stays pending: raised where Python drops exceptions, it is raised at the next window.
+        The signal stays pending: if Python drops the exception, the next window raises it again.
         """
         assert self.pending is not None
         self.open = False
@@ -60,14 +60,14 @@ class _Hearing:
         self.open, self.pending = True, None
 
 
-_hearing = _Hearing()
+_signals = _Signals()
 
 
 @contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, where else they would end the process."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt instead of ending the process."""
     before = {}
-    if _hears():
+    if _in_main_thread():
         for number in SIGNALS:
             if signal.getsignal(number) == signal.SIG_DFL:
                 before[number] = signal.signal(number, signal.default_int_handler)
@@ -78,74 +78,74 @@ def like_ctrl_c() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _hears() -> bool:
+def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
 class held:
-    """A context in which Ctrl-C waits for the next window, or for the end.
+    """Context manager that delays Ctrl-C until the next window or the end of the block.
 
-    Contexts may be nested; the end of an inner one is a window where it stands in a window. Other
-    threads than the main one hear nothing, and this does nothing there.
+    Blocks may be nested; the end of an inner block within a window is itself a window. Signals
+    reach the main thread only, so this does nothing in other threads.
     """
 
     def __enter__(self) -> "held":
-        self._active = _hears()
+        self._active = _in_main_thread()
         if self._active:
-            self._was_open, _hearing.open = _hearing.open, False
-            if _hearing.depth == 0:
-                _hearing.begin()
-            _hearing.depth += 1
+            self._was_open, _signals.open = _signals.open, False
+            if _signals.depth == 0:
+                _signals.begin()
+            _signals.depth += 1
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if not self._active:
             return
         torn = kind is not None and issubclass(kind, KeyboardInterrupt)
-        _hearing.depth -= 1
-        if _hearing.depth == 0:
-            _hearing.end(torn)
+        _signals.depth -= 1
+        if _signals.depth == 0:
+            _signals.end(torn)
         else:
             _reopen(self._was_open, kind)
 
     def forget(self) -> int | None:
-        """The signal that was heard, if there was one; it is not sent again at the end."""
-        number, _hearing.pending = _hearing.pending, None
+        """Return the signal received, if any, and do not send it again at the end."""
+        number, _signals.pending = _signals.pending, None
         return number
 
 
 class window:
-    """A context within :class:`held` where Ctrl-C takes effect at once; outside, it does nothing.
+    """Context manager within :class:`held` that lets Ctrl-C take effect at once.
 
-    Nothing may be done in it that must not be torn.
+    Outside a ``held`` block it does nothing. State must be consistent throughout it.
     """
 
     def __enter__(self) -> None:
-        self._active = _hears() and _hearing.depth > 0
+        self._active = _in_main_thread() and _signals.depth > 0
         if self._active:
-            self._was_open = _hearing.open
+            self._was_open = _signals.open
             _reopen(True, None)
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if self._active:
-            _hearing.open = self._was_open and not _is_interrupt(kind)
+            _signals.open = self._was_open and not _is_interrupt(kind)
 
 
 def checkpoint() -> None:
-    """Let a Ctrl-C that waits take effect here."""
+    """Let a pending Ctrl-C take effect here."""
     with window():
         pass
 
 
-def heard() -> int | None:
-    """The signal that was heard since the outermost :class:`held` began."""
-    return _hearing.pending
+def received() -> int | None:
+    """Return the signal received since the outermost :class:`held` block began, or None."""
+    return _signals.pending
 
 
 def _reopen(wanted: bool, kind: Any) -> None:
-    _hearing.open = wanted and not _is_interrupt(kind)
-    if _hearing.open and _hearing.pending is not None:
-        _hearing.tell(sys._getframe())
+    _signals.open = wanted and not _is_interrupt(kind)
+    if _signals.open and _signals.pending is not None:
+        _signals.deliver(sys._getframe())
 
 
 def _is_interrupt(kind: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Functions with their gradients to try gradient descent on."""
+"""Example objectives with their gradients, for gradient descent."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -34,8 +34,8 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
     Returns
     -------
     Objective
-        A row with <a, y z> = 0 is a mistake as everywhere in the library: it adds -y z to the
-        gradient, where J_p has a corner.
+        A row with <a, y z> = 0 is a mistake, as everywhere in the library: it adds -y z to the
+        gradient, although J_p is not differentiable there.
     """
     Z, codes = _rows(X, fit_intercept, y), _two(y)
     reflected = Z * (2.0 * codes - 1.0)[:, None]
@@ -96,7 +96,7 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
 
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
-    """The rows, each with a 1 at its end where there is an intercept."""
+    """Return the rows as floats, with a last column of ones for an intercept."""
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[0] != np.size(y):
         raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give a label for every row.")
@@ -106,7 +106,7 @@ def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
 
 
 def _two(y: Any) -> np.ndarray:
-    """1.0 for the larger of two labels, else 0.0."""
+    """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if classes.size != 2:
         raise ValueError(f"y has {classes.size} different labels: two are needed.")

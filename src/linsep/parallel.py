@@ -1,4 +1,4 @@
-"""Work on blocks of rows by all processors that this process may use."""
+"""Threads that process blocks of rows on all processors available to this process."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -10,31 +10,31 @@ from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 MOST_THREADS = 8
-#: blocks a thread, so that none waits long for the slowest
+#: blocks per thread, so that no thread waits long for the slowest
 TURNS = 4
 
 
 def thread_count() -> int:
-    """How many threads share work: one a processor, as far as affinity and limits of a container
-    allow, and no more than eight.
+    """Return the number of threads: one per processor that affinity and container limits allow,
+    at most eight.
     """
     return min(MOST_THREADS, cpu_count())
 
 
 @contextmanager
 def workers() -> Iterator[ThreadPoolExecutor]:
-    """Threads for blocks of rows, with BLAS kept to one thread meanwhile: blocks that fit in the
-    cache are too small to share, and its threads would wait for each other.
+    """Yield a thread pool for blocks of rows, with BLAS limited to one thread: blocks that fit in
+    the cache are too small to share among its threads.
     """
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(thread_count()) as pool:
         yield pool
 
 
 def spread(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
-    """Call ``work(start, stop)`` for blocks that cover all rows, which take ``cost`` ns together.
+    """Call ``work(start, stop)`` in threads for blocks that cover all rows.
 
-    The work must let go of the interpreter, as compiled loops do. Less than a millisecond of it
-    is done at once.
+    ``work`` must release the interpreter lock, as compiled loops do. ``cost`` is its estimated
+    total time in ns; below a millisecond no threads are used.
     """
     threads = thread_count()
     if threads == 1 or n_rows < 2 or cost < 1e6:
@@ -47,9 +47,9 @@ def spread(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
 
 
 def in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
-    """Yield ``work(item)`` of every item, in order, so that sums come out the same to the bit.
+    """Yield ``work(item)`` for every item, in order, so that sums do not depend on the threads.
 
-    To be read to its end.
+    The iterator must be exhausted.
     """
     running: deque[Future[Any]] = deque()
     with workers() as pool:

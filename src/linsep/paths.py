@@ -1,4 +1,4 @@
-"""Where linsep keeps what it can always make again: compiled code and parsed files."""
+"""Cache folders for compiled code and parsed files, and how they are trimmed."""
 
 import os
 import re
@@ -15,15 +15,15 @@ MOST_BYTES, DISK_PARTS = 20e9, 5
 
 
 def cache_folder() -> Path:
-    """``$LINSEP_CACHE_DIR``, else the platform's cache folder of the user; it may not exist yet.
+    """Return ``$LINSEP_CACHE_DIR``, else the user's cache folder; it may not exist yet.
 
-    A user without a home folder has one among the temporary files.
+    A user without a home folder gets one in the temporary folder.
     """
     try:
         if chosen := os.environ.get("LINSEP_CACHE_DIR"):
             return Path(chosen).expanduser()
         return _platform_folder() / "linsep"
-    except RuntimeError:  # there is no entry of this user, and no HOME
+    except RuntimeError:  # the user has no entry and HOME is not set
         user = os.getuid() if hasattr(os, "getuid") else "user"
         return Path(tempfile.gettempdir()) / f"linsep-{user}"
 
@@ -37,10 +37,10 @@ def _platform_folder() -> Path:
 
 
 def cache_limit(folder: Path) -> float:
-    """Bytes that parsed files may take in ``folder``, which exists.
+    """Return how many bytes parsed files may take in ``folder``, which must exist.
 
-    ``$LINSEP_CACHE_GB`` gigabytes, else 20 GB or a fifth of the disk, whichever is less. Raises
-    LinsepError where the variable is no number of at least 0 (``inf`` sets no limit).
+    That is ``$LINSEP_CACHE_GB`` gigabytes, else 20 GB or a fifth of the disk, whichever is less.
+    Raises LinsepError if the variable is not a number of at least 0 (``inf`` sets no limit).
     """
     chosen = os.environ.get("LINSEP_CACHE_GB")
     if not chosen:
@@ -55,13 +55,13 @@ def cache_limit(folder: Path) -> float:
 
 
 class Kind(NamedTuple):
-    """Files of a cache: how their names look, and the bytes that each begins with."""
+    """Files of a cache: the pattern of their names and the bytes that each begins with."""
 
     name: re.Pattern[str]
     mark: bytes
 
     def files(self, folder: Path) -> list[Path]:
-        """Those in a folder; nothing else may ever be removed from there."""
+        """Return such files in a folder; no others may be removed from it."""
         with suppress(OSError), os.scandir(folder) as entries:
             named = (entry for entry in entries if self.name.fullmatch(entry.name))
             return [Path(entry.path) for entry in named if self._is_marked(entry)]
@@ -76,10 +76,10 @@ class Kind(NamedTuple):
 
 
 def trim(entries: list[list[Path]], limit: float, keep: list[Path]) -> None:
-    """Remove entries of a cache, each some files, until all take at most ``limit`` bytes.
+    """Remove the oldest entries of a cache until the rest take at most ``limit`` bytes.
 
-    The one goes first whose newest file was modified longest ago. ``keep`` stays in any case, and
-    so does what cannot be removed; what another process removes at the same moment is no error.
+    An entry is a list of files, as old as its newest file. ``keep`` is never removed. Files that
+    cannot be removed stay; files that another process removes meanwhile are ignored.
     """
     found = []
     for files in entries:

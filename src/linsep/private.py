@@ -1,8 +1,8 @@
-"""Folders and files that nobody else can have written, checked as ssh checks its own.
+"""Folders and files that no other user can have written, checked as ssh checks its own.
 
-What lies in a cache is run as code or learnt from as data. So a cache folder is made for its owner
-alone (mode 0700), and one that somebody else could have changed is not used. Windows keeps the
-folders of users apart by itself; nothing is checked there.
+Cached files are run as code or used as training data. So a cache folder is private to its owner
+(mode 0700), and one that another user could have changed is not used. Windows separates the
+folders of users by itself, so nothing is checked there.
 """
 
 import os
@@ -18,15 +18,15 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafeFolder(Exception):
-    """Somebody else can write in a folder, so what lies in it cannot be trusted; says why."""
+    """Another user can write in a folder, so its files cannot be trusted; the message says why."""
 
 
 class UnsafeFile(OSError):
-    """A file that is not this user's own, or that others can write."""
+    """A file of another user, or one that other users can write."""
 
 
 class CacheWarning(UserWarning):
-    """Work goes on without a cache. ``refusal`` says the same with its advice kept apart."""
+    """Warn that no cache is used. ``refusal`` is the same as an error with separate hints."""
 
     def __init__(self, refusal: LinsepError):
         super().__init__(str(refusal))
@@ -34,12 +34,12 @@ class CacheWarning(UserWarning):
 
 
 def private_folder(path: Path) -> Path:
-    """Return ``path`` resolved: a folder that only this user can enter, made if it is missing.
+    """Return the resolved ``path`` of a folder that only this user can enter, created if missing.
 
-    A folder of this user that others can only read is closed to them. Raises UnsafeFolder where
-    others can write in it or replace it: it belongs to somebody else, or a folder above it does
-    (other than root), or can be written by others and has no sticky bit. Raises OSError where the
-    folder cannot be made.
+    A folder of this user that others can read but not write is made private. Raises UnsafeFolder
+    if others can write in it or replace it: it or a folder above it belongs to another user (other
+    than root), or is writable by others without a sticky bit. Raises OSError if the folder cannot
+    be created.
     """
     path = Path(os.path.realpath(path))
     _make(path)
@@ -52,7 +52,7 @@ def private_folder(path: Path) -> Path:
 
 
 def _make(path: Path) -> None:
-    """Make a folder and those above it, each for this user alone, whatever the umask says."""
+    """Create a folder and its missing parents, private to this user whatever the umask."""
     if not path.exists():
         _make(path.parent)
         path.mkdir(stat.S_IRWXU, exist_ok=True)
@@ -61,7 +61,7 @@ def _make(path: Path) -> None:
 
 
 def _check(folder: Path, inner: bool) -> None:
-    """Raise UnsafeFolder where others could change what lies in a folder."""
+    """Raise UnsafeFolder if others could change the files in a folder."""
     about, user = folder.stat(), os.geteuid()
     if about.st_uid != user and (inner or about.st_uid != ROOT):
         raise UnsafeFolder(f"{folder} belongs to {user_name(about.st_uid)}")
@@ -72,9 +72,9 @@ def _check(folder: Path, inner: bool) -> None:
 
 
 def _only_own_group(about: os.stat_result) -> bool:
-    """Whether the group may write but nobody else, and has no member but the owner.
+    """Return whether only the group may write and the owner is its only member.
 
-    Many systems give each user such a group, and let it write whatever its user makes.
+    Many systems give each user such a group, with write access to the user's files.
     """
     if about.st_mode & stat.S_IWOTH:
         return False
@@ -89,7 +89,7 @@ def _only_own_group(about: os.stat_result) -> bool:
 
 
 def user_name(number: int) -> str:
-    """The name of a user, or "user 1234" where the system has none."""
+    """Return the name of a user, or "user 1234" if there is none."""
     import pwd
 
     try:
@@ -99,10 +99,10 @@ def user_name(number: int) -> str:
 
 
 def open_own(path: Path) -> int:
-    """Open a regular file for reading, and return its descriptor.
+    """Open a regular file for reading and return its descriptor.
 
-    Raises UnsafeFile where it belongs to somebody else, can be written by others, or is a link, a
-    pipe or a device; OSError where it cannot be opened.
+    Raises UnsafeFile if it belongs to another user, is writable by others, or is a link, a pipe or
+    a device; OSError if it cannot be opened.
     """
     # Without O_NONBLOCK, opening a pipe would wait for ever.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -122,12 +122,12 @@ def open_own(path: Path) -> int:
     return descriptor
 
 
-def warn_without(said: str, *hints: str | Hint) -> None:
-    """Warn that work goes on without a cache, once a process for each reason."""
-    if said not in _warned:
-        _warned.add(said)
-        warnings.warn(CacheWarning(LinsepError(said, *hints)), stacklevel=3)
+def warn_without(message: str, *hints: str | Hint) -> None:
+    """Warn that no cache is used, once per process for each reason."""
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(CacheWarning(LinsepError(message, *hints)), stacklevel=3)
 
 
-#: what this process has warned of
+#: reasons that this process has warned of
 _warned: set[str] = set()

@@ -1,8 +1,8 @@
-"""Temporary files that are named after the process that made them, and swept once it is dead.
+"""Temporary files named after the process that created them, removed once it has ended.
 
-A process that is killed cannot clean up after itself; the next one that looks at the folder does.
-The name holds the process's number, when it started (numbers are used again) and where it runs
-(containers and machines that share a folder number their processes apart).
+A killed process cannot clean up; the next process that uses the folder does. The name holds the
+process id, its start time (ids are reused) and its place (containers and machines that share a
+folder have their own ids).
 """
 
 import hashlib
@@ -17,35 +17,35 @@ from functools import cache
 from pathlib import Path
 
 NAME = re.compile(r"(?:.*\.)?linsep-(\d+)-(\d+)-([0-9a-f]{8})-\w{8}(?:\.tmp)?")
-#: of a process that runs elsewhere, nothing is known but that its files have not changed for long
+#: age at which files of a process in another container or machine count as abandoned
 ABANDONED_SECONDS = 24 * 3600.0
 
 
 def process_mark() -> str:
-    """What begins the names of this process's temporary files: linsep, number, start, place."""
+    """Return the prefix of this process's temporary files: linsep, process id, start, place."""
     pid = os.getpid()
     return f"linsep-{pid}-{_started(pid) or 0}-{_place()}-"
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory:
-    """A new temporary folder for this user alone; those of dead processes are removed."""
+    """Create a private temporary folder; those of ended processes are removed."""
     sweep(Path(tempfile.gettempdir()))
     return tempfile.TemporaryDirectory(prefix=process_mark())
 
 
 def scratch_file(folder: Path, stem: str) -> tuple[int, str]:
-    """Descriptor and path of a new file in ``folder`` for this user alone, to become ``stem``.
+    """Create a private file in ``folder``, to be renamed to ``stem``; return descriptor and path.
 
-    Those of dead processes are removed. Raises OSError where no file can be made.
+    Files of ended processes are removed. Raises OSError if no file can be created.
     """
     sweep(folder)
     return tempfile.mkstemp(".tmp", f"{stem}.{process_mark()}", folder)
 
 
 def sweep(folder: Path) -> None:
-    """Remove from a folder what dead processes of this user left behind.
+    """Remove temporary files of this user's ended processes from a folder.
 
-    What another process removes at the same moment, or what cannot be removed, is no error.
+    Files that cannot be removed, or that another process removes meanwhile, are ignored.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -74,9 +74,9 @@ def _remove(entry: os.DirEntry) -> None:
 
 
 def _started(pid: int) -> int | None:
-    """When a process started, in clock ticks since the machine did; None for one that has ended.
+    """Return the start time of a process in clock ticks since boot; None if it has ended.
 
-    0 where the system does not say (all but Linux).
+    The time is 0 where the system does not provide it (all but Linux).
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -98,9 +98,9 @@ def _runs(pid: int) -> bool:
 
 @cache
 def _place() -> str:
-    """Eight digits for this run of this machine, and for the container in it."""
-    said = platform.node()
+    """Return eight hexadecimal digits that identify this boot of the machine and the container."""
+    text = platform.node()
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
-        said = f"{boot}{os.stat('/proc/self/ns/pid').st_ino}"
-    return hashlib.sha256(said.encode()).hexdigest()[:8]
+        text = f"{boot}{os.stat('/proc/self/ns/pid').st_ino}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

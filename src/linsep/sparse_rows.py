@@ -1,4 +1,4 @@
-"""Sparse matrices whose indices point where they may, which compiled loops rely on."""
+"""Check the indices of sparse matrices, which compiled loops do not."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ from linsep.errors import DataError
 
 
 def as_csr(X: Any, columns: bool = True) -> Any:
-    """Return a sparse matrix of two dimensions as CSR, and anything else as it is.
+    """Return a two-dimensional sparse matrix as CSR, and anything else unchanged.
 
-    Loops that are compiled, scipy's too, look at whatever is there: at a place outside of a matrix
-    they would read, or write, other memory. A CSR matrix is not copied.
+    Compiled loops, scipy's included, do not check bounds: an index out of range would read or
+    write other memory. A CSR matrix is not copied.
 
     Parameters
     ----------
     X : anything; a sparse matrix or array of shape (rows, features) is checked
-    columns : whether the columns of a CSR matrix are looked at; a loop that looks at those of each
-        row it comes to (``pass_loop``) spares a reading of them all
+    columns : whether to check the column indices of a CSR matrix; ``pass_loop`` checks those of
+        each row as it reads it and does not need this pass
 
     Raises
     ------
     DataError
-        Where indices are below zero, beyond the shape, or not as many as ``indptr`` says.
+        If indices are negative, beyond the shape, or fewer than ``indptr`` requires.
     """
     if not sp.issparse(X) or X.ndim != 2:
         return X
@@ -34,7 +34,7 @@ def as_csr(X: Any, columns: bool = True) -> Any:
         if columns or X.format != "csr":
             _check_places(X)
     given, X = X, X.tocsr()
-    if X is not given:  # rows as lists, say, which may hold any number
+    if X is not given:  # other formats, such as lists of rows, may hold any index
         _check_starts(X)
         _check_places(X)
     return X
@@ -50,8 +50,8 @@ def _check_pairs(X: Any) -> None:
 
 
 def _lines_and_width(X: Any) -> tuple[int, int]:
-    """How many lines a matrix has that is compressed by rows, columns or rows of blocks, and how
-    many places a line.
+    """Return the number of lines of a matrix compressed by rows, columns or block rows, and the
+    number of places in a line.
     """
     if X.format == "csc":
         return X.shape[1], X.shape[0]
@@ -86,8 +86,8 @@ def _falls(starts: np.ndarray) -> bool:
 
 
 def _outside(places: np.ndarray, size: int) -> int | None:
-    """Return the first of these places that is below zero or not below ``size``."""
-    found = places.view(f"u{places.itemsize}")  # as unsigned numbers, those below zero are large
+    """Return the position of the first index that is negative or at least ``size``, or None."""
+    found = places.view(f"u{places.itemsize}")  # negative numbers are large as unsigned ones
     if not found.size or found.max() < size:
         return None
     return int(np.argmax(found >= size))

@@ -212,7 +212,7 @@ REASONS = [
     (
         lambda name, p: p.get("kernel") == "precomputed",
         NEVER_PARTLY,
-        "it calls partial_fit, which refuses a Gram matrix: it has no place for rows to come",
+        "it calls partial_fit, which refuses a Gram matrix: it cannot grow by rows to come",
     ),
     (
         lambda name, p: p["early_stopping"] and p["validation_fraction"] == 0.1,

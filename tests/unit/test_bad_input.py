@@ -29,7 +29,7 @@ def refused(*words):
         assert word in str(caught.value)
 
 
-# Values that are no numbers.
+# Values that are not numbers.
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

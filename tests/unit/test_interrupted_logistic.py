@@ -81,10 +81,10 @@ def weights_of_steps(fit, monkeypatch):
     found, of = {}, Steps.of
 
     def noting(self, raw, dependent=()):
-        told = of(self, raw, dependent)
+        report = of(self, raw, dependent)
 
         def note(*given):
-            told(*given)
+            report(*given)
             found[self.so_far.n_iter] = self.so_far.weights
 
         return note
@@ -142,14 +142,14 @@ def after(monkeypatch):
         of = Steps.of
 
         def patched(self, raw, dependent=()):
-            told = of(self, raw, dependent)
+            report = of(self, raw, dependent)
 
-            def tell(*given):
-                told(*given)
+            def reporting(*given):
+                report(*given)
                 if self.so_far.n_iter == n_iter:
                     press()
 
-            return tell
+            return reporting
 
         monkeypatch.setattr(Steps, "of", patched)
 
@@ -213,7 +213,7 @@ def test_intervals_so_far_are_kept(monkeypatch, penalty):
     monkeypatch.setattr(likelihood_fits, "Profile", Pressed)
     model = LogisticRegression(**how)
     with (
-        pytest.warns(UnfinishedWarning, match="while intervals were worked out: 2 have no numbers"),
+        pytest.warns(UnfinishedWarning, match="while computing intervals: 2 have no numbers"),
         pytest.raises(KeyboardInterrupt),
     ):
         model.fit(X, Y)

@@ -195,7 +195,7 @@ def test_a_fit_without_time_for_signs_says_so(monkeypatch):
         raise TooLarge("late")
 
     monkeypatch.setattr("linsep.regression.logistic.separated.cone_of", late)
-    with pytest.warns(SeparationWarning, match="which they are was not found in time"):
+    with pytest.warns(SeparationWarning, match="which ones was not found within the time limit"):
         model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert (model.limits_ == "not checked").all()
     assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]

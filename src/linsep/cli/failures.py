@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 import linsep
 from linsep.errors import Hint, LinsepError, ParameterError
 from linsep.escaping import escaped
-from linsep.interrupts import heard, window
+from linsep.interrupts import received, window
 from linsep.scratch import sweep
 
 # Typer brings its own click, or uses the one that is installed.
@@ -67,7 +67,7 @@ class Commands(TyperGroup):
         except UsageError as problem:
             fail(wrong_use(problem), 2)
         except OSError as problem:
-            if heard() is not None:  # whoever closed the terminal did not wait for the results
+            if received() is not None:  # whoever closed the terminal did not wait for the results
                 _drop_output()
                 raise typer.Exit(interrupted_code()) from None
             if problem.errno == errno.EPIPE:  # who read our output has seen enough
@@ -80,15 +80,15 @@ class Commands(TyperGroup):
             raise
         except Exception as fault:
             _drop_output()
-            if heard() is not None:  # Ctrl-C came in the midst of a library's work
+            if received() is not None:  # Ctrl-C came in the midst of a library's work
                 fail("interrupted; nothing was kept.", interrupted_code())
             _own_fault(fault)
         return result
 
 
 def interrupted_code() -> int:
-    """The exit code after the signal that was heard: 130 for Ctrl-C, 143 for SIGTERM."""
-    return 128 + (heard() or signal.SIGINT)
+    """The exit code after the signal that was received: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (received() or signal.SIGINT)
 
 
 def as_options(command: Any) -> Callable[[Hint], str | None]:

@@ -41,7 +41,7 @@ def reads_data(command: Callable) -> Callable:
             try:
                 return command(**given)
             except LinsepError as problem:
-                said = problem.said.replace(str(path), NAME)
+                said = problem.message.replace(str(path), NAME)
                 raise type(problem)(said, *problem.hints) from None
 
     run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""scikit-learn estimators: one public class a file; what they share is in _common."""
+"""scikit-learn estimators, one public class per file; shared code is in _common."""

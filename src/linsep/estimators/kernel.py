@@ -35,11 +35,10 @@ KernelKeep = Literal["last", "average", "vote"]
 class KernelPerceptron(Supported, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
-    Scores are f(x) = sum_i a_i K(x_i, x), without an intercept: add one to the kernel where it is
-    wanted (``RBF() + 1``). Rows are learnt in blocks of 512, each by one Gram matrix; the mistakes
-    are those of the algorithm that scores one row at a time: exactly where kernel values are whole
-    numbers, elsewhere but for rounding, which decides where a score is no further from zero. (So it
-    does of tenths, which floats are not: 10 X has whole numbers.)
+    Scores are f(x) = sum_i a_i K(x_i, x), without an intercept; use ``RBF() + 1`` for one. Rows are
+    learnt in blocks of 512 with one Gram matrix each. The mistakes are those of the algorithm that
+    scores one row at a time: exactly if kernel values are whole numbers, else up to rounding, which
+    decides a score that is zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
 
     Parameters
     ----------
@@ -53,44 +52,46 @@ class KernelPerceptron(Supported, OnlineClassifier):
         "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
     coef0 : float, default=1.0
     multiclass : {"native", "ovr", "ovo"}, default="native"
-        More than two classes: one joint rule (on a mistake the true class gains the row, the
-        predicted one loses it), one machine a class against the rest, or one machine a pair.
+        For more than two classes: one joint rule (a mistake adds the row to the true class and
+        subtracts it from the predicted one), one machine per class against the rest, or one machine
+        per pair.
     keep : {"last", "average", "vote"}, default="last"
-        What to predict with; each costs one pass over the support vectors. "average": the mean
-        over all rounds (rows seen). "vote": every version votes with the rounds it survived.
+        The weights to predict with; each takes one pass over the support vectors. "average": the
+        mean over all rounds (rows seen). "vote": each version votes with the number of rounds it
+        survived.
     max_iter : int, default=100
-        At most this many passes over the data.
+        Maximum number of passes over the data.
     budget : int or None, default=None
-        Keep at most so many support vectors. Beyond, those whose loss changes the weights least
-        are given up and projected on the others (so is their part in an average): at the end of
-        every pass or call, and whenever there are 512 too many (of a function, twice as many as
-        allowed, if that is less). Not with ``keep="vote"``.
+        Maximum number of support vectors. Those beyond it whose removal changes the weights least
+        are projected onto the others (as is their part in an average): at the end of every pass or
+        call, and whenever there are 512 too many (for a function, twice the budget if that is
+        less). Not with ``keep="vote"``.
     cache_mb : float, default=200
-        If the Gram matrix of all rows (8 bytes a value) fits in so many megabytes, its values are
-        kept, once computed; otherwise none is kept between blocks.
+        If the Gram matrix of all rows (8 bytes per value) fits in so many megabytes, its values are
+        cached; otherwise none are kept between blocks.
     shuffle : bool, default=True
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
-        Seed of the shuffling, of the held-out rows and of random ties.
+        Seed for shuffling, held-out rows and random ties.
     early_stopping, validation_fraction, n_iter_no_change, class_weight, warm_start, verbose, tie
-        As of :class:`linsep.Perceptron`.
+        As in :class:`linsep.Perceptron`.
 
     Attributes
     ----------
     support_ : array of shape (support vectors,)
-        Their row numbers, ascending; after partial_fit counted over all calls, -1 for those of an
-        earlier fit with warm_start.
-    support_vectors_ : array, CSR matrix or array of objects, the rows themselves
-        Empty for "precomputed".
+        Row numbers of the support vectors, ascending; after partial_fit counted over all calls, -1
+        for those of an earlier fit with warm_start.
+    support_vectors_ : array, CSR matrix or array of objects
+        The support vectors; empty for "precomputed".
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
-        a_i; with ``keep="vote"`` of the last version.
+        The a_i; with ``keep="vote"`` those of the last version.
     cycle_ : the cycle that ended the run, with ``verify(K, y)`` on the Gram matrix, or None
-        Looked for with ``shuffle=False``, ``keep="last"``, no weights and no budget, among up to
-        1,024 rows times machines whose kernel values are kept (``cache_mb``).
-    kernel_ : the kernel with the numbers it took from the data
+        Detected with ``shuffle=False``, ``keep="last"``, no weights and no budget, for up to 1,024
+        rows times machines whose kernel values are cached (``cache_mb``).
+    kernel_ : the kernel with the parameters it took from the data
     classes_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_, validation_scores_,
     validation_curve_, progressive_accuracy_, n_features_in_, feature_names_in_
-        As of :class:`linsep.Perceptron`.
+        As in :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -184,7 +185,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
     def _learner(self) -> Learner:
         if self.budget is not None and self.keep == "vote":
             raise ParameterError(
-                "A vote asks every support vector there ever was, which a budget forgets",
+                "A vote needs every support vector there ever was, and a budget drops some",
                 hint("choose {}", keep="average"),
                 hint("{}", keep="last"),
             )
@@ -204,18 +205,18 @@ class KernelPerceptron(Supported, OnlineClassifier):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from all rows, pass after pass, until there is a reason to stop.
+        """Fit by passes over all rows until a stopping criterion holds.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), list of strings, or a Source
-            What the kernel takes; a Gram matrix of shape (rows, rows) for "precomputed". A source
-            is read into memory as a whole; for streams use :meth:`partial_fit`.
+            Of the type the kernel takes; a Gram matrix of shape (rows, rows) for "precomputed". A
+            source is read into memory as a whole; for streams use :meth:`partial_fit`.
         y : array of shape (rows,)
-            Labels of any type; the larger of two is the positive class. A source brings its own.
+            Labels of any type; the larger of two is the positive class. Omit it for a source.
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight, and so is what a held-out row counts for
-            ``early_stopping``; rows of weight 0 are never visited.
+            Multiplies the row's update and, if held out, its part in ``early_stopping``; rows of
+            weight 0 are skipped.
 
         Returns
         -------
@@ -224,8 +225,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Raises
         ------
         ValueError
-            For a parameter, row, label, weight or kernel value that cannot be learnt from; the
-            message says which, where, and what to do.
+            If a parameter, row, label, weight or kernel value is invalid; the message says which,
+            where, and what to do.
         """
         check_parameters(self, self._parameters)
         if brings_labels(X, y, sample_weight):
@@ -259,7 +260,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         counted: np.ndarray,
         sample_weight: Any,
     ) -> tuple[Run, KernelStream]:
-        """The learner, and the stream of the rows, which were checked."""
+        """Return the run and the stream of the checked rows."""
         self._start(kernel, classes, rows)
         seed, n_old = self._seed(), self._state.n_features
         self._add(rows, np.arange(codes.size))
@@ -272,18 +273,19 @@ class KernelPerceptron(Supported, OnlineClassifier):
         return Run(self._state, learner, self._keeping), stream
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from these rows once, in their order, never shuffled.
+        """Learn from these rows once, in their order.
 
-        Without a budget, rows in one call or one row a call make the same mistakes, but for
-        rounding where kernel values are no whole numbers. With one, support vectors are given up at
-        the end of each call: give it some hundred rows at once.
+        Without a budget, one call with many rows and many calls with one row make the same
+        mistakes, up to rounding if kernel values are not whole numbers. With a budget, support
+        vectors are removed at the end of each call: pass some hundred rows at once.
 
         Parameters
         ----------
         X : rows as for :meth:`fit`, but no Gram matrix and no Source
-            Numbers that a kernel takes from the data (``gamma="scale"``) come from the first call.
+            Parameters that a kernel takes from the data (``gamma="scale"``) come from the first
+            call.
         y : array of shape (rows,)
-        classes : array of all labels that will ever come; needed in the first call only
+        classes : array of all labels that will occur; required in the first call only
         sample_weight : array of shape (rows,), default ones
 
         Returns
@@ -293,14 +295,14 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Raises
         ------
         ValueError
-            As ``fit`` does, and where ``classes`` or a parameter that shapes what is learnt
-            (``kernel``, ``multiclass``, ``keep``) are not those of before.
+            As in ``fit``, and if ``classes`` or a parameter that shapes the weights (``kernel``,
+            ``multiclass``, ``keep``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         kernel = self._chosen_kernel() if first else self.kernel_
         if kernel.takes == "gram":
             raise ParameterError(
-                "A precomputed Gram matrix has no place for rows that come later: give partial_fit "
+                "A precomputed Gram matrix cannot grow by rows that come later: give partial_fit "
                 "rows and a kernel"
             )
         if isinstance(X, Source):
@@ -322,24 +324,24 @@ class KernelPerceptron(Supported, OnlineClassifier):
         return self
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
-        """Whether this kernel separates the rows, with a proof: :func:`linsep.separation` of K.
+        """Decide whether this kernel separates the rows, with a proof: :func:`linsep.separation`.
 
         Parameters
         ----------
-        X : rows as for :meth:`fit`, some thousand at most
+        X : rows as for :meth:`fit`, a few thousand at most
         y : array of shape (rows,)
         **how : ``formulations`` of :func:`linsep.separation`
 
         Returns
         -------
         linsep.certificate.verdicts.Verdict
-            About the Gram matrix in floats, which ``verify(K, y)`` takes. The estimator need not
-            be fitted, and is not changed.
+            For the Gram matrix in floats; check it with ``verify(K, y)``. The estimator need not be
+            fitted and is not changed.
 
         Raises
         ------
         ValueError
-            As :func:`linsep.separation`.
+            As in :func:`linsep.separation`.
         """
         from linsep.separability.deciding import separation
 
@@ -347,7 +349,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         return separation(K=X if kernel.takes == "gram" else kernel(X), y=y, **how)
 
     def _start(self, kernel: Kernel, classes: np.ndarray, rows: Any) -> None:
-        """Nothing learnt yet, or with warm_start what the last fit has learnt."""
+        """Set the initial state: empty, or with warm_start that of the last fit."""
         warm = self.warm_start and hasattr(self, "_state") and kernel.takes != "gram"
         if warm:
             if not np.array_equal(classes, self.classes_):
@@ -371,7 +373,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
 
 
 class DualLearner(PerceptronLearner):
-    """The perceptron in the space of a kernel, where its rate changes nothing but the scale."""
+    """The kernel perceptron, for which the learning rate changes nothing but the scale."""
 
     def __init__(self) -> None:
         super().__init__(Schedule(1.0, "constant"))

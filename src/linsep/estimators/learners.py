@@ -1,4 +1,4 @@
-"""Every learner, by the name it has on the command line."""
+"""All learners by their names on the command line."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ LEARNERS: dict[str, type[OnlineClassifier]] = {
     "pa": PassiveAggressive,
     "kernel": KernelPerceptron,
 }
-#: those of statistics: an estimate with what it lets one infer, not passes with mistakes
+#: statistical models, fitted without passes and mistakes
 REGRESSIONS: dict[str, type[Any]] = {
     "linear": LinearRegression,
     "logistic": LogisticRegression,
     "naive-bayes": GaussianNaiveBayes,
 }
-#: what a command does not scale columns for by itself: estimates are read in the units of the
+#: learners for which commands do not scale columns by default: estimates are in the units of the
 #: columns, and Winnow takes no negative values
 UNSCALED = ("winnow", *REGRESSIONS)

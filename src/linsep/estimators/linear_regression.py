@@ -1,4 +1,4 @@
-"""Linear regression by least squares, with what it lets one infer, as a scikit-learn estimator."""
+"""Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
 import warnings
 from collections.abc import Iterator
@@ -42,11 +42,10 @@ INTERVALS = ("confidence", "prediction")
 class LinearRegression(RegressorMixin, BaseEstimator):
     """Least squares with standard errors, tests, intervals and checks of its assumptions.
 
-    The weights with the least sum of squared residuals, computed as the data need it: some hundred
-    thousand values in up to thirty columns exactly, so that every digit is right; others by
-    products in floats, refined, where these vouch for their digits, and by products of 106 bits
-    where they do not. A feature that is a combination of earlier ones is left out, with a
-    warning, as R's ``lm`` does it.
+    Data of up to thirty columns and some hundred thousand values are solved exactly and rounded
+    once. Larger data are solved by refined sums of products in floats if their condition allows it,
+    else by sums of 106 bits. A feature that is a linear combination of earlier ones is left out
+    with a warning, as in R's ``lm``.
 
     Parameters
     ----------
@@ -59,17 +58,17 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         Zero for a feature that is left out.
     intercept_ : float
     summary_ : linsep.regression.summary.Summary
-        The table: print it, or take its ``to_dict()``.
+        Summary table: print it, or call ``to_dict()``.
     inference_ : linsep.regression.inference.Inference
-        Its numbers as arrays: ``standard_errors``, ``t``, ``p_values``, ``intervals(level)``,
-        ``covariance``, ``r_squared``, ``f``, ``log_likelihood``, ``aic``, ``bic``.
+        ``standard_errors``, ``t``, ``p_values``, ``intervals(level)``, ``covariance``,
+        ``r_squared``, ``f``, ``log_likelihood``, ``aic``, ``bic``.
     n_features_in_ : int
-    feature_names_in_ : array of shape (features,), where X has names
-    recipe_ : dict, where it was learnt from a source
-    stop_reason_ : "interrupted" where Ctrl-C ended the reading of a source: all is of the rows
-        before, and ``fit`` raised KeyboardInterrupt; else there is none
-    training_deviation_ : float, where it was learnt from a source
-        The standard deviation of y, which is the rms error of always saying the mean.
+    feature_names_in_ : array of shape (features,), if X has names
+    recipe_ : dict, if fitted to a source
+    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of
+        the rows read before, and ``fit`` raised KeyboardInterrupt; else not set
+    training_deviation_ : float, if fitted to a source
+        The standard deviation of y, which is the RMS error of predicting its mean.
 
     Examples
     --------
@@ -98,9 +97,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Read in blocks and never copied. Digits of ``numpy.longdouble`` beyond those of floats
-            count where there are few rows. A source (:func:`linsep.open_source`) brings its own y
-            and is read once or twice, in flat memory.
+            Not copied. The additional digits of ``numpy.longdouble`` are used for small data. A
+            source (:func:`linsep.open_source`) has its own y and is read once or twice, in constant
+            memory.
         y : array of shape (rows,)
             Numbers.
         sample_weight : array of shape (rows,), default ones
@@ -113,13 +112,13 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For rows, values of y or weights that cannot be learnt from; the message says which,
-            where, and what to do.
+            If rows, values of y or weights are invalid; the message says which, where, and what to
+            do.
 
         Warns
         -----
         DependentFeaturesWarning
-            For features that are combinations of earlier ones.
+            If features are linear combinations of earlier ones.
         """
         check_parameters(self, self._parameters)
         self.__dict__.pop("stop_reason_", None)
@@ -128,9 +127,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         else:
             self._fit_rows(X, y, sample_weight)
         if not self._fitted.kept.all():
-            said = dependence(self._fitted, feature_names(self))
-            more = f" (and {len(said) - 3} more such features)" if len(said) > 3 else ""
-            warnings.warn(" ".join(said[:3]) + more, DependentFeaturesWarning, stacklevel=2)
+            notes = dependence(self._fitted, feature_names(self))
+            more = f" (and {len(notes) - 3} more such features)" if len(notes) > 3 else ""
+            warnings.warn(" ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=2)
         return self
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -143,7 +142,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self._take(fitted, values)
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
-        """Rows as least squares takes them: checked, those of weight 0 left out."""
+        """Return the checked rows as a block, without those of weight 0."""
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
@@ -161,7 +160,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
 
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:
-        """y as one finite number a row."""
+        """Return y as one finite number per row."""
         if y is None:
             raise ValueError(
                 "This LinearRegression estimator requires y to be passed, but the target y is None."
@@ -178,7 +177,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
                 y = y.astype(np.float64)
             except (TypeError, ValueError):
                 raise ValueError(
-                    "y has values that are no numbers: a regression needs one number a row, and "
+                    "y has values that are not numbers: a regression needs one number a row, and "
                     "classes are for a classifier."
                 ) from None
         assert_all_finite(y, input_name="y")
@@ -201,7 +200,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             if source.feature_names:
                 self.feature_names_in_ = np.array(source.feature_names, dtype=object)
             if reading.interrupted:
-                reading.tell(self, source.name)
+                reading.finish_interrupted(self, source.name)
 
     def _take(self, fitted: LeastSquares, values: "TwoValues") -> None:
         self._fitted, self._two_values = fitted, values.both()
@@ -209,13 +208,13 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
     @property
     def inference_(self) -> Inference:
-        """Standard errors, tests, intervals, likelihood of the last fit."""
+        """Standard errors, tests, intervals and likelihood of the last fit."""
         check_is_fitted(self)
         return Inference(self._fitted)
 
     @property
     def summary_(self) -> Summary:
-        """The table of the last fit."""
+        """Summary table of the last fit."""
         check_is_fitted(self)
         notes = []
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
@@ -233,21 +232,21 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return self.inference_.summary(feature_names(self), notes, target)
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
-        """What y is expected to be, and between which values.
+        """Predict y, optionally with intervals.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
         interval : None, "confidence" or "prediction"
-            For the mean of all rows with these features, or for the y of one new row of weight 1.
+            For the mean of y given these features, or for y of one new row of weight 1.
         level : float, default=0.95
-            Share of such intervals that hold it, between 0 and 1.
+            Coverage of the intervals, between 0 and 1.
 
         Returns
         -------
         array of shape (rows,), or with an interval
             :class:`linsep.regression.inference.Bands`: arrays ``prediction``, ``low``, ``high``,
-            NaN where no row was left to estimate the variance from.
+            NaN if there are no residual degrees of freedom.
         """
         check_is_fitted(self)
         if interval is not None and interval not in INTERVALS:
@@ -278,15 +277,15 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return self.inference_.bands(X, predicted, interval, level)
 
     def _prediction(self, source: Source) -> LinearPrediction:
-        """The rows of a source as this model sees them."""
+        """Return the predictions for the rows of a source."""
         return LinearPrediction(self, source)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R^2 of the predictions: 1 less their squared errors over those of the mean.
+        """Return R^2: 1 - squared errors of the predictions / squared errors of the mean.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a Source, which brings its own y
+        X : array or sparse matrix of shape (rows, features), or a Source, which has its own y
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """
@@ -296,7 +295,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return self._prediction(X).residuals().r_squared
 
     def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:
-        """What the rows of the fit say for and against the assumptions of the tests.
+        """Test the assumptions of the inference on the rows of the fit.
 
         Parameters
         ----------
@@ -305,7 +304,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         Returns
         -------
         linsep.regression.diagnostics.Assumptions
-            Print it; its numbers are attributes.
+            Print it, or use its attributes.
         """
         check_is_fitted(self)
         block = self._block(X, y, sample_weight, reset=False)
@@ -318,7 +317,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
 
 class TwoValues:
-    """Whether y has two values only, and how far it is from its mean, seen block by block."""
+    """Whether y has only two values, and its standard deviation, computed block by block."""
 
     def __init__(self) -> None:
         self._values: np.ndarray | None = np.zeros(0)
@@ -326,11 +325,11 @@ class TwoValues:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of y: the rms error of always saying the mean."""
+        """The standard deviation of y, which is the RMS error of predicting its mean."""
         return float(np.sqrt(self._about_mean.spread / max(1, self._about_mean.rows)))
 
     def see(self, y: np.ndarray) -> None:
-        """Some more values; all of them may be seen again."""
+        """Add some values; repeated passes over the same values are allowed."""
         self._about_mean = self._about_mean.and_more(y, y)
         if self._values is None or not y.size:
             return
@@ -339,15 +338,15 @@ class TwoValues:
         self._values = both if both.size < 3 and known.all() else None
 
     def both(self) -> tuple[float, float] | None:
-        """The two, or None."""
+        """Return the two values, or None."""
         values = self._values
         return None if values is None or values.size != 2 else (float(values[0]), float(values[1]))
 
 
 def source_blocks(source: Source, values: TwoValues, reading: Reading) -> Blocks:
-    """The rows of a source, as wide in the end as it has features; ``values`` sees every y."""
+    """Return the blocks of a source; the last has all features, and ``values`` gets every y."""
 
-    def walk() -> Iterator[Block]:
+    def blocks() -> Iterator[Block]:
         for batch in reading.of(iter(source.batches())):
             y = numbers(batch.y, source, batch.first)
             values.see(y)
@@ -356,4 +355,4 @@ def source_blocks(source: Source, values: TwoValues, reading: Reading) -> Blocks
         if not reading.rows:
             raise DataError(f"{source.name} has no rows to learn from.")
 
-    return walk
+    return blocks

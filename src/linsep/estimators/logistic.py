@@ -32,84 +32,83 @@ Intervals = Literal["wald", "profile"]
 class LogisticRegression(
     LogisticFitting, LogisticResults, CallbackSupportMixin, ClassifierMixin, BaseEstimator
 ):
-    """Maximum conditional likelihood, with a proof where there is no maximum.
+    """Logistic regression by maximum likelihood, with a proof if there is no maximum.
 
-    P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))); of several classes P(y = k | x) is proportional to
-    exp(b_k + <w_k, x>), the weights of the reference being zero.
+    P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))); for several classes P(y = k | x) is proportional to
+    exp(b_k + <w_k, x>), where the weights of the reference are zero.
 
     Parameters
     ----------
     solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
-        Newton's method: by a Cholesky factor up to 2,500 weights, else by conjugate gradients.
-        "lbfgs": limited-memory quasi-Newton, preconditioned; up to 2,500 weights Newton's method
-        makes the last steps. "gradient_ascent": w += eta sum of x (y - p) until that step is no
-        longer than ``tol``. Whatever the solver and its reason to stop, it is then proved that
-        the likelihood has a maximum, or asked of :func:`linsep.separation`.
+        "newton": Newton's method, by a Cholesky factor up to 2,500 weights, else by conjugate
+        gradients. "lbfgs": preconditioned limited-memory quasi-Newton; up to 2,500 weights the last
+        steps are Newton's. "gradient_ascent": w += eta sum of x (y - p) until that step is no
+        longer than ``tol``. With every solver the existence of the maximum is then proved, or
+        decided by :func:`linsep.separation`.
     l2 : float, default=0.0
-        What is maximised is the log-likelihood - l2 / 2 times the sum of squared coefficients,
-        intercepts left out. For several classes those of all classes count, as if they added up to
-        zero, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
+        Maximise the log-likelihood - l2 / 2 times the sum of squared coefficients, without
+        intercepts. For several classes the coefficients of all classes, shifted to sum to zero, are
+        penalised, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
     penalty : {"firth"} or None, default=None
-        "firth": what is maximised is Firth's penalised likelihood, the log-likelihood + ln |I| / 2
-        with I the information, for rows in memory and up to 2,500 weights, by Newton's method. Its
-        estimates are less biased in small samples, and finite whatever the data. Without l2.
+        "firth": maximise Firth's penalised likelihood, the log-likelihood + ln |I| / 2 with I the
+        information, by Newton's method, for rows in memory and up to 2,500 weights. Its estimates
+        are less biased in small samples and always finite. Not with l2.
     fit_intercept : bool, default=True
     reference : label or None, default=None
-        The class whose weights are zero: of two the smaller, of several the last.
+        The class whose weights are zero. None: the smaller of two, the last of several.
     on_separation : {"warn", "raise"}, default="warn"
-        Where no maximum exists: a :class:`linsep.errors.SeparationWarning` with the verdict, and
-        the limit; or a :class:`linsep.errors.SeparationError`. With l2 or Firth's penalty there
-        always is a maximum, and it is not asked whether the data are separable.
+        If no maximum exists: issue a :class:`linsep.errors.SeparationWarning` with the verdict and
+        estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With l2 or Firth's
+        penalty there always is a maximum, and separability is not checked.
     intervals : {"wald", "profile"} or None, default=None
-        Intervals and p-values of the weights: Wald's (estimate -+ quantile times standard error),
-        or those of the profile of the (penalised) likelihood, for rows in memory and up to 2,500
-        weights; a few fits for each. None: "profile" with Firth's penalty, else "wald".
+        Intervals and p-values of the weights: Wald's (estimate -+ quantile times standard error) or
+        by profile of the (penalised) likelihood, for rows in memory and up to 2,500 weights, at the
+        cost of a few fits per weight. None: "profile" with Firth's penalty, else "wald".
     level : float, default=0.95
-        Of the intervals in the summary, and of profile intervals.
+        Confidence level of the intervals in the summary and of profile intervals.
     class_weight : dict {label: weight}, "balanced" or None, default=None
-        What the weight of each row is multiplied by. "balanced": total weight of the rows /
-        (classes * weight of the rows of the class); rows of weight 0 do not count.
+        Multiplies the weight of each row. "balanced": total weight of the rows / (classes * weight
+        of the rows of the class); rows of weight 0 do not count.
     max_iter : int, default=1000
     tol : float or None, default=None
-        "newton", "lbfgs": how far from the maximum, in standard errors, the last step may begin
-        (the Newton decrement): no linear combination of the weights is further away.
-        "gradient_ascent": length of the next step. None: 1e-8; 1e-3 where there are more than 2,500
-        weights, of which there are no standard errors.
+        "newton", "lbfgs": stop when the Newton decrement is at most this: no linear combination of
+        the weights is further from the maximum, in standard errors. "gradient_ascent": length of
+        the next step. None: 1e-8, or 1e-3 for more than 2,500 weights (without standard errors).
     learning_rate : float, function of k or "auto", default="auto"
-        Of "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
+        For "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
-        Of "gradient_ascent": how a number for learning_rate goes on.
+        For "gradient_ascent": how a number for learning_rate changes with the steps.
     trace : bool, default=False
-        Of "gradient_ascent": keep all iterates, in ``ascent_``.
+        For "gradient_ascent": keep all iterates in ``ascent_``.
 
     Attributes
     ----------
     classes_ : array of shape (classes,)
     reference_ : label
-    coef_ : array of shape (1, features) or (classes - 1, features), in the order of ``classes_``
-        without the reference. Of separable data, where ``limits_`` says so, numbers that are large
-        enough to be certain about the rows learnt.
+    coef_ : array of shape (1, features) or (classes - 1, features)
+        In the order of ``classes_`` without the reference. For separable data, coefficients that
+        diverge (see ``limits_``) are set large enough to saturate the probabilities.
     intercept_ : array of shape (1,) or (classes - 1,)
-        -inf for a class whose rows all have weight 0: its probability is 0. (Of two classes +inf if
-        that is the reference; of several the last class with weight is then the reference.)
+        -inf for a class whose rows all have weight 0: its probability is 0. (With two classes +inf
+        if that is the reference; with several, the last class with weight becomes the reference.)
     limits_ : array of str, of the shape of the weights
-        "finite", which is proved; or "dependent" on the intercept and the features before it (left
-        out), or no finite estimate: "+inf" or "-inf" where that sign is proved, else "infinite"; or
-        "not checked": the likelihood may have no maximum, and has more than 2,500 weights and no
-        penalty, or a verdict would have taken too long, or the fit was ended before; or "no weight"
-        for the weights of a class whose rows all have weight 0.
+        "finite": proved to be finite. "+inf", "-inf": no finite estimate, with a proved sign;
+        "infinite": with either sign. "dependent": a combination of the intercept and earlier
+        features, left out. "not checked": the likelihood may have no maximum, but there are more
+        than 2,500 weights and no penalty, the verdict would have taken too long, or the fit was
+        stopped before it. "no weight": all rows of the class have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
-    covariance_ : array of shape (weights, weights) or None, inverse information; weights by class,
-        the intercept last in each
+    covariance_ : array of shape (weights, weights) or None, the inverse information; weights by
+        class, the intercept last in each
     standard_errors_, z_, p_values_, weights_, estimates_ : arrays of the shape of the weights
     summary_ : :class:`linsep.regression.summary.Summary`
-    separation_ : verdict of :func:`linsep.separation`, None where it was not asked
+    separation_ : verdict of :func:`linsep.separation`, None if it was not needed
     method_ : "maximum likelihood", "penalised likelihood" or "Firth"
     ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
     stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
-        "suspect"; "interrupted" by Ctrl-C, or "early_stop", which a callback asked for
+        "suspect", "interrupted" (by Ctrl-C) or "early_stop" (by a callback)
     n_iter_, n_rows_, stop_sentence_, n_features_in_, feature_names_in_
 
     References
@@ -134,7 +133,7 @@ class LogisticRegression(
         Parameter(
             "solver",
             str,
-            "how to climb: second order, quasi-Newton, or as taught",
+            "method: Newton, quasi-Newton, or gradient ascent",
             choices=get_args(Solver),
         ),
         Parameter("l2", float, "penalty on squared coefficients", low=0.0),
@@ -149,7 +148,7 @@ class LogisticRegression(
         Parameter(
             "on_separation",
             str,
-            "where the likelihood has no maximum: warn, or raise an error",
+            "if the likelihood has no maximum: warn, or raise an error",
             choices=get_args(OnSeparation),
         ),
         Parameter(
@@ -172,7 +171,7 @@ class LogisticRegression(
         Parameter(
             "tol",
             float,
-            "how far from the maximum, in standard errors, the last step may begin; if not given, "
+            "distance to the maximum, in standard errors, at which to stop; if not given, "
             "1e-8, or 1e-3 for more than 2,500 weights",
             low=0.0,
             or_none=True,
@@ -238,19 +237,19 @@ class LogisticRegression(
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the weights of the largest likelihood, or what it comes to where there are none.
+        """Fit the weights by maximum likelihood, or their limit if there is no maximum.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Used without a copy when it is float32 or float64 and C-contiguous, or CSR. A source
-            (:func:`linsep.open_source`) is read batch by batch, in flat memory, once an
-            iteration; it brings its own labels, so y is left out. Where it is separable and has
-            more rows than fit in its memory, it is read again for the proof, and the weights stay
-            where the climb was broken off.
+            Not copied if float32 or float64 and C-contiguous, or CSR. A source
+            (:func:`linsep.open_source`) is read batch by batch, in constant memory, once per
+            iteration; it has its own labels, so omit y. If it is separable and larger than its
+            memory limit, it is read again for the proof, and the weights are those of the last
+            iteration.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
-            How often each row counts.
+            Number of times that each row counts.
 
         Returns
         -------
@@ -259,25 +258,24 @@ class LogisticRegression(
         Raises
         ------
         ValueError
-            For a parameter, row, label or weight that cannot be learnt from, and where
-            ``solver="gradient_ascent"`` diverges.
+            If a parameter, row, label or weight is invalid, or ``solver="gradient_ascent"``
+            diverges.
         SeparationError
-            Where data are separable, if on_separation="raise".
+            If the data are separable and on_separation="raise".
 
         KeyboardInterrupt
-            On Ctrl-C, after the weights so far were kept; ``limits_``, standard errors and
-            intervals say what is not known then. Before the first iteration nothing is kept.
+            On Ctrl-C. The weights so far are kept; ``limits_``, standard errors and intervals show
+            what is unknown. Before the first iteration nothing is kept.
 
         Warns
         -----
         UserWarning
-            For a class whose rows all have weight 0, and for a fit that ended before it reached a
-            maximum.
+            If all rows of a class have weight 0, or the fit stopped before a maximum.
 
         Notes
         -----
-        Callbacks of scikit-learn are called at each iteration, by a model of the weights so far,
-        and may end the fit.
+        scikit-learn's callbacks are called at each iteration with a model of the weights so far,
+        and may stop the fit.
         """
         refuse_together(self)
         check_parameters(self, self._parameters)
@@ -299,7 +297,7 @@ class LogisticRegression(
         return self
 
     def _order(self, classes: np.ndarray) -> list[int]:
-        """The codes of the classes, that of the reference last."""
+        """Return the codes of the classes, that of the reference last."""
         codes = list(range(classes.size))
         if self.reference is None:
             return [1, 0] if classes.size == 2 else codes
@@ -310,11 +308,11 @@ class LogisticRegression(
         return [code for code in codes if code != found[0]] + [int(found[0])]
 
     def _prediction(self, source: Source) -> LogisticPrediction:
-        """The rows of a source as this model sees them."""
+        """Return the predictions for the rows of a source."""
         return LogisticPrediction(self, source)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Log-odds.
+        """Return the log-odds.
 
         Parameters
         ----------
@@ -323,8 +321,8 @@ class LogisticRegression(
 
         Returns
         -------
-        array of shape (rows,) for two classes: ln of the odds of the larger one; else (rows,
-        classes), ln of the odds against the reference, whose column is zero
+        array of shape (rows,) for two classes: the log-odds of the larger one; else (rows,
+        classes), log-odds against the reference, whose column is zero
         """
         check_is_fitted(self)
         if isinstance(X, Source):
@@ -349,18 +347,18 @@ class LogisticRegression(
         return found
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row; the smaller at equal odds."""
+        """Predict the most probable class of each row; the smaller one at equal odds."""
         check_is_fitted(self)
         return self.classes_[codes_of(self.decision_function(X))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows that are predicted rightly; a source brings its own labels."""
+        """Return the accuracy on X and y, or on a source with its own labels."""
         return share_right(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, shape (rows, classes), in the order of ``classes_``."""
+        """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of :meth:`predict_proba`, right far beyond where those become 0."""
+        """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""
         return log_probabilities(self.decision_function(X))

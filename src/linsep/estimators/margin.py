@@ -13,32 +13,32 @@ from linsep.online.learner import ROUNDING, TOO_LARGE, Learner, State
 
 
 class MarginPerceptron(LinearClassifier):
-    """A perceptron that also learns from rows it gets right by too little.
+    """A perceptron that also updates on correct rows with too small a margin.
 
-    Rows are seen as if scaled to unit length, with their constant feature. It updates unless
+    Rows, with their constant feature, are scaled to unit length. It updates unless
     y <w, z> >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most
-    2 / (epsilon gamma)^2 updates, 8 / gamma^2 with epsilon = 1/2, and a clean pass proves that
-    every row is (1 - epsilon) gamma away from the plane. Where rows have weights, the sum of the
-    weights over all updates, divided by the largest, keeps that bound.
+    2 / (epsilon gamma)^2 updates, which is 8 / gamma^2 for epsilon = 1/2, and a pass without an
+    update proves that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound
+    holds for the sum of the weights over all updates, divided by the largest weight.
 
     Parameters
     ----------
     gamma : float in (0, 1] or "auto", default="auto"
-        The margin aimed at. "auto" tries 1/2, 1/4, ...: whenever a pass ends with more updates
-        than a margin of gamma allows, there is none, and learning starts again with half of it.
-        partial_fit, which has no passes, stays at 1/2.
+        The target margin. "auto" tries 1/2, 1/4, ...: when a pass ends with more updates than a
+        margin of gamma allows, learning restarts with half of it. partial_fit, which has no passes,
+        stays at 1/2.
     epsilon : float in (0, 1), default=0.5
-        How much of the margin is given away.
+        Share of the margin that may be lost.
 
     Other parameters are those of :class:`linsep.Perceptron`.
 
     Attributes
     ----------
     gamma_ : float, the margin tried last
-    margin_interval_ : (low, high), what the run proves about the largest margin of unit-length
-        rows: at least ``low`` and less than ``high`` (1 where none failed); of several machines,
-        the smallest of their margins. ``low`` is (1 - epsilon) gamma less rounding; None before a
-        clean pass, and where rows were held out or had weight 0
+    margin_interval_ : (low, high), proved bounds on the largest margin of the unit-length rows: at
+        least ``low`` and less than ``high`` (1 if no gamma failed); with several machines, on the
+        smallest of their margins. ``low`` is (1 - epsilon) gamma minus rounding; None before a pass
+        without an update, and if rows were held out or had weight 0
 
     Other attributes are those of :class:`linsep.Perceptron`; ``mistakes_`` counts margin mistakes.
 
@@ -60,7 +60,7 @@ class MarginPerceptron(LinearClassifier):
         Parameter(
             "gamma",
             float,
-            "margin aimed at, of rows scaled to length 1; or auto, found by halving",
+            "target margin of rows scaled to length 1; or auto, found by halving",
             low=0.0,
             high=1.0,
             open_low=True,
@@ -69,7 +69,7 @@ class MarginPerceptron(LinearClassifier):
         Parameter(
             "epsilon",
             float,
-            "share of the margin given away",
+            "share of the margin that may be lost",
             low=0.0,
             high=1.0,
             open_low=True,
@@ -132,14 +132,14 @@ class MarginPerceptron(LinearClassifier):
 
     @property
     def margin_interval_(self) -> tuple[float | None, float]:
-        """Bounds that the run proves on the largest margin of the rows, scaled to length 1."""
+        """Proved bounds on the largest margin of the rows, scaled to length 1."""
         failed = float(self._fitted("margin_interval_").counts.get("failed", [0.0])[0])
         known = self.stop_reason_ == "converged" and not getattr(self, "_left_out", True)
         return self._reached() if known else None, failed or 1.0
 
     def _reached(self) -> float:
-        """The margin that a clean pass proves: its tests were of floats, against a length that was
-        kept up to date.
+        """The margin that a pass without an update proves, less the rounding errors of scores and
+        of the updated length.
         """
         from linsep.mistake_bounds.rounding import length, share_of
 
@@ -154,7 +154,7 @@ class MarginPerceptron(LinearClassifier):
 
 
 class MarginLearner(Learner):
-    """The margin perceptron for a margin that is given, or found by halving."""
+    """The margin perceptron for a margin that is given or found by halving."""
 
     needs_lengths = True
 
@@ -165,14 +165,14 @@ class MarginLearner(Learner):
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Halving starts from zero again and again."""
+        """Raise ValueError for initial weights with halving, which restarts from zero."""
         if self.gamma is None and (warm or coef is not None or intercept is not None):
             raise ValueError(
                 "coef_init, intercept_init and warm_start need a gamma that is given, not 'auto'."
             )
 
     def start(self, state: State) -> None:
-        """Note how long the weights are."""
+        """Compute the lengths of the weights."""
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
         W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
         lengths = (W**2).sum(axis=0)
@@ -180,21 +180,21 @@ class MarginLearner(Learner):
         state.per_machine("squares", np.float64)[:] = lengths.sum() if joint else lengths
 
     def rule(self, state: State) -> Any:
-        """With the margin that is tried now."""
+        """Return the rule with the current margin."""
         gamma = state.per_machine("gamma", np.float64)
-        if self.gamma is not None:  # it may have been set anew between calls of partial_fit
+        if self.gamma is not None:  # may have changed between calls to partial_fit
             gamma[:] = self.gamma
         numbers = (state.per_machine(name, np.float64) for name in ("squares", "total", "heaviest"))
         return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        """A row of zeros has no margin."""
+        """Explain a row of zeros, which has no margin."""
         if not values_of(rows, row).any():
             return "it is all zeros and has no margin; leave such rows out or fit an intercept"
         return TOO_LARGE
 
     def went_on(self, state: State) -> bool:
-        """Halve a margin that has cost more updates than it could, and start from zero again."""
+        """Halve a margin that took more updates than its bound, and restart from zero."""
         gamma = float(state.per_machine("gamma", np.float64)[0])
         total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
         most = most_updates(gamma, self.epsilon) * ROUNDING
@@ -207,11 +207,11 @@ class MarginLearner(Learner):
 
 
 def most_updates(gamma: float, epsilon: float) -> float:
-    """Updates of the margin perceptron on rows of unit length separable with margin gamma.
+    """Return the most updates of the margin perceptron on unit rows separable with margin gamma.
 
-    8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each update
-    adds gamma to <w, w*>, but to ||w||, once that is above 1 / (epsilon gamma), at most
-    (1 - epsilon / 2) gamma. Where rows have weights, the same holds of the sum of the weights over
-    all updates, divided by the largest of them.
+    That is 8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each
+    update adds at least gamma to <w, w*>, but at most (1 - epsilon / 2) gamma to ||w|| once that
+    exceeds 1 / (epsilon gamma). For weighted rows, it bounds the sum of the weights over all
+    updates, divided by the largest.
     """
     return 2.0 / (epsilon * gamma) ** 2

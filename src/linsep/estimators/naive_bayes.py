@@ -1,4 +1,4 @@
-"""Gaussian naive Bayes with shared variances: the generative twin of logistic regression."""
+"""Gaussian naive Bayes with shared variances, the generative counterpart of logistic regression."""
 
 import warnings
 from collections.abc import Iterator
@@ -24,20 +24,20 @@ from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
-#: within classes a column varies no more than its rounding
+#: relative variation within classes below which a column is constant but for rounding
 ROUNDING = 1e-14
-#: the share of the largest variance for a feature without any, as scikit-learn gives to all
+#: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
 NARROW = 1e-9
 
 
 class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
-    """Features are Gaussian in each class, independent, with variances that all classes share.
+    """Gaussian naive Bayes: independent Gaussian features with variances shared by all classes.
 
-    P(y = k) = p_k (Bernoulli, for two classes), x_j | y = k ~ N(m_kj, s_j^2), all by maximum
-    likelihood: shares, means, and the mean square around the mean of the class. Then P(y | x) is
-    that of a logistic regression, whose weights :meth:`to_logistic` gives:
+    P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by
+    maximum likelihood: class shares, class means, and mean squares around the class means. P(y | x)
+    is that of a logistic regression, which :meth:`to_logistic` returns:
     w_kj = (m_kj - m_rj) / s_j^2 and b_k = ln(p_k / p_r) + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2),
-    r being the reference.
+    where r is the reference.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
     means_ : array of shape (classes, features); 0 for such a class
     variances_ : array of shape (features,), s_j^2
     n_rows_, n_features_in_, feature_names_in_
-    recipe_ : dict, where it was learnt from a source
-    stop_reason_ : "interrupted" where Ctrl-C ended the reading of a source: all is of the rows
-        before, and ``fit`` raised KeyboardInterrupt; else there is none
+    recipe_ : dict, if fitted to a source
+    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of
+        the rows read before, and ``fit`` raised KeyboardInterrupt; else not set
 
     References
     ----------
@@ -74,16 +74,16 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Take the shares of the classes, their means, and the variances they share.
+        """Estimate class probabilities, class means and shared variances.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied. A source (:func:`linsep.open_source`) is read once, in flat memory; it
-            brings its own labels, so y is left out.
+            Not copied. A source (:func:`linsep.open_source`) is read once, in constant memory; it
+            has its own labels, so omit y.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
-            How often each row counts.
+            Number of times that each row counts.
 
         Returns
         -------
@@ -92,15 +92,15 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For a row, label or weight that cannot be learnt from.
+            If a row, label or weight is invalid.
 
         Warns
         -----
         SeparationWarning
-            For a feature that varies between the classes, but within none: its Gaussian has no
-            width, and is given a billionth of the largest variance.
+            If a feature varies between the classes but within none: its variance would be zero and
+            is set to a billionth of the largest variance.
         UserWarning
-            For a class whose rows all have weight 0: its probability is 0.
+            If all rows of a class have weight 0: its probability is 0.
         """
         self.__dict__.pop("stop_reason_", None)
         if brings_labels(X, y, sample_weight):
@@ -116,7 +116,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit_source(self, source: Source) -> None:
-        """Read the rows once, or once more where a class turned up late."""
+        """Read the rows once, or again if a new class turns up late."""
         reading = Reading()
         stream = SourceStream(source, seed=0, shuffle=False, keep=False, lengths=True)
         with held(), closing(stream):
@@ -140,10 +140,10 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
             self.n_rows_, self.recipe_ = reading.rows, stream.recipe()
             measure(self, stream)
             if reading.interrupted:
-                reading.tell(self, source.name)
+                reading.finish_interrupted(self, source.name)
 
     def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
-        """Set the attributes."""
+        """Set the fitted attributes."""
         labels.warn_of_weightless(classes, moments.totals)
         lost = ~np.isfinite(moments.squares) | ~np.isfinite(moments.means).all(axis=0)
         if lost.any():
@@ -171,29 +171,28 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         self.means_, self.variances_ = moments.means, np.where(narrow & ~apart, 0.0, variances)
 
     def _between(self, moments: ClassMoments) -> np.ndarray:
-        """The variance of the means of the classes."""
+        """Return the variance between the class means."""
         shares = moments.totals / moments.totals.sum()
         return shares @ (moments.means - shares @ moments.means) ** 2
 
     def to_logistic(self, reference: Any = None) -> LogisticRegression:
-        """The logistic regression of the same probabilities.
+        """Return the logistic regression with the same class probabilities.
 
         Parameters
         ----------
         reference : label or None, default=None
-            The class whose weights are zero: of two the smaller, of several the last.
+            The class whose weights are zero. None: the smaller of two, the last of several.
 
         Returns
         -------
         LogisticRegression
-            It predicts as this model does; there are no standard errors. A constant feature has
-            weight 0.
+            It has the same predictions and no standard errors. A constant feature has weight 0.
         """
         check_is_fitted(self)
         precision = np.divide(
             1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
         )
-        # around one point, so that means far from zero cost no digits until the last sum
+        # around one point, so that means far from zero lose digits in the last sum only
         middle = self.priors_ @ self.means_
         apart = self.means_ - middle
         coef = apart * precision
@@ -206,7 +205,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         return model
 
     def _prediction(self, source: Source) -> LogisticPrediction:
-        """The rows of a source as this model sees them."""
+        """Return the predictions for the rows of a source."""
         return self._scored(source)[0]._prediction(source)
 
     def _scored(self, X: Any) -> tuple[LogisticRegression, Any]:
@@ -224,27 +223,27 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
         return model, X
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Log-odds, as of :meth:`LogisticRegression.decision_function`."""
+        """Return the log-odds, as :meth:`LogisticRegression.decision_function`."""
         model, X = self._scored(X)
         return model.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row; the smaller at equal odds."""
+        """Predict the most probable class of each row; the smaller one at equal odds."""
         model, X = self._scored(X)
         return model.predict(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows that are predicted rightly; a source brings its own labels."""
+        """Return the accuracy on X and y, or on a source with its own labels."""
         model, X = self._scored(X)
         return model.score(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, shape (rows, classes), in the order of ``classes_``."""
+        """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""
         model, X = self._scored(X)
         return model.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of :meth:`predict_proba`."""
+        """Return the logarithms of :meth:`predict_proba`."""
         model, X = self._scored(X)
         return model.predict_log_proba(X)
 
@@ -252,7 +251,7 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
 def _counted(
     reading: Reading, stream: SourceStream
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """The rows of a stream with their codes and weights, until somebody interrupts."""
+    """Yield the rows of a stream with their codes and weights, until interrupted."""
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
         yield matrix_of(row_batch, row_batch.n_features), row_batch.codes, row_batch.importance
@@ -262,16 +261,16 @@ def implied(
     classes: np.ndarray, totals: np.ndarray, weights: np.ndarray, reference: Any, method: str,
     n_rows: int,
 ) -> LogisticRegression:  # fmt: skip
-    """A regression whose weights were found otherwise: it predicts, and infers nothing.
+    """Return a logistic regression with given weights, which predicts but has no inference.
 
     Parameters
     ----------
     classes : array, sorted
-    totals : array of shape (classes,), how much the rows of each class weigh; 0 leaves it out
-    weights : array of shape (classes, width), a row for every class; differences matter alone
-    reference : label or None, as of the regression
-    method : how the weights were found
-    n_rows : rows they were found from
+    totals : array of shape (classes,), summed row weights; 0 leaves a class out
+    weights : array of shape (classes, width), a row per class; only differences matter
+    reference : label or None, as in the regression
+    method : name of the method that gave the weights
+    n_rows : number of training rows
     """
     model = LogisticRegression(reference=reference)
     known = FittedClasses(classes, model._order(classes), totals)

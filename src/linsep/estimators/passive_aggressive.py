@@ -1,4 +1,4 @@
-"""Passive-aggressive learners as a scikit-learn estimator."""
+"""Passive-aggressive learning as a scikit-learn estimator."""
 
 from typing import Any, Literal, get_args
 
@@ -22,29 +22,29 @@ Loss = Literal["hinge", "squared_hinge"]
 
 
 class PassiveAggressive(LinearClassifier):
-    """The least change of the weights that makes each row right with a score of at least 1.
+    """Passive-aggressive learning: the least change of the weights that gives a row margin 1.
 
-    The same results as scikit-learn's ``PassiveAggressiveClassifier`` on dense rows of equal weight
-    in the same order (which on sparse rows slows its intercept down by 100; this one does not),
-    with three ways to several classes and a choice of weights to keep.
+    The results are those of scikit-learn's ``PassiveAggressiveClassifier`` on dense rows of equal
+    weight in the same order. (On sparse rows scikit-learn updates the intercept at a hundredth of
+    the rate.) In addition there are three multiclass schemes and a choice of weights to keep.
 
-    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C, as in an SVM:
-    the largest step of PA-I, the C of PA-II's softness. A weight above 1 never takes a score beyond
-    1, or beyond where a weight of 1 takes it. (scikit-learn multiplies the step, which overshoots:
-    with weights above 2 it diverges.)
+    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C, as in an SVM.
+    So a large weight never moves a score beyond the margin 1. (scikit-learn multiplies the step,
+    which overshoots and diverges for weights above 2.)
 
     Parameters
     ----------
     C : float, default=1.0
-        The largest step of PA-I (infinity: plain PA); the larger, the harder each row is learnt.
+        Largest step of PA-I (infinity: plain PA); a smaller C regularises more.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        PA-I, which bounds each step by C, or PA-II, which softens it by 1 / (2C).
+        "hinge" is PA-I, which bounds each step by C; "squared_hinge" is PA-II, which damps it by
+        1 / (2C).
 
     Other parameters are those of :class:`linsep.Perceptron`.
 
     Attributes
     ----------
-    Those of :class:`linsep.Perceptron`. A mistake is any row with a score below 1 on its side.
+    Those of :class:`linsep.Perceptron`. A mistake is a row with a margin below 1.
 
     References
     ----------
@@ -65,7 +65,7 @@ class PassiveAggressive(LinearClassifier):
         Parameter(
             "C",
             float,
-            "the largest step: a smaller one forgives noise",
+            "largest step: a smaller one tolerates noise",
             low=0.0,
             open_low=True,
             or_infinite=True,
@@ -73,7 +73,7 @@ class PassiveAggressive(LinearClassifier):
         Parameter(
             "loss",
             str,
-            "PA-I, whose steps are bounded, or PA-II, whose steps are softened",
+            "PA-I, whose steps are bounded, or PA-II, whose steps are damped",
             choices=get_args(Loss),
         ),
         *COMMON,

@@ -37,65 +37,67 @@ Update = Literal["single", "batch"]
 class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron: on a mistake, add the example to the weights.
 
-    It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which comes
-    exactly when the rows are linearly separable, or after ``max_iter`` passes. A score of zero is
-    a mistake while learning. With a constant rate, ``shuffle=False`` and ``keep="last"`` it also
-    stops where the weights at the start of a pass come back, of several machines those of each
+    It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which is reached
+    if and only if the rows are linearly separable, or after ``max_iter`` passes. In training a
+    score of zero is a mistake. With a constant rate, ``shuffle=False`` and ``keep="last"`` it also
+    stops if the weights at the start of a pass (of each machine) have occurred before
     (``"cycle"``): ``cycle_`` then proves that no number of passes will separate the rows.
 
     Parameters
     ----------
     multiclass : {"native", "ovr", "ovo"}, default="native"
-        More than two classes: one joint rule (on a mistake the true class gains the example, the
-        predicted one loses it), one machine a class against the rest, or one machine a pair.
+        For more than two classes: one joint rule (a mistake adds the example to the true class and
+        subtracts it from the predicted one), one machine per class against the rest, or one machine
+        per pair.
     fit_intercept : bool, default=True
-        Learn an intercept, that is the weight of one more feature that is always 1.
+        Learn an intercept: the weight of an additional feature that is always 1.
     max_iter : int, default=1000
-        At most this many passes over the data.
+        Maximum number of passes over the data.
     shuffle : bool, default=True
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
-        Seed of the shuffling, of the held-out rows and of random ties.
+        Seed for shuffling, held-out rows and random ties.
     learning_rate : float or callable, default=1.0
-        What the first update of a machine is multiplied by. From zero weights and with a constant
-        schedule it changes no prediction in exact arithmetic; in floats only powers of 2 are sure
-        not to. Or a function from k = 1, 2, ... to the rate of update k.
+        Rate of a machine's first update, or a function from k = 1, 2, ... to the rate of update k.
+        With zero initial weights a constant rate does not change predictions in exact arithmetic
+        (in floats this is certain for powers of 2 only).
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
-        The rate of update k: constant, divided by k, or by its square root.
+        The rate of update k: constant, divided by k, or divided by its square root.
     update : {"single", "batch"}, default="single"
-        Update at every mistake, or once a pass by the sum of all its mistakes: the batch rule on
-        the perceptron criterion J_p, which ``criterion_`` has of every pass.
+        Update at every mistake, or once per pass by the sum of all mistakes: gradient descent on
+        the perceptron criterion J_p, see ``criterion_``.
     keep : {"last", "average", "vote", "best"}, default="last"
         The weights to predict with. "average": their mean over all rounds (examples seen).
-        "vote": every version of the weights votes with the number of rounds it survived.
-        "best": the pocket with ratchet; after each pass the longest-lived weights and the last
-        are counted out on all rows, and the fewest mistakes so far win. (To find the fewest of
-        all is NP-hard.) In partial_fit, which sees no row twice, the longest-lived are kept.
+        "vote": each version of the weights votes with the number of rounds it survived.
+        "best": the pocket algorithm with ratchet; after each pass the mistakes of the
+        longest-surviving and the last weights on all rows are counted, and the weights with the
+        fewest so far are kept. (Finding the fewest possible is NP-hard.) partial_fit, which sees
+        each row once, keeps the longest-surviving weights.
     vote_mb : float, default=256
-        ``keep="vote"`` remembers, of every row that caused an update, 16 bytes a value and 20 for
-        the row; a prediction goes over them all. Beyond this much memory fit ends with an error.
+        Memory limit in MB for ``keep="vote"``, which stores every row that caused an update (20
+        bytes and 16 per value) and reads them all to predict. Beyond it, fit raises an error.
     normalize : bool, default=False
-        See every row as if scaled to unit length, here and in predictions, without a copy.
+        Scale every row to unit length in training and prediction, without a copy.
     early_stopping : bool, default=False
         Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
-        passes; the weights of the best pass are kept, unless a clean pass ended the run. In that
-        accuracy a row counts its sample weight, not the weight of its class.
+        passes; the weights of the best pass are kept, unless the run converged. In that accuracy
+        rows count by sample weight, not class weight.
     validation_fraction : float, default=0.1
-        Share of every class to hold out, with ``early_stopping``.
+        Share of each class to hold out, with ``early_stopping``.
     n_iter_no_change : int, default=5
         Passes without improvement before stopping early.
     class_weight : dict, "balanced" or None, default=None
-        Updates for a class are multiplied by its weight. "balanced": total weight of the rows /
+        Multiplies the updates for a class. "balanced": total weight of the rows /
         (classes * weight of the rows of the class); rows of weight 0 do not count.
     warm_start : bool, default=False
-        ``fit`` goes on from the weights of the last fit.
+        Start ``fit`` from the weights of the last fit.
     verbose : int, default=0
-        1 prints a line a pass.
+        1 prints a line per pass.
     tie : {"negative", "positive", "random"}, default="negative"
-        The class of a row whose score is exactly zero, or the same for several classes: the
-        smaller, the larger, or a draw by seed and row (see :meth:`predict`). Native learning counts
-        a tie that might be drawn as a mistake; a match of one-vs-one at zero that might be drawn is
-        half a win for each.
+        The class of a row whose score is exactly zero, or equal for several classes: the smaller,
+        the larger, or a draw by seed and row (see :meth:`predict`). With "random", the native rule
+        counts a tie as a mistake in training, and a one-vs-one score of zero is half a win for each
+        class.
 
     Attributes
     ----------
@@ -105,18 +107,18 @@ class Perceptron(LinearClassifier):
     n_iter_ : passes made
     mistakes_ : array of shape (n_iter_,), mistakes in each pass; with ovr and ovo, summed over
         the machines
-    n_updates_ : int, how often the weights were changed
+    n_updates_ : int, number of updates
     stop_reason_ : "converged", "cycle", "max_iter", "early_stop" or "interrupted"; None after
         partial_fit
-    stop_sentence_ : the same in a sentence
+    stop_sentence_ : the stop reason as a sentence
     cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
-    report_ : what the run alone proves: ||w||/M; ``bounds(X, y)`` adds what needs the rows
+    report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
     criterion_ : array of shape (n_iter_,), J_p at the start of each pass; with update="batch"
     validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
-        the errors on rows learnt and held out, after each pass
-    progressive_accuracy_ : share of the rows of the first pass predicted rightly before learning
+        error rates on training and held-out rows, after each pass
+    progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
     n_features_in_ : number of features
-    feature_names_in_ : their names, when X had names that are all strings
+    feature_names_in_ : names of the features, if X has names that are all strings
 
     References
     ----------
@@ -128,8 +130,8 @@ class Perceptron(LinearClassifier):
 
     Examples
     --------
-    Versicolor and virginica overlap. There the last weights depend on the rows visited last, and
-    the average, which serves most data, does not; the default is the textbook's, the last:
+    Versicolor and virginica overlap, so the last weights depend on the last rows. The average is
+    better on most data; the default is the textbook algorithm:
 
     >>> from sklearn.datasets import load_iris
     >>> from linsep import Perceptron
@@ -152,7 +154,7 @@ class Perceptron(LinearClassifier):
         Parameter(
             "update",
             str,
-            "at every mistake, or once a pass by the sum of all its mistakes",
+            "at every mistake, or once per pass by the sum of all its mistakes",
             choices=get_args(Update),
         ),
         *KEEP,
@@ -209,7 +211,7 @@ class Perceptron(LinearClassifier):
         schedule = Schedule(self.learning_rate, self.schedule)
         asked = self.__dict__.setdefault("_schedule", schedule)
         if (asked.rate, asked.kind) == (schedule.rate, schedule.kind):
-            schedule = asked  # calls of partial_fit ask a function for no rate twice
+            schedule = asked  # so that calls to partial_fit reuse the rates of a function
         self._schedule = schedule
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)
 
@@ -220,26 +222,26 @@ class Perceptron(LinearClassifier):
         if self._rate() is None:
             return "its rate is not constant"
         if self.update == "batch":
-            return "they are about an update at every mistake"
+            return "they hold for updates at every mistake"
         return super()._obstacle()
 
     def _rate(self) -> float | None:
-        """The rate, if it is the same at every update."""
+        """The rate if it is constant, else None."""
         constant = self.schedule == "constant" and not callable(self.learning_rate)
         return float(self.learning_rate) if constant else None
 
     def _total_rate(self, learner: str) -> float | None:
         rate = self._rate()
-        # The batch rule adds every mistake of a pass at once, with the same rate.
+        # The batch rule adds all mistakes of a pass with the same rate.
         return None if rate is None else rate * float(self.mistakes_.sum())
 
 
 class BadSchedule(LinsepError, ValueError):
-    """A learning rate that is none."""
+    """A function returned an invalid learning rate."""
 
 
 class Schedule:
-    """Rates by the number of the update.
+    """Learning rate as a function of the update number.
 
     Parameters
     ----------
@@ -247,62 +249,62 @@ class Schedule:
     kind : "constant", "inverse" or "inverse_sqrt"
     """
 
-    #: a function is asked for so many updates beforehand
-    ASKED_AHEAD = 1024
+    #: number of rates computed in advance by a function
+    COMPUTED_AHEAD = 1024
 
     def __init__(self, rate: float | Callable[[int], float], kind: str):
         self.rate, self.kind = rate, kind
         self._table = np.zeros(1)
-        #: the first update that has no rate, and why
+        #: the first update without a valid rate, and the error
         self._without: tuple[int, Exception] | None = None
 
     @property
     def is_constant(self) -> bool:
-        """Whether all rates are the same."""
+        """Whether the rate is constant."""
         return self.kind == "constant" and not callable(self.rate)
 
     @property
     def rows_at_once(self) -> int | None:
-        """How many rows can be learnt before more rates have to be worked out."""
-        return self.ASKED_AHEAD // 2 if callable(self.rate) else None
+        """Number of rows that can be learnt before more rates have to be computed."""
+        return self.COMPUTED_AHEAD // 2 if callable(self.rate) else None
 
     def compiled(self, updates: np.ndarray) -> Any:
-        """The schedule of compiled code; ``updates`` counts those of each machine."""
+        """Return the schedule for compiled code; ``updates`` counts those of each machine."""
         if callable(self.rate):
             most = int(updates.max())
-            if most + self.ASKED_AHEAD // 2 >= self._table.size:
-                self._ask_until(most + self.ASKED_AHEAD)
+            if most + self.COMPUTED_AHEAD // 2 >= self._table.size:
+                self._extend_table(most + self.COMPUTED_AHEAD)
             return Table(self._table, updates)
         kinds = {"inverse": Inverse, "inverse_sqrt": InverseRoot}
         first = float(self.rate)
         return kinds[self.kind](first, updates) if self.kind in kinds else Constant(first)
 
     def next(self, update: int) -> float:
-        """The rate of this update."""
+        """Return the rate of this update."""
         if callable(self.rate):
-            self._ask_until(update)
+            self._extend_table(update)
             self.check(update)
             return float(self._table[update])
         power = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}[self.kind]
         return float(self.rate) / update**power
 
     def check(self, update: int) -> None:
-        """Raise what is wrong with the rates of the updates up to this one."""
+        """Raise the error of an invalid rate up to this update, if any."""
         if self._without is not None and update >= self._without[0]:
             raise self._without[1]
 
-    def _ask_until(self, update: int) -> None:
-        """Ask for the rates up to this update, no rate twice; those that are none become 0."""
+    def _extend_table(self, update: int) -> None:
+        """Compute the missing rates up to this update; invalid ones become 0."""
         more = np.zeros(max(0, update + 1 - self._table.size))
         for n, k in enumerate(range(self._table.size, update + 1)):
             if self._without is None:
                 try:
-                    more[n] = self._asked(k)
-                except Exception as problem:  # it matters only if this update is ever made
+                    more[n] = self._checked_rate(k)
+                except Exception as problem:  # raised only if this update is made
                     self._without = k, problem
         self._table = np.concatenate([self._table, more])
 
-    def _asked(self, k: int) -> float:
+    def _checked_rate(self, k: int) -> float:
         value = self.rate(k)  # type: ignore[operator]
         if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
             raise BadSchedule(
@@ -312,7 +314,7 @@ class Schedule:
 
 
 class PerceptronLearner(Learner):
-    """Update at each mistake, by a schedule."""
+    """Update at each mistake, with scheduled rates."""
 
     replayed = "single"
 
@@ -321,16 +323,16 @@ class PerceptronLearner(Learner):
         self.schedule, self.rows_at_once = schedule, schedule.rows_at_once
 
     def rule(self, state: State) -> Any:
-        """With the rates that can come."""
+        """Return the rule with the rates of the next updates."""
         return PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
 
     def check_updates(self, state: State) -> None:
-        """Raise for a rate that was used and is none."""
+        """Raise if an update used an invalid rate."""
         self.schedule.check(int(state.per_machine("updates").max()))
 
 
 class BatchLearner(Learner):
-    """One update a pass: the sum of all mistakes."""
+    """One update per pass: the sum of all mistakes."""
 
     replayed = "batch"
 
@@ -341,12 +343,12 @@ class BatchLearner(Learner):
         self.schedule, self._criterion, self._last = schedule, np.zeros(1), 0.0
 
     def rule(self, state: State) -> Any:
-        """Sums up what the pass asks for."""
+        """Return the rule that sums the mistakes of a pass."""
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
         return BatchRule(sums, asked, self._criterion)
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
-        """Make the update."""
+        """Apply the update of the pass."""
         asked, updates = state.per_machine("asked"), state.per_machine("updates")
         updates += asked > 0
         amounts = np.array(
@@ -361,5 +363,5 @@ class BatchLearner(Learner):
         return made
 
     def criterion(self, state: State) -> float | None:
-        """J_p with the weights of the start of the pass."""
+        """Return J_p of the weights at the start of the pass."""
         return self._last

@@ -26,20 +26,19 @@ PROMOTION = Parameter(
 
 
 class Winnow(LinearClassifier):
-    """Multiplicative updates on features of at least 0: irrelevant ones cost only a logarithm.
+    """Winnow: multiplicative updates, with a mistake bound logarithmic in irrelevant features.
 
-    All weights start at 1. A row is positive when <w, x> exceeds the threshold; on a mistake the
-    weight of every feature x_j is multiplied by promotion^(y x_j). Weights saturate at 1e150 and
+    Features must be at least 0, and all weights start at 1. A row is positive if <w, x> exceeds the
+    threshold; a mistake multiplies each weight by promotion^(y x_j). Weights saturate at 1e150 and
     1e-150. With features of 0 and 1, promotion 2 and threshold d/2, a disjunction of k of d
-    features costs less than 3 k log2(d) + 4 mistakes. (The well-known 2 k log2(d) + 2 is that of
-    Winnow1, which drops a weight where this one, Winnow2, halves it.)
+    features takes less than 3 k log2(d) + 4 mistakes. (The well-known 2 k log2(d) + 2 is for
+    Winnow1, which sets a weight to zero where this one, Winnow2, halves it.)
 
     Parameters
     ----------
     promotion : float above 1, default=2.0
     threshold : float or None, default=None
-        None is half the number of features. The native rule for several classes compares scores
-        and has none.
+        None is half the number of features. The native rule for several classes has no threshold.
 
     Other parameters are those of :class:`linsep.Perceptron`; the intercept is minus the threshold.
 
@@ -113,7 +112,7 @@ class Winnow(LinearClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on what is no disjunction of features
+        tags.classifier_tags.poor_score = True  # unless the target is a disjunction of features
         return tags
 
     def _learner(self) -> Learner:
@@ -127,15 +126,15 @@ class Winnow(LinearClassifier):
 class BalancedWinnow(LinearClassifier):
     """Winnow with weights of either sign and features of either sign.
 
-    The weights are w = u - v with u = exp(L) and v = exp(-L), so w = 2 sinh(L) starts at 0; on a
-    mistake L_j moves by y x_j ln(promotion), the constant feature like any other.
+    The weights are w = u - v with u = exp(L) and v = exp(-L), so w = 2 sinh(L) starts at 0. A
+    mistake adds y x_j ln(promotion) to L_j, also for the constant feature.
 
     Parameters
     ----------
     promotion : float above 1, default=2.0
     threshold : float, default=0.0
         Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
-        less the threshold, so that without an intercept it must stay 0.
+        minus the threshold, which must be 0 without an intercept.
 
     Other parameters are those of :class:`linsep.Perceptron`.
 
@@ -221,7 +220,7 @@ class BalancedWinnow(LinearClassifier):
 
 
 class WinnowLearner(Learner):
-    """Multiplied weights, all 1 at first, against a threshold."""
+    """Multiplicative updates of weights that start at 1, with a threshold."""
 
     fill = 1.0
 
@@ -230,7 +229,7 @@ class WinnowLearner(Learner):
         self.threshold, self.needs_width = threshold, threshold is None
 
     def begin(self, state: State) -> None:
-        """Set the threshold; the native rule, which compares classes, needs none."""
+        """Set the threshold; the native rule has none."""
         threshold = state.n_features / 2 if self.threshold is None else self.threshold
         native = state.n_machines < state.n_columns
         state.W[-1] = 0.0 if native else -threshold
@@ -238,14 +237,14 @@ class WinnowLearner(Learner):
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Only what is above zero can be multiplied; the intercept is never learnt."""
+        """Raise ValueError unless initial weights are positive and there is no intercept."""
         if coef is not None and not (coef > 0).all():
             raise ValueError("coef_init of Winnow must be above 0 everywhere.")
         if intercept is not None:
             raise ValueError("Winnow's intercept is minus its threshold: give threshold instead.")
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Features must not be negative."""
+        """Raise BadRow for a negative feature."""
         if isinstance(rows, Unit):
             return self.check(rows.rows)
         if not rows.values.size or not rows.values.min() < 0:  # NaN shows in the score
@@ -266,14 +265,14 @@ class WinnowLearner(Learner):
 
 
 class BalancedWinnowLearner(Learner):
-    """Multiplied weights of either sign, all 0 at first."""
+    """Multiplicative updates of weights of either sign that start at 0."""
 
     def __init__(self, promotion: float, threshold: float):
         super().__init__(BalancedWinnowRule(promotion, threshold))
         self.threshold = threshold
 
     def begin(self, state: State) -> None:
-        """Take the threshold off the weight of the constant feature."""
+        """Subtract the threshold from the weight of the constant feature."""
         if self.threshold and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule compares the scores of classes and has no threshold",

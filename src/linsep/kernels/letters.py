@@ -89,12 +89,12 @@ def letters_of(X: Any, kernel: Any) -> Letters:
     kind = bytes if isinstance(rows[0], bytes) else str
     for i, row in enumerate(rows):
         if not isinstance(row, kind):
-            said = f"{row!r}, {type(row).__name__}"
+            message = f"{row!r}, {type(row).__name__}"
             first = (
                 f", while row 0 is {kind.__name__}" if i and isinstance(row, str | bytes) else ""
             )
             raise DataError(
-                f"Row {i} is {said}{first}: {kernel!r} takes a list of str or a list of bytes."
+                f"Row {i} is {message}{first}: {kernel!r} takes a list of str or a list of bytes."
             )
     if kind is bytes:
         text = np.frombuffer(b"".join(rows), dtype=np.uint8)

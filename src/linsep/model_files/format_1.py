@@ -97,12 +97,12 @@ def _leave_out_earlier_proofs(path: Path, about: dict[str, Any]) -> None:
 
 def _with_norms(arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
     """Least squares with sums of squares, as norms and means."""
-    said = dict(about["fit"])
-    rss, tss, coef = said.pop("rss"), said.pop("tss"), arrays["coef"]
-    said |= {
-        "mean_y": said["intercept"] + float(coef @ arrays["means"]),
+    numbers = dict(about["fit"])
+    rss, tss, coef = numbers.pop("rss"), numbers.pop("tss"), arrays["coef"]
+    numbers |= {
+        "mean_y": numbers["intercept"] + float(coef @ arrays["means"]),
         "residual_norm": rss**0.5,
         "y_norm": tss**0.5,
         "explained_norm": max(0.0, tss - rss) ** 0.5,
     }
-    return arrays | {"means_rest": np.zeros(1 + coef.size)}, about | {"fit": said}
+    return arrays | {"means_rest": np.zeros(1 + coef.size)}, about | {"fit": numbers}

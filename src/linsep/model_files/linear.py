@@ -27,9 +27,9 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "out": np.array(out, dtype=np.int64),
         "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
     }
-    said = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method")}
+    numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method")}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
-        "fit": said,
+        "fit": numbers,
         "two_values": model._two_values,
         "interrupted": hasattr(model, "stop_reason_"),
     }
@@ -37,14 +37,14 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> int:
     """Give ``model`` what was learnt, and return its number of features."""
-    said, kept, two = about["fit"], arrays["kept"], about["two_values"]
+    numbers, kept, two = about["fit"], arrays["kept"], about["two_values"]
     d = arrays["coef"].size
-    rank = int(kept.sum()) + bool(said["fit_intercept"])
+    rank = int(kept.sum()) + bool(numbers["fit_intercept"])
     if kept.shape != (d,) or kept.dtype != bool:
         raise ValueError(f"kept of {kept.dtype} {kept.shape}")
-    if not all(isinstance(said[name], float | int) for name in NUMBERS):
+    if not all(isinstance(numbers[name], float | int) for name in NUMBERS):
         raise ValueError("a number that is none")
-    if not isinstance(said["n_rows"], int) or said["n_rows"] < 1:
+    if not isinstance(numbers["n_rows"], int) or numbers["n_rows"] < 1:
         raise ValueError("a count that is none")
     out = np.flatnonzero(~kept)
     if arrays["out"].tolist() != out.tolist():
@@ -58,11 +58,11 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         means_rest=finite(arrays, "means_rest", (1 + d,)),
         spread=finite(arrays, "spread", (d,)),
         combinations=dict(zip(out.tolist(), parts, strict=True)),
-        **{name: float(said[name]) for name in NUMBERS},
-        perfect=said["perfect"] is True,
-        fit_intercept=said["fit_intercept"] is True,
-        n_rows=said["n_rows"],
-        method=str(said["method"] if "method" in said else said["way"]),  # its earlier name
+        **{name: float(numbers[name]) for name in NUMBERS},
+        perfect=numbers["perfect"] is True,
+        fit_intercept=numbers["fit_intercept"] is True,
+        n_rows=numbers["n_rows"],
+        method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
     )
     model._two_values = None if two is None else (float(two[0]), float(two[1]))
     if about["interrupted"] is True:

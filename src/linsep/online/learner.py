@@ -213,17 +213,17 @@ TOO_LARGE = "the score is beyond floating point; scale the features"
 
 
 class BadRow(LinsepError):
-    """A row that a learner cannot learn. ``row`` is its number among the rows shown; ``said`` has
-    a place for the ``feature``, the number of which is ``column``.
+    """A row that a learner cannot learn. ``row`` counts from the first row passed; ``message`` has
+    a placeholder ``{feature}`` for the name of feature ``column``.
     """
 
-    def __init__(self, row: int, column: int, said: str):
-        super().__init__(said.format(feature=f"feature {column}"))
-        self.row, self.column, self._said = row, column, said
+    def __init__(self, row: int, column: int, message: str):
+        super().__init__(message.format(feature=f"feature {column}"))
+        self.row, self.column, self._template = row, column, message
 
-    def said_of(self, feature: str) -> str:
+    def message_for(self, feature: str) -> str:
         """The same with the name of the feature."""
-        return self._said.format(feature=feature)
+        return self._template.format(feature=feature)
 
 
 def too_large(rows: Any, row: int) -> BadRow | None:
@@ -241,8 +241,8 @@ def too_large(rows: Any, row: int) -> BadRow | None:
     if not values.size or not np.isfinite(values).all():
         return None
     at = int(np.argmax(np.abs(values)))
-    said = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; scale the "
-    return BadRow(row, at if columns is None else int(columns[at]), said + "features")
+    message = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; scale the "
+    return BadRow(row, at if columns is None else int(columns[at]), message + "features")
 
 
 class Unlearnable(LinsepError):
@@ -250,9 +250,9 @@ class Unlearnable(LinsepError):
     tells more where it was looked at by the learner.
     """
 
-    def __init__(self, row: int | None, said: str = TOO_LARGE, bad: BadRow | None = None):
-        super().__init__(said)
-        self.row, self.not_finite, self.bad = row, said == TOO_LARGE, bad
+    def __init__(self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None):
+        super().__init__(message)
+        self.row, self.not_finite, self.bad = row, message == TOO_LARGE, bad
 
 
 def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:

@@ -172,9 +172,9 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
         learner.check_updates(state)
         if done < piece.size:
             row, first = int(piece[done]), row_batch.first
-            said = learner.complaint(row_batch.rows, row)
-            bad = too_large(row_batch.rows, row) if said == TOO_LARGE else None
-            raise Unlearnable(None if first is None else first + row, said, bad)
+            message = learner.complaint(row_batch.rows, row)
+            bad = too_large(row_batch.rows, row) if message == TOO_LARGE else None
+            raise Unlearnable(None if first is None else first + row, message, bad)
     progress.learning += perf_counter() - started
 
 

@@ -271,19 +271,19 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
 def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     """Are skewness and kurtosis those of a normal distribution?"""
     jb = p = np.nan
-    said = _undefined(fit)
-    if not said:
+    text = _undefined(fit)
+    if not text:
         about = residuals - residuals.mean()
         variance = np.mean(about**2)
         skew = float(np.mean(about**3) / variance**1.5)
         kurtosis = float(np.mean(about**4) / variance**2)
         jb = residuals.size / 6 * (skew**2 + (kurtosis - 3) ** 2 / 4)
         p = float(np.exp(-jb / 2))
-        said = _verdict(p, "residuals are not normal", said) + (
+        text = _verdict(p, "residuals are not normal", text) + (
             f": skewness {skew:.3g} (0 if normal), kurtosis {kurtosis:.3g} (3)"
         )
     return Finding(
-        "normality", "Jarque-Bera", jb, p, said,
+        "normality", "Jarque-Bera", jb, p, text,
         "Jarque and Bera, International Statistical Review 55, 1987, 163-172",
     )  # fmt: skip
 
@@ -306,14 +306,14 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
 
 def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     """Are neighbouring residuals alike?"""
-    dw, said = np.nan, _undefined(fit)
-    if not said:
+    dw, text = np.nan, _undefined(fit)
+    if not text:
         dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
-        said = (
+        text = (
             f"2 if neighbouring rows are independent; their correlation is about {1 - dw / 2:.2f}"
         )
     return Finding(
-        "independence", "Durbin-Watson", dw, np.nan, said,
+        "independence", "Durbin-Watson", dw, np.nan, text,
         "Durbin and Watson, Biometrika 38, 1951, 159-177",
     )  # fmt: skip
 
@@ -325,24 +325,24 @@ def _influential(
     many = 2 * fit.rank / fit.n_rows
     row = int(np.argmax(leverage))
     high = int((leverage > many).sum())
-    said = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
+    text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
     if gone is not None and gone.decided.any():
         row = int(np.argmax(gone.decided))
-        said += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
-    distance, said_cook = np.nan, undefined
+        text += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
+    distance, cook_text = np.nan, undefined
     if gone is not None:
-        said_cook = "not defined: all leverages are 1"
+        cook_text = "not defined: all leverages are 1"
     if gone is not None and not np.isnan(gone.cooks_distance).all():
         row = int(np.nanargmax(gone.cooks_distance))
         distance = float(gone.cooks_distance[row])
-        said_cook = f"row {row}; the estimates move much without it where this is near 1"
+        cook_text = f"row {row}; the estimates move much without it where this is near 1"
     return [
         Finding(
-            "influence", "leverage", float(leverage.max()), np.nan, said,
+            "influence", "leverage", float(leverage.max()), np.nan, text,
             "Hoaglin and Welsch, American Statistician 32, 1978, 17-22",
         ),
         Finding(
-            "influence", "Cook's distance", distance, np.nan, said_cook,
+            "influence", "Cook's distance", distance, np.nan, cook_text,
             "Cook, Technometrics 19, 1977, 15-18",
         ),
         _studentized(fit, gone, undefined),
@@ -351,21 +351,21 @@ def _influential(
 
 def _studentized(fit: LeastSquares, gone: Deletion | None, undefined: str) -> Finding:
     """Is a row too far from the line that the others draw?"""
-    t, p, said = np.nan, np.nan, undefined
+    t, p, text = np.nan, np.nan, undefined
     df = fit.n_rows - fit.rank - 1
     if gone is not None and df < 1:
-        said = "not defined: without a row, no residual degrees of freedom are left"
+        text = "not defined: without a row, no residual degrees of freedom are left"
     elif gone is not None and gone.perfect_without.any():
         row = int(np.argmax(gone.perfect_without))
-        said = (
+        text = (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
     elif gone is not None and not np.isnan(gone.studentized).all():
         row = int(np.nanargmax(np.abs(gone.studentized)))
         t = float(gone.studentized[row])
         p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-        said = f"row {row}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
+        text = f"row {row}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
     return Finding(
-        "influence", "studentized residual", t, p, said,
+        "influence", "studentized residual", t, p, text,
         "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",
     )  # fmt: skip

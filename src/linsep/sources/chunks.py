@@ -199,7 +199,7 @@ def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
     except PermissionError as error:
         raise DataError(f"{path} may not be read: ask for permission to read it.") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be opened ({_said(error)}): check the path.") from error
+        raise DataError(f"{path} cannot be opened ({_reason(error)}): check the path.") from error
     with raw:
         if codec is None:
             yield raw, raw.tell
@@ -217,14 +217,14 @@ def bytes_on_disk(paths: list[Path]) -> int | None:
 
 
 def _damage(path: Path, error: OSError) -> str:
-    said = _said(error)
+    message = _reason(error)
     codec = CODECS.get(path.suffix.lower())
     if codec is None:
-        return f"{path} cannot be read ({said}): check the disk."
-    if "runcated compressed stream" in said:
+        return f"{path} cannot be read ({message}): check the disk."
+    if "runcated compressed stream" in message:
         return f"{path} is cut short in its {codec} data: copy it again from where it is whole."
-    return f"{path} is damaged or not a {codec} file ({said}): copy it again or rename it."
+    return f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
 
 
-def _said(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return str(error).partition("\n")[0].rstrip(".")

@@ -53,9 +53,9 @@ def unknown_format(path: Path) -> DataError:
     ending = endings[-1] if endings else ""
     if ENDINGS.get(ending.lower()) in BINARY:
         return DataError(f"{path} is a compressed {ending} file", "decompress it")
-    said = f"has the ending '{ending}'" if ending else "has no ending"
+    message = f"has the ending '{ending}'" if ending else "has no ending"
     return DataError(
-        f"{path} {said}, which does not say what it holds",
+        f"{path} {message}, which does not say what it holds",
         f"rename it (known are {' '.join(ENDINGS)}, of text also with .gz .bz2 .zst behind)",
         hint("say what it is, such as {}", format="csv"),
     )

@@ -1,1 +1,1 @@
-"""What several estimators share: parameters, labels, fitting, predicting, proofs."""
+"""Code shared by several estimators: parameters, labels, fitting, predicting, proofs."""

@@ -1,4 +1,4 @@
-"""What a fitted classifier tells: weights, counts, and how each pass went."""
+"""Fitted attributes of the online classifiers: weights, counts, and reports of each pass."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from linsep.online.passes import PassReport, StopReason
 
 
 class Counted:
-    """Attributes that stand for what was counted, in the state and the reports of the passes."""
+    """Attributes computed from the counts in the state and the reports of the passes."""
 
     _state: State
     _keeping: KeepLast
@@ -21,7 +21,7 @@ class Counted:
 
     @property
     def n_updates_(self) -> int:
-        """How often the weights were changed, over all passes."""
+        """Number of updates over all passes."""
         return self._fitted("n_updates_").n_updates
 
     def _fitted(self, name: str) -> State:
@@ -31,21 +31,21 @@ class Counted:
 
     @property
     def mistakes_(self) -> np.ndarray:
-        """Mistakes in each pass; rows given to partial_fit count as one more pass."""
+        """Mistakes in each pass; all rows given to partial_fit count as one pass."""
         self._fitted("mistakes_")
         open_pass = [] if self._open_mistakes is None else [self._open_mistakes]
         return np.array([p.mistakes for p in self._passes] + open_pass, dtype=np.int64)
 
     @property
     def n_iter_(self) -> int:
-        """How many passes were made."""
+        """Number of passes."""
         return len(self.mistakes_)
 
     @property
     def cycle_(self) -> Any:
-        """The :class:`linsep.certificate.cycles.Cycle` that ended the run, which proves that no
-        number of passes will separate the rows, or with ovr and ovo the
-        :class:`linsep.certificate.cycles.Cycles` of the machines; None if none was found.
+        """The :class:`linsep.certificate.cycles.Cycle` that ended the run and proves that no
+        number of passes will separate the rows; with ovr and ovo the
+        :class:`linsep.certificate.cycles.Cycles` of the machines; None if there was none.
         """
         self._fitted("cycle_")
         return self._cycle
@@ -60,7 +60,7 @@ class Counted:
 
     @property
     def progressive_accuracy_(self) -> float:
-        """Share of the first pass's rows predicted rightly before they were learnt."""
+        """Share of the first pass's rows predicted correctly before they were learnt."""
         self._fitted("progressive_accuracy_")
         if not self._passes:
             raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
@@ -77,10 +77,10 @@ class Counted:
 
     @property
     def validation_curve_(self) -> np.ndarray:
-        """Errors of the weights kept after each pass, shape (passes, 2): the share of the rows
-        learnt and of the held-out rows predicted wrongly; only with early_stopping.
+        """Error rates of the weights kept after each pass, shape (passes, 2): on the training rows
+        and on the held-out rows; only with early_stopping.
         """
-        self.validation_scores_  # noqa: B018  says what is missing
+        self.validation_scores_  # noqa: B018  raises if there are none
         measured = [p for p in self._passes if p.validation_score is not None]
         return 1.0 - np.array(
             [[np.nan if p.training_score is None else p.training_score, p.validation_score]
@@ -98,18 +98,18 @@ class Counted:
 
 
 class Fitted(Counted):
-    """The weights of a linear classifier beside its counts."""
+    """Adds the weights of a linear classifier."""
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights to predict with (of ``keep="vote"``, the last), shape (1, features) for two
-        classes, else one row a class (or a pair).
+        """Weights used to predict (with ``keep="vote"`` the last version), shape (1, features) for
+        two classes, else one row per class (or pair).
         """
         state = self._fitted("coef_")
         return state.split(self._keeping.weights(state))[0]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts, one a row of ``coef_``."""
+        """Intercepts, one per row of ``coef_``."""
         state = self._fitted("intercept_")
         return state.split(self._keeping.weights(state))[1]

@@ -1,4 +1,6 @@
-"""Parameter specs, in one place: checks, command-line options and help derive from them."""
+"""Parameter specs, from which checks, command-line options and help derive; checks of labels and
+weights.
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -15,19 +17,18 @@ from linsep.online.keeping import Keep
 from linsep.online.rows.array import NO_IMPORTANCE
 from linsep.separability.problem.data import warn_of_many_classes
 
-#: values of parameters that several learners have, as type checkers read them
+#: types of parameters that several learners have
 Multiclass = Literal["native", "ovr", "ovo"]
 Tie = Literal["negative", "positive", "random"]
 ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
 
 
 class Parameter(NamedTuple):
-    """One parameter: what values it takes and what it means.
+    """A parameter's valid values and its help text.
 
     ``kind`` is int, float, bool or str (one of ``choices``). ``low`` and ``high`` bound numbers;
-    ``open_low`` and ``open_high`` exclude the bound itself. Instead of a number it may be None, a
-    function (of what, ``called_with`` says), one word, infinity or a boolean where ``or_...`` says
-    so.
+    ``open_low`` and ``open_high`` exclude the bound itself. The ``or_...`` flags also allow None, a
+    function (of ``called_with``), a word, infinity or a boolean.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Parameter(NamedTuple):
     or_bool: bool = False
 
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` is one this parameter takes."""
+        """Return whether ``value`` is valid."""
         if (self.or_none and value is None) or (self.or_callable and callable(value)):
             return True
         if self.or_word and isinstance(value, str):
@@ -67,13 +68,13 @@ class Parameter(NamedTuple):
 
     @property
     def wanted(self) -> str:
-        """What the parameter takes, in words."""
+        """The valid values, in words."""
         others = ["None"] * self.or_none + [f"a function of {self.called_with}"] * self.or_callable
         return " or ".join([self.typed, *others])
 
     @property
     def typed(self) -> str:
-        """What the parameter takes that can be typed, in words."""
+        """The valid values that can be typed on the command line, in words."""
         if self.choices:
             return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
         words = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
@@ -151,7 +152,7 @@ SCHEDULES = (
 
 
 def check_parameters(estimator: Any, parameters: tuple[Parameter, ...]) -> None:
-    """Raise ValueError for the first parameter of ``estimator`` that has an unusable value."""
+    """Raise ValueError for the first parameter of ``estimator`` with an invalid value."""
     for parameter in parameters:
         value = getattr(estimator, parameter.name)
         if not parameter.accepts(value):
@@ -165,18 +166,20 @@ PEEK = 1024
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted classes and the int32 class code of each label.
+    """Return the sorted classes and the int32 class code of each label.
 
-    Numbers are first tried against the classes of the first rows, which spares sorting them all.
+    Numbers are first matched with the classes of the first rows, to avoid sorting them all.
     """
     if y.dtype.kind in "biuf":
         classes = np.unique(y[:PEEK])
         codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
         if codes is not None:
-            check_classification_targets(y[:PEEK])  # of classes alone it would warn: so many
+            check_classification_targets(
+                y[:PEEK]
+            )  # given the classes alone, it would warn of too many
             warn_of_many_classes(classes, len(y), stacklevel=6)
             return classes, codes
-    with warnings.catch_warnings():  # ours says what to do
+    with warnings.catch_warnings():  # our own warning gives advice
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         check_classification_targets(y)
     classes, inverse = np.unique(y, return_inverse=True)
@@ -185,8 +188,10 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """The int32 codes of ``y`` among sorted ``classes``; None if it holds another label."""
-    if classes.size == 2:  # by far the commonest case, and then a search costs like a pass
+    """Return the int32 codes of ``y`` among sorted ``classes``; None if it has another label."""
+    if (
+        classes.size == 2
+    ):  # the most common case, for which searchsorted would take as long as a pass
         larger, smaller = y == classes[1], y == classes[0]
         known = np.count_nonzero(larger) + np.count_nonzero(smaller) == y.size
         return larger.astype(np.int32) if known else None
@@ -195,26 +200,26 @@ def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     return codes if np.array_equal(classes[codes], y) else None
 
 
-def strangers(y: np.ndarray, classes: np.ndarray) -> str:
-    """The labels of ``y`` that are no class, for a message."""
+def unknown_labels(y: np.ndarray, classes: np.ndarray) -> str:
+    """Return the labels of ``y`` that are not in ``classes``, as text."""
     return listed(np.setdiff1d(y, classes)[:3].tolist())
 
 
 def label_text(label: Any) -> str:
-    """A label as people write it: 1 rather than 1.0."""
+    """Return a label as text: 1 rather than 1.0."""
     plain = label.item() if isinstance(label, np.generic) else label
     return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
 
 
 def listed(labels: list[Any]) -> str:
-    """Labels for a message, as people write them, text in quotes; eight of them at most."""
+    """Return at most eight labels as text, strings in quotes."""
     shown = [repr(label) if isinstance(label, str) else label_text(label) for label in labels[:8]]
     return ", ".join(shown) + (", ..." if len(labels) > 8 else "")
 
 
 def feature_names(model: Any) -> list[str]:
-    """Names of the features of a fitted model: its own, or x with their number, from 0, or from
-    where the file counts that it was learnt from.
+    """Return the feature names of a fitted model, or x0, x1, ... (counted as in the source) if it
+    has none.
     """
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
@@ -225,7 +230,7 @@ def feature_names(model: Any) -> list[str]:
 
 @contextmanager
 def features_named(model: Any) -> Iterator[None]:
-    """Let an error about the values of a feature call it by its name, where it has one."""
+    """Context manager that names the feature in a FeatureOverflow."""
     try:
         yield
     except FeatureOverflow as problem:
@@ -248,7 +253,7 @@ def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
 def check_sample_weight(
     sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
 ) -> np.ndarray:
-    """Row weights as float64 of shape (n_rows,), empty for None; ValueError if unusable."""
+    """Return row weights as float64 of shape (n_rows,), empty for None; check them."""
     if sample_weight is None:
         return NO_IMPORTANCE
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -271,7 +276,7 @@ def check_sample_weight(
 def importance(
     class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """What each row counts: class weight times sample weight, empty where all count 1."""
+    """Return class weight times sample weight of each row; empty if all are 1."""
     if class_weight is None:
         return weights
     totals = np.bincount(codes, weights if weights.size else None, minlength=classes.size)
@@ -280,18 +285,18 @@ def importance(
 
 
 def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | None) -> np.ndarray:
-    """Return the weight of each class as float64; raise ValueError if unusable.
+    """Return the weight of each class as float64; raise ValueError if they are invalid.
 
-    ``totals`` are the summed row weights of each class, which only "balanced" needs: the weights it
-    gives let all classes weigh the same, but those of total 0, and the whole as much as before (G.
-    King and L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
+    ``totals`` are the summed row weights of each class, needed for "balanced" only: it gives all
+    classes (except those of total 0) the same total weight and keeps the overall total (G. King and
+    L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
     """
     known = classes.tolist()
     if isinstance(class_weight, str) and class_weight == "balanced":
         assert totals is not None
         share = totals.sum() / np.count_nonzero(totals)
         weights = np.divide(share, totals, out=np.zeros(len(known)), where=totals > 0)
-    elif isinstance(class_weight, dict):  # scikit-learn would take the text "1" for the number
+    elif isinstance(class_weight, dict):  # scikit-learn would read the string "1" as a number
         missing = [label for label in known if label not in class_weight]
         if missing and len(known) - len(missing) < len(class_weight):
             raise DataError(
@@ -313,19 +318,19 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
 
 
 def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
-    """Warn of classes whose rows all have weight 0, unless no row of any class has weight."""
+    """Warn of classes whose rows all have weight 0, unless that is true of every class."""
     without = classes[totals == 0].tolist()
     if not without or len(without) == len(classes):
         return
     which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
     warnings.warn(
-        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt of {it}.",
+        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt about {it}.",
         stacklevel=4,
     )
 
 
 def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
-    """Initial weights as float64 of ``shape``; those of one machine may lack the first axis."""
+    """Return initial weights as float64 of ``shape``; one machine needs no first axis."""
     if given is None:
         return None
     given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given

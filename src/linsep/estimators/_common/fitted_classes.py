@@ -1,4 +1,4 @@
-"""The classes that a probabilistic model is fitted to: those whose rows have weight."""
+"""Classes of a probabilistic model: those with a row of positive weight are fitted."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from linsep.errors import DataError
 
-#: what ``limits_`` says of the weights of a class without weight
+#: value of ``limits_`` for the weights of a class without weight
 NO_WEIGHT = "no weight"
 
 
 class FittedClasses:
-    """The classes with weight, in the order that a logistic regression numbers them.
+    """Classes with weight, in the order of a logistic regression.
 
-    The others keep their place among the labels, with probability 0.
+    The others stay among the labels, with probability 0.
 
     Parameters
     ----------
@@ -23,11 +23,12 @@ class FittedClasses:
 
     Attributes
     ----------
-    order : as given; of several classes, the last with weight replaces a reference without
+    order : as given; with several classes, a reference without weight is replaced by the last class
+        with weight
     codes : the codes of the classes with weight, that of the reference last
-    labels, totals : their labels and weights, in this order
-    places : int32 array of shape (classes,), the place of each class among these; 0 where it has
-        none, since its rows do not count
+    labels, totals : labels and summed weights of these, in this order
+    places : int32 array of shape (classes,), the index of each class in ``codes``; 0 for a class
+        without weight, whose rows are ignored
     """
 
     def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
@@ -50,23 +51,23 @@ class FittedClasses:
 
     @property
     def ranks(self) -> list[int]:
-        """The codes as they are among the classes with weight alone."""
+        """The codes, renumbered among the classes with weight."""
         return np.argsort(np.argsort(self.codes)).tolist()
 
     @property
     def _rows(self) -> list[int]:
-        """The rows of weights, in a model of all classes, that are fitted."""
+        """Indices of the fitted rows of weights in a model of all classes."""
         known = set(self.codes)
         return [r for r, code in enumerate(self.order[:-1]) if {code, self.order[-1]} <= known]
 
     def wide(self, part: np.ndarray, rest: Any) -> np.ndarray:
-        """Return ``part``, of shape (fitted rows, width), with ``rest`` for all other rows."""
+        """Return ``part``, shape (fitted rows, width), with ``rest`` in all other rows."""
         found = np.full((len(self.order) - 1, part.shape[1]), rest, dtype=part.dtype)
         found[self._rows] = part
         return found
 
     def wide_square(self, part: np.ndarray, width: int) -> np.ndarray:
-        """Return a covariance of the fitted weights with zeros for all other weights."""
+        """Return a covariance of the fitted weights, with zeros for all other weights."""
         q, rows = len(self.order) - 1, self._rows
         found = np.zeros((q, width, q, width))
         shape = len(rows), width, len(rows), width
@@ -74,7 +75,7 @@ class FittedClasses:
         return found.reshape(q * width, q * width)
 
     def intercepts(self, fitted: np.ndarray) -> np.ndarray:
-        """Return intercepts, of which infinite ones make the other classes impossible.
+        """Return the intercepts of all classes, infinite for classes of probability 0.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What every classifier shares that learns row by row: labels, runs, callbacks, what is kept."""
+"""Base classes of the online classifiers: labels, passes, callbacks, fit and partial_fit."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     stop_reason_: StopReason | None
 
     def _learner(self) -> Learner:
-        """The learner that these parameters describe; ValueError where they do not go together."""
+        """Return the learner; raise ValueError if parameters are incompatible."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -57,7 +57,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return hasattr(self, "_state")
 
     def _labels_checked(self, y: Any, n_rows: int) -> np.ndarray:
-        """y as one label a row."""
+        """Return y as one label per row."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
@@ -76,7 +76,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _labelled(
         self, y: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The classes, the code of each row, and what each row counts (empty where all count 1)."""
+        """Return the classes, and the code and weight of each row (no weights if all are 1)."""
         classes, codes = labels.encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
@@ -86,7 +86,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return classes, codes, counted
 
     def _check_partial(self, classes: Any) -> Learner:
-        """The learner, if there can be a partial_fit with these classes."""
+        """Return the learner; raise ValueError if partial_fit is not possible."""
         check_parameters(self, self._parameters)
         learner = self._learner()
         if self.early_stopping:
@@ -106,7 +106,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _labelled_so_far(
         self, y: np.ndarray, classes: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As :meth:`_labelled`, with the classes of the first call of partial_fit."""
+        """As :meth:`_labelled`, with the classes of the first call to partial_fit."""
         known = np.unique(classes) if classes is not None else self.classes_
         if not np.array_equal(known, self.classes_ if hasattr(self, "_state") else known):
             raise ValueError("classes differ from those of the first call to partial_fit.")
@@ -114,28 +114,30 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         codes = labels.encode_with(y, known)
         if codes is None:
             raise ValueError(
-                f"y has labels that are not in classes: {labels.strangers(y, known)}; "
+                f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
                 "list every label in the first call to partial_fit."
             )
         weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
         return known, codes, labels.importance(self.class_weight, known, codes, weights)
 
     def _hold_out(self, n_classes: int, sample_weight: Any, n_rows: int) -> HoldOut | None:
-        """Who holds rows out, with early stopping. As with scikit-learn, classes do not weigh."""
+        """Return the rule that holds rows out for early stopping, else None; as in scikit-learn,
+        class weights are ignored.
+        """
         if not self.early_stopping:
             return None
         weights = labels.check_sample_weight(sample_weight, n_rows)
         return HoldOut(self.validation_fraction, n_classes, self._run_seed, weights)
 
     def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
-        """What to raise for this row, its feature by its name if it has one."""
-        said, names = str(problem), getattr(self, "feature_names_in_", None)
+        """Return the error for a row, with the feature's name if it has one."""
+        message, names = str(problem), getattr(self, "feature_names_in_", None)
         if isinstance(problem, BadRow) and names is not None:
-            said = problem.said_of(f"feature {names[problem.column]!r}")
-        return DataError(f"{said}." if row is None else f"Row {row}: {said}.")
+            message = problem.message_for(f"feature {names[problem.column]!r}")
+        return DataError(f"{message}." if row is None else f"Row {row}: {message}.")
 
     def _seed(self) -> int:
-        """The seed of a fit: drawn anew, or given to make the fit of another estimator again."""
+        """Return the seed of a fit: from ``random_state``, or given to repeat another fit."""
         drawn = self.__dict__.get("_given_seed")
         if drawn is None:
             drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -143,7 +145,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return drawn
 
     def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
-        """Take over a state that nothing has been learnt with yet."""
+        """Set the initial state."""
         self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
         self._passes: list[PassReport] = []
         self._open_mistakes: int | None = None
@@ -154,12 +156,12 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self.stop_reason_ = None
 
     def _shaping(self) -> dict[str, Any]:
-        """The parameters that a state is made for."""
+        """Return the parameters that fix the shape and meaning of the state."""
         names = ("multiclass", "fit_intercept", "threshold", "keep")
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
-        """Raise ValueError if the parameters, ``but`` for these, are not what was learnt with."""
+        """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
         free = but if self._state.n_classes > 2 else (*but, "multiclass")
         now = self._shaping()
         changed = [k for k, v in self._learnt_with.items() if k not in free and v != now[k]]
@@ -170,7 +172,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
             )
 
     def _learn_once(self, run: Run, stream: RowStream) -> None:
-        """One pass that is never closed: the next call of partial_fit goes on with it."""
+        """Learn the rows in an open pass, which the next call to partial_fit continues."""
         progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
         if isinstance(run.keeping, KeepBest):
             run.keeping.open_pocket(run.state)
@@ -189,7 +191,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
             self.stop_reason_ = None
 
     def _fit(self, run: Run, stream: RowStream, X: Any, y: Any, sample_weight: Any) -> None:
-        """Learn from rows in memory until there is a reason to stop."""
+        """Learn from rows in memory until a stopping criterion holds."""
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
             self._run(lambda plan: passes(run, stream, plan, self.progress_), X, y, metadata)
@@ -202,10 +204,10 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _run(
         self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
     ) -> None:
-        """Drive the passes that ``start`` begins, telling scikit-learn's callbacks of each.
+        """Run the passes that ``start`` yields and call scikit-learn's callbacks for each.
 
-        An interrupt is noticed where rows are waited for, between slices of rows and in callbacks,
-        so that weights, counts and reports always belong together.
+        Ctrl-C takes effect only while waiting for rows, between slices of rows and in callbacks, so
+        that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
         patience = self.n_iter_no_change if self.early_stopping else None
@@ -221,13 +223,13 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         except KeyboardInterrupt:
             self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
             raise
-        except LinsepError:  # about the data: nothing that was learnt from them can be trusted
+        except LinsepError:  # bad data: the weights learnt so far are not usable
             del self._state
             raise
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 
     def _one_pass(self, run: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
-        """Make the next pass of a run, with callbacks before and after."""
+        """Run the next pass, with callbacks before and after."""
         task = root.subcontext(task_name="pass")
         with window():
             task.call_on_fit_task_begin(**known)
@@ -239,7 +241,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
                 self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
 
     def _note(self, report: PassReport) -> None:
-        """Keep what a pass reported."""
+        """Store and print the report of a pass."""
         self._passes.append(report)
         self.stop_reason_, self._cycle = report.stop_reason, self.progress_.cycle
         if self.verbose:
@@ -250,7 +252,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
             )
 
     def _snapshot(self) -> dict[str, Any]:
-        """Attributes of a copy that predicts as if fit had ended here."""
+        """Return the attributes of a copy that predicts as if fit had ended here."""
         copied = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_keeping")}
         return copied | {"_learnt_with": self._learnt_with, "_passes": list(self._passes)}
 
@@ -270,25 +272,24 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         intercept_init: Any = None,
         sample_weight: Any = None,
     ) -> Any:
-        """Learn from all rows, pass after pass, until there is a reason to stop.
+        """Fit by passes over all rows until a stopping criterion holds.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Used without a copy when it is float32 or float64 and C-contiguous, or CSR with int32
-            or int64 indices; only dense rows of several classes that are mostly zeros are also
-            kept packed where they are visited more than once. A source
-            (:func:`linsep.open_source`) is learnt as it is read, in flat memory, with the same
-            weights; it brings its own labels, so y is left out.
+            Not copied if float32 or float64 and C-contiguous, or CSR with int32 or int64 indices;
+            but dense rows of several classes that are mostly zeros are also packed if there are
+            several passes. A source (:func:`linsep.open_source`) is learnt as it is read, in
+            constant memory, with the same weights; it has its own labels, so omit y.
         y : array of shape (rows,)
             Labels of any type; the larger of two is the positive class.
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            A row's update is multiplied by its weight (Winnow's exponent is, and the C of
-            :class:`linsep.PassiveAggressive`), and so is what a mistake on it counts for
-            ``keep="best"`` and, where it is held out, for ``early_stopping``; the rounds of an
-            average or a vote count rows. One of weight 0 is never visited, but must be finite.
+            Multiplies the row's update (for Winnow its exponent, for
+            :class:`linsep.PassiveAggressive` its C), its mistakes in ``keep="best"`` and, if held
+            out, its part in ``early_stopping``; rounds of an average or a vote count rows. A row of
+            weight 0 is skipped, but must be finite.
 
         Returns
         -------
@@ -297,8 +298,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         Raises
         ------
         ValueError
-            For a parameter, row, label, weight or initial weight that cannot be learnt from; the
-            message says which, where, and what to do.
+            If a parameter, row, label, weight or initial weight is invalid; the message says which,
+            where, and what to do.
         """
         check_parameters(self, self._parameters)
         self.__dict__.pop("_schedule", None)
@@ -308,7 +309,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         learner = self._learner()
         X, y = self._checked(X, y, learner, reset=True, checked=False)
         classes, codes, counted = self._labelled(y, sample_weight)
-        if self.early_stopping or not counted.all():  # not every row will be learnt from
+        if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
             assert_all_finite(as_csr(X), input_name="X")
         seed, unit = self._seed(), bool(self.normalize)
         hold = self._hold_out(classes.size, sample_weight, codes.size)
@@ -325,17 +326,17 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from these rows once, in their order, never shuffled.
+        """Learn from these rows once, in their order.
 
-        Rows in one call or one row a call give the same weights to the bit, but with the batch
-        rule of :class:`linsep.Perceptron`, which makes one update a call. (A margin that ``fit``
-        would find by halving after each pass stays at 1/2: give one.)
+        One call with many rows and many calls with one row give the same weights to the bit, except
+        with ``update="batch"`` of :class:`linsep.Perceptron`, which makes one update per call.
+        (``gamma="auto"`` of :class:`linsep.MarginPerceptron` stays at 1/2.)
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features)
         y : array of shape (rows,)
-        classes : array of all labels that will ever come; needed in the first call only
+        classes : array of all labels that will occur; required in the first call only
         sample_weight : array of shape (rows,), default ones
 
         Returns
@@ -345,8 +346,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         Raises
         ------
         ValueError
-            As ``fit`` does, and where ``classes`` or a parameter that shapes the weights
-            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) are not those of before.
+            As in ``fit``, and if ``classes`` or a parameter that shapes the weights
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         X, y = self._checked(X, y, learner, reset=first, checked=True)
@@ -367,8 +368,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
     def _checked(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
-        """X and y as learning takes them; that X is finite, and its columns are columns, is
-        otherwise seen row by row.
+        """Return X and y validated. Unless ``checked``, finiteness and column indices are left to
+        the pass loop, which checks them row by row.
         """
         X = validate_data(
             self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
@@ -386,14 +387,14 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if not self.normalize:
             return self._keeping.scores(self._state, as_rows(X), X.shape[0])
-        # Features without a weight make a row longer all the same.
+        # Features without a weight count in the length of a row.
         rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))
         return self._keeping.scores(self._state, rows, X.shape[0])
 
     def _start(
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
     ) -> Run:
-        """A fresh state, or with warm_start the old one where it fits."""
+        """Return a run with a new state, or with warm_start the old one."""
         warm = self.warm_start and hasattr(self, "_state")
         if warm:
             if not np.array_equal(classes, self.classes_):

@@ -1,4 +1,4 @@
-"""Learning from a source: the same run, batch by batch."""
+"""Fit an online estimator to a source, batch by batch."""
 
 import copy
 import warnings
@@ -28,20 +28,18 @@ from linsep.sources.base import Source
 
 
 class Measured(NamedTuple):
-    """The share of some rows that are predicted rightly, None of no rows, and how many of them each
-    class has.
-    """
+    """Accuracy on some rows (None without rows), and the number of these rows in each class."""
 
     accuracy: float | None
     counts: np.ndarray
 
 
 def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
-    """Set what is measured on the rows read, held-out ones and those of weight 0 among them:
-    ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
-    ``training_rows_`` and ``training_sampled_``, whether these are a sample of the rows.
+    """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
+    ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
+    read, including held-out rows and those of weight 0.
 
-    A sample is measured where it is not known how the model does ``on_all`` rows.
+    ``on_all`` is the result on all rows, if known; else a sample is measured.
     """
     stream.source.stage = "measuring"
     total = int(stream.sample.counts.sum())
@@ -58,43 +56,46 @@ def _on_sample(model: Any, stream: SourceStream) -> Measured:
         return Measured(None, sample.counts)
     X, codes = sample.rows(model.n_features_in_)
     source = ArraySource(X, stream.classes[codes])
-    right = sum(int((said == truth).sum()) for said, truth in model._prediction(source).compared())
+    compared = model._prediction(source).compared()
+    right = sum(int((predicted == truth).sum()) for predicted, truth in compared)
     return Measured(right / len(codes), np.bincount(codes, minlength=stream.classes.size))
 
 
 def class_importance(
     class_weight: Any, name: str
 ) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    """What a row of each class of the source ``name`` counts, by classes and their row counts."""
+    """Return a function from the classes of the source ``name`` and their row counts to class
+    weights.
+    """
 
-    told = False
+    warned = False
 
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
-        nonlocal told
+        nonlocal warned
         if isinstance(class_weight, dict):
             known = classes.tolist()
-            strangers = [label for label in class_weight if label not in known]
-            if strangers and not class_weight.keys() >= set(known):
+            unknown = [label for label in class_weight if label not in known]
+            if unknown and not class_weight.keys() >= set(known):
                 raise DataError(
-                    f"A class weight is given for {listed(strangers)}, which is no class of "
+                    f"A class weight is given for {listed(unknown)}, which is no class of "
                     f"{name}: its classes are {listed(known)}."
                 )
         found = weigh_classes(class_weight, classes, counts)
-        if not told:  # passes may start again
+        if not warned:  # the first pass may be restarted
             warn_of_weightless(classes, found)
-        told = True
+        warned = True
         return found
 
     return weights
 
 
 def refuse_one_class(stream: SourceStream) -> None:
-    """Raise DataError where there is nothing to tell apart."""
+    """Raise DataError if the rows have fewer than two classes."""
     check_two_classes(stream.classes, stream.source.name)
 
 
 def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
-    """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
+    """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
     run = SourceRun(estimator, source, coef_init, intercept_init)
     estimator.training_accuracy_ = None
     with held(), closing(run.stream):
@@ -107,8 +108,8 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
         except Unlearnable as problem:
             where = source.name if problem.row is None else source.where(problem.row)
             bad = problem.bad
-            said = str(problem) if bad is None else bad.said_of(source.feature(bad.column))
-            raise DataError(f"{where}: {said}.") from None
+            message = str(problem) if bad is None else bad.message_for(source.feature(bad.column))
+            raise DataError(f"{where}: {message}.") from None
         finally:
             estimator.progress_.reading += reading
             _describe(estimator, run.stream)
@@ -117,7 +118,7 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
 
 
 class SourceRun:
-    """The passes of one fit over a source, and how they start again."""
+    """The passes of one fit over a source, restarted if need be."""
 
     def __init__(self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any):
         self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
@@ -125,7 +126,7 @@ class SourceRun:
         self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
         weight = estimator.class_weight
         held_out = estimator.validation_fraction if estimator.early_stopping else None
-        # Classes that somebody spoke of should be known before learning.
+        # Classes named by class_weight or the last fit are expected before the first row.
         expected = [] if self.before is None else estimator.classes_.tolist()
         expected += list(weight) if isinstance(weight, dict) else []
         self.stream = SourceStream(
@@ -142,33 +143,33 @@ class SourceRun:
         )
 
     def start(self) -> None:
-        """Fix the classes and make the first state."""
+        """Fix the classes and create the initial state."""
         stream, estimator = self.stream, self.estimator
         refuse_one_class(stream)
         stream.start()
-        if self.before is not None:  # untouched, for each new start
+        if self.before is not None:  # copied, so that a restart finds it unchanged
             estimator._state = copy.deepcopy(self.before)
         elif estimator.warm_start:
             estimator.__dict__.pop("_state", None)
-        # Initial weights may be narrower than the source: how wide that is shows at its end.
+        # Initial weights may be narrower than the source, whose width is known only at its end.
         width = stream.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
         self.run = estimator._start(
             self.learner, stream.classes, width, self.coef_init, self.intercept_init
         )
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:
-        """A report a pass, each told once even where the passes have to start again."""
-        estimator, told = self.estimator, 0
+        """Yield one report per pass, each once even if the passes have to be restarted."""
+        estimator, n_reported = self.estimator, 0
         while True:
             made = passes(self.run, self.stream, plan, estimator.progress_)
             try:
                 with closing(made):  # type: ignore[type-var]
                     for report in made:
-                        # After a new start, what was told already comes out the same.
-                        if report.number < told and report.stop_reason is None:
+                        # After a restart, earlier passes give the same reports again.
+                        if report.number < n_reported and report.stop_reason is None:
                             estimator._passes.append(report)
                             continue
-                        told += 1
+                        n_reported += 1
                         yield report
                 return
             except StartAgain:
@@ -176,8 +177,8 @@ class SourceRun:
 
 
 def _on_all(run: SourceRun) -> Measured | None:
-    """How the weights kept do on all rows; None where these would be parsed again, and where a
-    prediction is drawn.
+    """Return the accuracy of the weights kept on all rows; None if these would have to be parsed
+    again, or predictions may be random.
     """
     estimator, stream = run.estimator, run.stream
     if knows_all_rows(estimator):
@@ -188,30 +189,30 @@ def _on_all(run: SourceRun) -> Measured | None:
     counts = np.zeros(stream.classes.size, dtype=np.int64)
     try:
         right = accuracy(run.run, _counting(row_batches, counts), estimator.tie)
-    except (StartAgain, Unlearnable):  # damaged since, or a row that was not learnt is too large
+    except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
         return None
     return Measured(right, counts)
 
 
 def knows_all_rows(estimator: Any) -> bool:
-    """Whether a clean pass over all rows has shown that the weights kept predict each rightly."""
+    """Return whether a pass over all rows without a mistake shows that all predictions are right."""
     converged = estimator.stop_reason_ == StopReason.CONVERGED
     return converged and estimator.keep in ("last", "best") and not estimator._left_out
 
 
 def _counting(row_batches: Iterator[RowBatch], counts: np.ndarray) -> Iterator[RowBatch]:
-    """The same batches; the rows of each class are added to ``counts``."""
+    """Yield the batches and add the number of rows of each class to ``counts``."""
     for row_batch in row_batches:
         counts += np.bincount(row_batch.codes, minlength=counts.size)
         yield row_batch
 
 
 def _describe(estimator: Any, stream: SourceStream) -> None:
-    """Set what is known of the features once they have been read."""
+    """Set the attributes that describe the features, after reading."""
     if not hasattr(estimator, "_state"):
         return
     names = stream.feature_names or []
-    # When interrupted, rows may have been read that were not learnt, and showed more features.
+    # After an interrupt, rows that were read but not learnt may have had more features.
     estimator._state.grow(max(stream.n_features, len(names)))
     estimator.n_features_in_ = estimator._state.n_features
     estimator.recipe_ = stream.recipe()
@@ -221,15 +222,15 @@ def _describe(estimator: Any, stream: SourceStream) -> None:
 
 
 class Reading:
-    """Readings of the rows of a source; Ctrl-C in the first ends it, and later ones end there too.
+    """Readings of a source; Ctrl-C ends the first one early, and later ones stop at the same row.
 
-    To be used within :class:`linsep.interrupts.held`, so that it takes effect nowhere else. In a
-    later reading, or before the first row, it is raised: what was read is no use then.
+    Use it within :class:`linsep.interrupts.held`, so that Ctrl-C takes effect nowhere else. Before
+    the first row, or in a later reading, KeyboardInterrupt is raised.
 
     Attributes
     ----------
     interrupted : bool
-    rows : int, how many were read by the last reading
+    rows : int, number of rows read by the last reading
     """
 
     def __init__(self) -> None:
@@ -238,7 +239,7 @@ class Reading:
         self._whole = False
 
     def of(self, items: Iterator[Any]) -> Generator[Any, None, None]:
-        """The same items as long as nobody interrupts; :meth:`count` is told their rows."""
+        """Yield the items until interrupted; call :meth:`count` with the rows of each."""
         self.rows = 0
         with closing(items):  # type: ignore[type-var]
             while self._limit is None or self.rows < self._limit:
@@ -256,11 +257,11 @@ class Reading:
                 yield item
 
     def count(self, rows: int) -> None:
-        """Note that so many rows were taken in."""
+        """Add to the number of rows read."""
         self.rows += rows
 
-    def tell(self, model: Any, name: str) -> None:
-        """Say of a model that was interrupted what its estimates are, and let Ctrl-C go on."""
+    def finish_interrupted(self, model: Any, name: str) -> None:
+        """Set the stop reason of an interrupted model, warn, and raise KeyboardInterrupt."""
         model.stop_reason_ = StopReason.INTERRUPTED
         warnings.warn(
             f"The reading was interrupted: the estimates are those of the first {self.rows:,} rows "

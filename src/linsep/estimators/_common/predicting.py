@@ -1,4 +1,4 @@
-"""Scores and classes of rows, from what a classifier has learnt."""
+"""Prediction methods of the online classifiers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,14 +17,14 @@ from linsep.sparse_rows import as_csr
 
 
 def brings_labels(X: Any, y: Any, sample_weight: Any) -> bool:
-    """Whether X is a source, which has labels of its own; ValueError if there are others, too."""
+    """Return whether X is a source; raise ValueError if y is given too."""
     if isinstance(X, Source) and (y is not None or sample_weight is not None):
         raise ValueError("A source brings its own labels: leave out y and sample_weight.")
     return isinstance(X, Source)
 
 
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """The share of the rows that a classifier predicts rightly; a source brings its own labels."""
+    """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
     if not brings_labels(X, y, sample_weight):
         return ClassifierMixin.score(model, X, y, sample_weight)
     check_is_fitted(model)
@@ -33,7 +33,7 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
 
 
 class Predicts(Counted):
-    """What a fitted classifier says of rows: scores, classes, the share that is right."""
+    """Scores, classes and accuracy on rows."""
 
     classes_: np.ndarray
     tie: str
@@ -41,30 +41,30 @@ class Predicts(Counted):
     n_features_in_: int
 
     def _prediction(self, source: Source) -> Prediction:
-        """The rows of a source as this model sees them."""
+        """Return the predictions for the rows of a source."""
         return Prediction(self, source)
 
     def _rows_to_score(self, X: Any) -> Any:
-        """X, checked."""
+        """Return X validated."""
         raise NotImplementedError
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """The scores of every machine for rows whose features are those learnt; ``whole`` has
-        features of the same rows that learning never saw, too.
+        """Return the scores of every machine for rows with the fitted features; ``whole`` also has
+        features not seen in training.
         """
         raise NotImplementedError
 
     def _numbered(self, X: Any) -> np.ndarray:
-        """A number of 64 bits for each row, from what it holds."""
+        """Return a 64-bit hash of the values of each row."""
         return numbered(X, self.n_features_in_)
 
     def _draws(self) -> Callable[[Any], Draws]:
-        """How rows draw between equal scores, all by one seed."""
+        """Return a function that gives the random draws of rows for ties."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores, exactly as learning computes them.
+        """Return scores, computed exactly as in training.
 
         Parameters
         ----------
@@ -74,14 +74,14 @@ class Predicts(Counted):
         Returns
         -------
         array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
-        for one-vs-one the number of matches won (at score zero by ``tie``, "random" gives half a
-        win to each) plus the summed scores squeezed so that they decide between equals only. With
+        for one-vs-one the number of pairs won (a score of zero by ``tie``, "random" gives half a
+        win to each) plus the summed scores, scaled so that they only break ties. With
         ``keep="vote"`` a score is the share of the votes.
 
         Raises
         ------
         ValueError
-            For rows of another width, or with a score that is not finite.
+            If rows have another number of features or a score that is not finite.
         """
         check_is_fitted(self)
         if isinstance(X, Source):
@@ -95,11 +95,11 @@ class Predicts(Counted):
         return decision(self._state, scores, self.tie)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, by the highest score; ``tie`` decides between equals.
+        """Predict the class with the highest score for each row; ``tie`` decides equal scores.
 
-        With ``tie="random"`` by a draw that depends on ``random_state`` and the values of the row
-        only: equal rows draw alike, wherever they stand and however they are stored. (With a
-        ``random_state`` of None each call draws anew.)
+        With ``tie="random"`` a tie is broken by a draw that depends only on ``random_state`` and
+        the values of the row, so equal rows draw alike in any position and storage. (With
+        ``random_state=None`` each call draws anew.)
 
         Parameters
         ----------
@@ -117,12 +117,12 @@ class Predicts(Counted):
         return self.classes_[predicted(scores, self.tie, draws)]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows that are predicted rightly.
+        """Return the accuracy on X and y.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            A source brings its own labels, so y and sample_weight are left out.
+            A source has its own labels, so omit y and sample_weight.
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """

@@ -1,4 +1,4 @@
-"""Predicting the rows of a source: batch by batch, in flat memory."""
+"""Predict the rows of a source batch by batch, in constant memory."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,22 +10,22 @@ from linsep.errors import DataError
 from linsep.online.deciding import decision, predicted
 from linsep.sources.base import Batch, Source
 
-# What a recipe says of the features; two that agree here give the same columns.
+# Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale", "reference")
 
 
 class Prediction:
-    """The rows of a source as a fitted model sees them.
+    """Predictions of a fitted model for the rows of a source.
 
-    Rows of sparse sources may be narrower or wider than the model: features that learning never
-    saw have no weight.
+    Rows of sparse sources may have fewer or more features than the model: features not seen in
+    training are ignored.
 
     Parameters
     ----------
     model : fitted estimator
     source : Source
-        Read as the model's training data were, which ``open_source(..., recipe=model.recipe_)``
-        does; DataError where its columns would mean something else.
+        Opened with ``open_source(..., recipe=model.recipe_)``; DataError if its columns are not
+        those of the training data.
     """
 
     def __init__(self, model: Any, source: Source):
@@ -36,20 +36,20 @@ class Prediction:
             return
         if any(learnt.get(name) != given.get(name) for name in FEATURES):
             raise DataError(
-                f"{source.name} is read otherwise than what the model was learnt from: open it "
+                f"{source.name} is not read as the training data of the model were: open it "
                 "with open_source(..., recipe=model.recipe_)."
             )
 
     @property
     def unknown(self) -> dict[str, int]:
-        """How many values read so far learning never saw, by column; ``features`` counts those of
-        svmlight features beyond the last the model knows.
+        """Number of values so far that training did not see, by column; ``features`` counts
+        svmlight features beyond the model's last.
         """
         beyond = {"features": self._beyond} if self._beyond else {}
         return beyond | {name: count for name, count in self.source.unseen.items() if count}
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Each batch with its decision values, as decision_function gives them."""
+        """Yield each batch with its decision values."""
         model, state = self.model, self.model._state
         for batch in self.source.batches():
             known = self._fitted_width(batch.X, model.n_features_in_)
@@ -61,16 +61,16 @@ class Prediction:
             yield batch, decision(state, scores, model.tie)
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Each batch with its decision values and class codes, the same however it is cut."""
+        """Yield each batch with its decision values and class codes, whatever the batch size."""
         tie = self.model.tie
         draws = self.model._draws() if tie == "random" else None
         for batch, values in self.decisions():
             yield batch, values, predicted(values, tie, draws and draws(batch.X))
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Class codes predicted for each batch, and those of its labels.
+        """Yield the predicted class codes and the true ones of each batch.
 
-        A label that is no class has the number of classes for its code.
+        The code of an unknown label is the number of classes.
         """
         for batch, _, codes in self.codes():
             yield codes, self._true_codes(batch.y)
@@ -90,7 +90,7 @@ class Prediction:
         return np.where(classes[codes] == y, codes, classes.size)
 
     def _fitted_width(self, X: Any, n_features: int) -> Any:
-        """X with columns beyond the model's left out; missing ones are zeros that need no room."""
+        """Return X with the model's number of columns: extra ones dropped, missing ones zero."""
         if not sp.issparse(X):
             if X.shape[1] != n_features:
                 raise DataError(
@@ -106,7 +106,7 @@ class Prediction:
 
 
 class Residuals(NamedTuple):
-    """How far predictions are from the truth, over all rows of a source.
+    """Sums of the prediction errors over all rows of a source.
 
     Attributes
     ----------
@@ -114,8 +114,8 @@ class Residuals(NamedTuple):
     squared : float, sum of the squared errors
     absolute : float, sum of the absolute errors
     largest : float, the largest absolute error
-    mean : float, of the truth
-    spread : float, sum of the squares of the truth around its mean
+    mean : float, of the targets
+    spread : float, sum of squares of the targets around their mean
     """
 
     rows: int = 0
@@ -127,15 +127,15 @@ class Residuals(NamedTuple):
 
     @property
     def r_squared(self) -> float:
-        """1 - squared errors over those of the mean; where the truth is the same everywhere 1 if
-        all predictions are right, else 0, as scikit-learn has it.
+        """1 - squared errors over those of the mean; for constant targets 1 if all predictions are
+        exact, else 0, as in scikit-learn.
         """
         if self.spread == 0.0:
             return float(self.squared == 0.0)
         return 1.0 - self.squared / self.spread
 
     def and_more(self, predicted: np.ndarray, truth: np.ndarray) -> "Residuals":
-        """With some more rows; means are merged by their difference, which costs no digits."""
+        """Return the sums with more rows; means are merged by their difference, for accuracy."""
         if not truth.size:
             return self
         errors, rows = np.abs(truth - predicted), self.rows + truth.size
@@ -153,20 +153,20 @@ class Residuals(NamedTuple):
 
 
 class LinearPrediction(Prediction):
-    """The rows of a source as a fitted linear regression sees them."""
+    """Predictions of a linear regression for the rows of a source."""
 
     def rows(self) -> Iterator[tuple[Batch, Any]]:
-        """Each batch with its features as they are known."""
+        """Yield each batch with its features."""
         for batch in self.source.batches():
             yield batch, self._fitted_width(batch.X, self.model.coef_.size)
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
-        """What is predicted for each batch, or its :class:`linsep.regression.inference.Bands`."""
+        """Yield the predictions of each batch, or :class:`linsep.regression.inference.Bands`."""
         for _, X in self.rows():
             yield self.model._predict(X, interval, level)
 
     def residuals(self) -> Residuals:
-        """How far off the predictions are from the targets of the source."""
+        """Return the errors of the predictions."""
         found = Residuals()
         for batch, X in self.rows():
             truth = numbers(batch.y, self.source, batch.first)
@@ -177,7 +177,7 @@ class LinearPrediction(Prediction):
 
 
 def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
-    """The targets of a batch as finite floats; DataError says where one is not."""
+    """Return the targets of a batch as finite floats; raise DataError if one is not."""
     if y is None:
         raise DataError(f"{source.name} has no target: name the column of y.")
     if y.dtype.kind not in "biuf":
@@ -195,26 +195,26 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
 
 
 class LogisticPrediction(Prediction):
-    """The rows of a source as a fitted regression sees them."""
+    """Predictions of a logistic regression for the rows of a source."""
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Each batch with its log-odds."""
+        """Yield each batch with its log-odds."""
         for batch in self.source.batches():
             yield batch, self.model._scores(self._fitted_width(batch.X, self.model.n_features_in_))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Each batch with its log-odds and class codes."""
+        """Yield each batch with its log-odds and class codes."""
         for batch, scores in self.decisions():
             yield batch, scores, codes_of(scores)
 
 
 def log_probabilities(scores: np.ndarray) -> np.ndarray:
-    """Logarithms of the probabilities of the classes, shape (rows, classes), from log-odds."""
+    """Return log-probabilities of the classes, shape (rows, classes), from log-odds."""
     if scores.ndim == 1:
         return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
     return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
 
 
 def codes_of(scores: np.ndarray) -> np.ndarray:
-    """The class of the highest score."""
+    """Return the class with the highest score."""
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

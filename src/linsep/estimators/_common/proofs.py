@@ -1,4 +1,4 @@
-"""What a fitted linear classifier proves: bounds that its run kept, and whether rows separate."""
+"""Mistake bounds of a fit, and separability verdicts, as methods of linear classifiers."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Fitted
 from linsep.online.passes import StopReason
 
-#: norms of weights are off by less than this share, and one of 2^-50 for each update
+#: relative error of norms of weights, beside 2^-50 for each update
 ROUNDING = 1e-9
-#: what an update loses of a weight where it underflows is nothing beside this
+#: an update that underflows loses less than this of a weight
 LOST = 2.0**-1000
 
 
 class Proofs(Fitted):
-    """Bounds on the run, and verdicts on data with the parameters of the estimator.
+    """Mistake bounds of the run, and verdicts on data with the estimator's parameters.
 
-    A subclass says which theorems are about it in :meth:`_theorems`.
+    A subclass names its theorems in :meth:`_theorems`.
     """
 
     _weighted: bool
@@ -31,9 +31,9 @@ class Proofs(Fitted):
 
     @property
     def report_(self) -> Any:
-        """What the run alone proves, as :class:`linsep.mistake_bounds.bounds.Bounds`: no
-        separator's margin is above ||w||/M after M mistakes. :meth:`bounds` adds what needs the
-        rows.
+        """What the run proves without the rows: after M mistakes no separator has a margin above
+        ||w||/M. A :class:`linsep.mistake_bounds.bounds.Bounds`; :meth:`bounds` adds bounds that
+        need the rows.
         """
         from linsep.mistake_bounds.bounds import Bound, Bounds
 
@@ -52,30 +52,31 @@ class Proofs(Fitted):
         )  # fmt: skip
 
     def bounds(self, X: Any, y: Any, *, literals: int | None = None) -> Any:
-        """The mistake bounds of this learner on the rows it learnt from, and how it kept them.
+        """Return the mistake bounds of this learner on its training rows, beside its mistakes.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features)
-            The rows of the fit in their order, or of all calls of partial_fit; they are learnt once
-            more, and refused where that makes other mistakes.
+            The rows of the fit in their order, or those of all calls of partial_fit. The fit is
+            repeated, and rows that lead to other mistakes are refused.
         y : array of shape (rows,)
         literals : int, default=None
-            Winnow: how many features the disjunction has, which is checked; None looks for one.
+            For Winnow: the number of features in the disjunction, which is checked; None searches
+            for one.
 
         Returns
         -------
         linsep.mistake_bounds.bounds.Bounds
-            As of :func:`linsep.bounds`, with what the run counted; what is not known, as after
-            initial weights or with weighted rows, is in ``left_out`` with the reason. Theorems are
-            about real arithmetic: none is stated where floats may have underflowed or weights of
-            Winnow reached 1e150.
+            As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
+            as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
+            theorems assume real arithmetic, so none is stated if floats may have underflowed or
+            weights of Winnow reached 1e150.
 
         Raises
         ------
         DataError, ValueError
-            For other rows, features or labels than those of the fit, NaN, infinity, a source, a
-            number of literals that is none.
+            If rows, features or labels are not those of the fit, or X has NaN or infinity or is a
+            source, or ``literals`` is not a positive number.
         """
         from linsep.estimators._common.proofs import refuse_others, why_not_again
         from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run, check_literals
@@ -106,7 +107,7 @@ class Proofs(Fitted):
         return bounds_of_run(run, X, codes, np.arange(len(self.classes_)))
 
     def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
-        """Whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
+        """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
 
         Parameters
         ----------
@@ -117,7 +118,7 @@ class Proofs(Fitted):
         Returns
         -------
         linsep.certificate.verdicts.Verdict
-            With this estimator's ``fit_intercept``, rows scaled to length 1 with ``normalize``.
+            Computed with this estimator's ``fit_intercept`` and ``normalize``.
             The estimator need not be fitted, and is not changed.
 
         Raises
@@ -135,11 +136,11 @@ class Proofs(Fitted):
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
-        """The name that the theory knows this learner by, and the numbers it needs."""
+        """Return the learner's name in the mistake bounds and the parameters they need."""
         raise NotImplementedError
 
     def _obstacle(self) -> str | None:
-        """Why theorems on mistakes are not about this run, None where they are."""
+        """Return why mistake bounds do not apply to this run, or None if they do."""
         if not hasattr(self, "_fresh"):
             return "a model from a file does not say how it began"
         if not self._fresh:
@@ -147,17 +148,17 @@ class Proofs(Fitted):
         return "its rows or classes have weights" if self._weighted else None
 
     def _total_rate(self, learner: str) -> float | None:
-        """The sum of what examples were multiplied by; None of learners that do not add them."""
+        """Return the sum of the rates of all updates; None if the learner does not add examples."""
         if learner != "margin":
             return None
         return float(self._state.per_machine("total", np.float64).sum())
 
     def _widest(self, learner: str) -> tuple[float | None, str]:
-        """||w||/M, which no separator's margin exceeds, or why it is not known.
+        """Return ||w||/M, an upper bound on every separator's margin, or why it is not known.
 
-        Every update adds at least the rate times the margin to <w, u> <= ||w||, for any separator
-        u of length 1. Of several machines, the smallest of their margins is below the sum of their
-        lengths over the sum of their mistakes.
+        For any separator u of length 1, every update adds at least the rate times the margin to
+        <w, u> <= ||w||. With several machines, the smallest margin is below the sum of the lengths
+        over the sum of the mistakes.
         """
         from linsep.mistake_bounds.rounding import length
 
@@ -166,10 +167,10 @@ class Proofs(Fitted):
             return None, why
         total = self._total_rate(learner)
         if total is None:
-            return None, "it is about learners that add examples at a constant rate"
+            return None, "it applies to learners that add examples at a constant rate"
         stopped = self.stop_reason_
         if learner != "margin" and self.early_stopping and stopped != StopReason.CONVERGED:
-            return None, "weights of an earlier pass were put back"
+            return None, "weights of an earlier pass were restored"
         if not total:
             return None, "no mistake was made"
         state = self._state
@@ -178,11 +179,11 @@ class Proofs(Fitted):
         long = length(W) if joint else sum(map(length, W.T))
         mistakes = float(self.mistakes_.sum())
         if long < mistakes * W.size * LOST:
-            return None, "changes of weights so small may have been rounded to zero"
+            return None, "updates are so small that they may have been rounded to zero"
         return long / total * (1 + ROUNDING + mistakes * 2.0**-50), ""
 
     def _same_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """The rows and the codes of their labels, if they can be those of the fit."""
+        """Return rows and label codes; raise DataError if shapes or labels are not the fit's."""
         if hasattr(X, "batches"):
             raise DataError("Bounds need arrays: read the source into memory first.")
         from linsep.mistake_bounds.linear import checked_rows
@@ -196,16 +197,17 @@ class Proofs(Fitted):
         known = self.classes_
         codes = labels.encode_with(y, known)
         if codes is None:
-            raise DataError(f"y has labels that were not learnt: {labels.strangers(y, known)}.")
+            unknown = labels.unknown_labels(y, known)
+            raise DataError(f"y has labels that were not learnt: {unknown}.")
         return X, codes
 
 
-#: weights of dense and of sparse rows differ by their rounding
+#: weights learnt from dense and from sparse rows differ by rounding
 TOLERANCE = 1e-6
 
 
 def why_not_again(model: Any) -> str | None:
-    """Why a run cannot be made once more, as a phrase; None where it can."""
+    """Return why a fit cannot be repeated, or None if it can."""
     if model.stop_reason_ == StopReason.INTERRUPTED:
         return "it was interrupted within a pass"
     if model._open_mistakes is not None and model._passes:
@@ -214,9 +216,9 @@ def why_not_again(model: Any) -> str | None:
 
 
 def refuse_others(model: Any, X: Any, y: Any) -> None:
-    """Raise DataError unless learning from X and y gives what the model has learnt.
+    """Raise DataError unless fitting X and y again gives the same mistakes and weights.
 
-    Dense and sparse rows are summed in another order, so both forms are tried.
+    Dense and sparse rows are summed in different orders, so both are tried.
     """
     for rows in (X, other_form(X)):
         again = learnt_again(model, rows, y)
@@ -225,12 +227,12 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
     raise DataError(
         f"X and y are not the rows of the fit: learning from them makes {found} passes and other "
-        f"weights, the fit made {known}. Give its rows in their order; bounds are about no others."
+        f"weights, the fit made {known}. Give its rows in their order; the bounds need them."
     )
 
 
 def learnt_again(model: Any, X: Any, y: Any) -> Any:
-    """Another estimator that learns from X and y as the model did."""
+    """Return another estimator, fitted to X and y as the model was."""
     again = type(model)(**model.get_params(deep=False))
     again.warm_start, again.verbose = False, 0
     if model._open_mistakes is not None:
@@ -240,12 +242,12 @@ def learnt_again(model: Any, X: Any, y: Any) -> Any:
 
 
 def other_form(X: Any) -> Any:
-    """Sparse rows as dense ones, and dense as sparse."""
+    """Return sparse rows as dense and dense rows as sparse."""
     return X.toarray() if sp.issparse(X) else sp.csr_matrix(X)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether both made the same mistakes, and have the same weights but for rounding."""
+    """Return whether both made the same mistakes and have the same weights up to rounding."""
     if not np.array_equal(one.mistakes_, other.mistakes_):
         return False
     W, V = (model._state.W.reshape(len(model._state.W), -1) for model in (one, other))

@@ -1,4 +1,4 @@
-"""What a kernel classifier has learnt: support vectors and their weights."""
+"""Support vectors of a kernel classifier and their weights."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,13 +28,13 @@ FLOATS = (np.float64, np.float32)
 
 
 def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
-    """X as an array or a CSR matrix where its rows are of numbers, else as an array of objects.
+    """Return X as an array or CSR matrix if its rows are numeric, else as an array of objects.
 
     Raises
     ------
     DataError, ValueError
-        For NaN, infinity, another number of features than before, no rows, strings where numbers
-        are taken or a table where strings are.
+        If X has NaN, infinity, another number of features than in fit or no rows, or is not of the
+        type the kernel takes.
     """
     if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
         refuse_text(X, kernel)
@@ -58,27 +58,27 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _is_table(X: Any) -> bool:
-    """Whether X has rows of numbers; an array of strings or objects is a list of rows."""
+    """Return whether X is a table of numbers rather than a list of strings or objects."""
     if getattr(X, "ndim", 0) == 1 and not sp.issparse(X):
         return getattr(getattr(X, "dtype", None), "kind", "") not in "OSU"
     return hasattr(X, "shape") or hasattr(X, "__dataframe__")
 
 
 def joined(first: Any, second: Any) -> Any:
-    """The rows of both, one after the other."""
+    """Return the rows of both, concatenated."""
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([first, second], format="csr")
     return np.concatenate([first, second])
 
 
-#: kernel values that are held at once to score rows
+#: number of kernel values computed at once to score rows
 GRAM_VALUES = 1 << 24
 
 
 class Supported(Predicts):
-    """Support vectors, as attributes and to score rows with.
+    """Support vectors as attributes, and scores by kernel values with them.
 
-    ``_examples`` are all rows that have a weight: while fit runs those that are learnt from too.
+    ``_examples`` are the rows with a weight; during fit all training rows.
     """
 
     kernel_: Kernel
@@ -90,15 +90,15 @@ class Supported(Predicts):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Weights of the support vectors, shape (1, support vectors) for two classes, else one row
-        a class (or a pair); those to predict with (of ``keep="vote"``, the last).
+        """Weights of the support vectors used to predict (with ``keep="vote"`` the last version),
+        shape (1, support vectors) for two classes, else one row per class (or pair).
         """
         state = self._fitted("dual_coef_")
         return state.split(self._keeping.weights(state))[0]
 
     @property
     def support_vectors_(self) -> Any:
-        """The rows that have a weight; of a Gram matrix none is kept."""
+        """The support vectors; empty for a precomputed Gram matrix."""
         self._fitted("support_vectors_")
         return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
 
@@ -108,7 +108,7 @@ class Supported(Predicts):
         return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the examples in the form the kernel works on."""
+        """Leave out the prepared examples."""
         stored: Any = super().__getstate__()
         return {name: value for name, value in stored.items() if name != "_prepared"}
 
@@ -118,16 +118,16 @@ class Supported(Predicts):
             self._prepare_examples()
 
     def _prepare_examples(self) -> None:
-        """Bring the examples into the form the kernel works on, which has none of no rows."""
+        """Prepare the examples for the kernel; None if there are none."""
         some = self._examples.shape[0] > 0
         self._prepared = self.kernel_.prepare(self._examples) if some else None
 
     def _add(self, rows: Any, numbers: np.ndarray) -> None:
-        """Make room for weights of these rows."""
+        """Append these rows, with weight zero."""
         alone = not self._examples.shape[0]
         self._examples = rows if alone else joined(self._examples, rows)
         self._prepare_examples()
-        if self.kernel_.takes == "gram":  # learnt from as prepared, and never needed again
+        if self.kernel_.takes == "gram":  # the prepared matrix suffices
             self._examples = np.empty((numbers.size, 0))
         self.support_ = np.concatenate([self.support_, numbers])
         self._rows_seen = int(numbers[-1]) + 1 if numbers.size else self._rows_seen
@@ -135,7 +135,7 @@ class Supported(Predicts):
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:
-        """Forget the rows that have no weight in the end."""
+        """Context manager that drops the rows without a weight in the end."""
         try:
             yield
         finally:
@@ -151,20 +151,22 @@ class Supported(Predicts):
             self._prepared = self._prepared[used]
 
     def _snapshot(self) -> dict[str, Any]:
-        """Attributes of a copy that predicts as if fit had ended here."""
-        told = super()._snapshot()  # type: ignore[misc]
-        used = told["_keeping"].features_in_use(told["_state"])
-        told["_keeping"].select(told["_state"], used)
+        """Return the attributes of a copy that predicts as if fit had ended here."""
+        attributes = super()._snapshot()  # type: ignore[misc]
+        used = attributes["_keeping"].features_in_use(attributes["_state"])
+        attributes["_keeping"].select(attributes["_state"], used)
         names = ["_examples", "support_"] + ["_prepared"] * (self.kernel_.takes != "gram")
         mine = {name: getattr(self, name)[used] for name in names}
-        return told | mine | {"kernel_": self.kernel_}
+        return attributes | mine | {"kernel_": self.kernel_}
 
     def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self)
         return checked(self, self.kernel_, X, reset=False)
 
     def _numbered(self, X: Any) -> np.ndarray:
-        """As of any rows; of texts their letters, of other things their kernel values."""
+        """Hash numeric rows by their values, strings by their characters and other objects by
+        their kernel values.
+        """
         if X.ndim > 1:
             return numbered(X, X.shape[1])
         if all(isinstance(row, str | bytes) for row in X):
@@ -172,7 +174,7 @@ class Supported(Predicts):
         return numbered(self._kernel_values(X), self.support_.size)
 
     def _kernel_values(self, X: Any) -> np.ndarray:
-        """K of every row with every support vector, shape (rows, support vectors)."""
+        """Return kernel values, shape (rows, support vectors)."""
         if not self.support_.size:
             return np.empty((X.shape[0], 0))
         if self.kernel_.takes == "gram":
@@ -183,7 +185,7 @@ class Supported(Predicts):
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)
-        if sp.issparse(X) and not self.kernel_.sparse:  # of a source, which arrays are checked for
+        if sp.issparse(X) and not self.kernel_.sparse:  # from a source; arrays have been checked
             X = X.toarray()
         at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
         parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
@@ -196,7 +198,7 @@ class Supported(Predicts):
 
 
 def whole(source: Source) -> tuple[Any, np.ndarray]:
-    """All rows of a source, as one array or CSR matrix, and their labels."""
+    """Return all rows of a source as one array or CSR matrix, and their labels."""
     parts: list[Any] = []
     labels: list[Any] = []
     for batch in elsewhere(source.batches()):
@@ -212,7 +214,7 @@ def whole(source: Source) -> tuple[Any, np.ndarray]:
 
 
 def fit_source(estimator: Any, source: Source) -> None:
-    """Fit ``estimator`` to the rows of ``source``; sets ``recipe_`` beside the usual attributes."""
+    """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
     started = perf_counter()
     estimator.training_accuracy_ = None
     with held():
@@ -226,7 +228,7 @@ def fit_source(estimator: Any, source: Source) -> None:
                 estimator._fit_rows(X, y, None)
             estimator.progress_.stage = "measuring"
             with window():
-                # Before the features have names, for those of X, which is an array, have none.
+                # Before feature names are set, because X is an array without names.
                 clean = knows_all_rows(estimator)
                 estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
             estimator.training_rows_, estimator.training_sampled_ = len(y), False
@@ -239,7 +241,7 @@ def fit_source(estimator: Any, source: Source) -> None:
 
 
 def _describe(estimator: Any, source: Source) -> None:
-    """Set how the rows of the source became features, and how these are called."""
+    """Set ``recipe_`` and the feature names."""
     estimator.recipe_ = source.recipe()
     estimator.__dict__.pop("feature_names_in_", None)
     if source.feature_names:

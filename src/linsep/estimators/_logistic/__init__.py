@@ -1,1 +1,1 @@
-"""How the logistic regression is fitted and what is inferred, for its estimator."""
+"""The parts of the logistic regression estimator: rows, fitting, separation, profiles, results."""

@@ -1,4 +1,4 @@
-"""How a logistic regression is fitted: climbed, asked about separation, told of, and kept."""
+"""Fit a logistic regression: maximise, check for separation, warn, and set the attributes."""
 
 from copy import copy
 from typing import Any
@@ -8,18 +8,18 @@ import numpy as np
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._logistic.course import Course, Watchers
+from linsep.estimators._logistic.fit_progress import Callbacks, FitProgress
 from linsep.estimators._logistic.profiles import by_firth, with_profiles
 from linsep.estimators._logistic.rows import Rows, StreamRows
 from linsep.estimators._logistic.separation import (
     FINITE,
     FitOutcome,
-    ended,
-    refuse_unclimbed,
+    ending_of,
+    outcome_of,
+    outcome_of_suspect,
+    refuse_no_progress,
     separation_sentence,
-    settled,
     unchecked,
-    unsettled,
     warn_caller,
     widened,
 )
@@ -29,7 +29,7 @@ from linsep.regression.logistic.fitting import Task, fitted, null_log_likelihood
 from linsep.regression.logistic.gradient_ascent import climbed
 from linsep.regression.logistic.steps import Steps, Stopped
 
-#: what a fit sets, of the attributes that say what was learnt
+#: attributes that a fit sets
 LEARNT = (
     "coef_", "intercept_", "limits_", "log_likelihood_", "null_log_likelihood_", "covariance_",
     "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals", "_gained",
@@ -38,7 +38,7 @@ LEARNT = (
 
 
 class LogisticFitting:
-    """What :meth:`linsep.LogisticRegression.fit` does once rows and classes are known."""
+    """The part of :meth:`linsep.LogisticRegression.fit` after rows and classes are checked."""
 
     solver: str
     l2: float
@@ -52,38 +52,38 @@ class LogisticFitting:
     weight_names: Any
 
     def _fit(self, rows: Rows | StreamRows, given: dict[str, Any]) -> None:
-        """Climb, tell callbacks of it, and keep what there is where somebody ends it."""
+        """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with held():
             task = rows.task(self)
             self._begin(rows.known)
-            watchers = Watchers(self, given)
+            callbacks = Callbacks(self, given)
 
             def snapshot() -> dict[str, Any]:
-                twin, found = copy(self), course.ended(StopReason.EARLY_STOP)
+                model, found = copy(self), progress.outcome(StopReason.EARLY_STOP)
                 assert found is not None
-                twin._take(task, found, rows.known)
-                return dict(vars(twin))
+                model._set_attributes(task, found, rows.known)
+                return dict(vars(model))
 
-            course, pressed = Course(self, task, lambda: watchers.iterated(snapshot)), False
-            rows.steps = course.steps
+            progress = FitProgress(self, task, lambda: callbacks.iterated(snapshot))
+            rows.steps, interrupted = progress.steps, False
             try:
                 with labels.features_named(self):
-                    found = self._found(task, rows, course.steps)
+                    found = self._found(task, rows, progress.steps)
             except (KeyboardInterrupt, Stopped) as ending:
-                pressed = isinstance(ending, KeyboardInterrupt)
-                reason = StopReason.INTERRUPTED if pressed else StopReason.EARLY_STOP
-                so_far = course.ended(reason)
+                interrupted = isinstance(ending, KeyboardInterrupt)
+                reason = StopReason.INTERRUPTED if interrupted else StopReason.EARLY_STOP
+                so_far = progress.outcome(reason)
                 if so_far is None:
                     raise
                 found = so_far
-            self._take(task, found, rows.known)
-            self._tell(found)
-            if pressed:
+            self._set_attributes(task, found, rows.known)
+            self._warn_unfinished(found)
+            if interrupted:
                 raise KeyboardInterrupt
-            watchers.ended(lambda: dict(vars(self)))
+            callbacks.ended(lambda: dict(vars(self)))
 
     def _begin(self, known: FittedClasses) -> None:
-        """Forget an earlier fit: where this one fails there is none."""
+        """Delete the attributes of an earlier fit, in case this one fails."""
         for name in LEARNT:
             self.__dict__.pop(name, None)
         self.classes_, self._order_of_classes = known.classes, known.order
@@ -93,17 +93,17 @@ class LogisticFitting:
             self.method_ = "penalised likelihood"
 
     def _found(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
-        """The weights, and what can be inferred from them."""
+        """Return the fitted weights with their covariance or intervals."""
         if self.penalty and task.q:
             self.method_ = "Firth"
             return by_firth(self, task, rows, steps)
-        found = self._climbed(task, rows, steps)
+        found = self._maximised(task, rows, steps)
         if self.intervals == "profile" and task.q:
             return with_profiles(self, task, rows, found, steps)
         return found
 
-    def _climbed(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
-        """The largest likelihood, penalised by l2 or not, or what it comes to."""
+    def _maximised(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
+        """Maximise the (penalised) likelihood, or find its limit if there is no maximum."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
             fit, self.ascent_ = climbed(task, *rates, steps)
@@ -111,28 +111,28 @@ class LogisticFitting:
             fit = fitted(task, steps)
         limits = np.full((task.q, task.width), "finite", dtype="U11")
         limits[:, list(fit.standardization.dependent)] = "dependent"
-        if fit.doubted:
-            found = settled(task, rows, fit, limits, steps)
-            self._say_separable(found, rows.known)
+        if fit.suspect:
+            found = outcome_of_suspect(task, rows, fit, limits, steps)
+            self._warn_separable(found, rows.known)
             return found
-        return unsettled(fit, limits if fit.proved else unchecked(limits))
+        return outcome_of(fit, limits if fit.proved else unchecked(limits))
 
-    def _say_separable(self, found: FitOutcome, known: FittedClasses) -> None:
-        """Keep the verdict; warn, or raise, where there is no maximum."""
+    def _warn_separable(self, found: FitOutcome, known: FittedClasses) -> None:
+        """Keep the verdict; warn or raise if there is no maximum."""
         self.separation_ = found.verdict
         if found.reason not in ("separable", "quasi-separable"):
             return
         lost = widened(found, known).limits.ravel().tolist()
         names = dict(zip(self.weight_names(), lost, strict=True))
-        said, about = separation_sentence(found.reason, names), {"limits": names}
+        message, about = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
-            raise SeparationError(said, *FINITE, verdict=found.verdict, **about)
-        warn_caller(SeparationWarning(said, *FINITE, verdict=found.verdict, **about))
+            raise SeparationError(message, *FINITE, verdict=found.verdict, **about)
+        warn_caller(SeparationWarning(message, *FINITE, verdict=found.verdict, **about))
 
-    def _take(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
-        """Set the attributes."""
+    def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
+        """Set the fitted attributes."""
         null = null_log_likelihood(task.totals, task.intercept)
-        refuse_unclimbed(found.reason, found.log_likelihood, null)
+        refuse_no_progress(found.reason, found.log_likelihood, null)
         d = task.n_features
         fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.intercept_ = known.intercepts(fitted_ones)
@@ -144,10 +144,10 @@ class LogisticFitting:
         self.null_log_likelihood_ = null
         self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
         self.stop_reason_ = found.reason
-        self.stop_sentence_, _ = ended(self, found)
+        self.stop_sentence_, _ = ending_of(self, found)
 
-    def _tell(self, found: FitOutcome) -> None:
-        """Warn of an end that is not at a maximum."""
-        _, warning = ended(self, found)
+    def _warn_unfinished(self, found: FitOutcome) -> None:
+        """Warn if the fit did not end at a maximum."""
+        _, warning = ending_of(self, found)
         if warning is not None:
             warn_caller(warning)

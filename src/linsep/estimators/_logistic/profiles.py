@@ -1,4 +1,4 @@
-"""Firth's estimates, and profile intervals, of a logistic regression."""
+"""Firth's estimates and profile intervals of a logistic regression."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,29 +6,29 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import ParameterError, hint
-from linsep.estimators._logistic.course import firth_outcome
+from linsep.estimators._logistic.fit_progress import firth_outcome
 from linsep.estimators._logistic.rows import Rows, StreamRows
 from linsep.estimators._logistic.separation import FitOutcome
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.profiles import firth_fitted, profiled
 from linsep.regression.logistic.steps import Steps
 
-#: where a climb ended at a maximum, or at the limit of a likelihood that has none
-SETTLED = ("converged", "separable", "quasi-separable")
+#: reasons of fits that reached a maximum, or the limit of a likelihood without one
+FINISHED = ("converged", "separable", "quasi-separable")
 
 
 def refuse_together(model: Any) -> None:
-    """Raise ParameterError for choices that exclude each other, or that are another's."""
+    """Raise ParameterError for incompatible parameters."""
     if model.on_separation == "firth":
         raise ParameterError(
-            "Firth's estimates of separated data alone are biased by that choice; they are finite "
-            "always", hint("take {}", penalty="firth"),
+            "Firth's penalty for separable data only biases the estimates; its estimates are "
+            "always finite", hint("take {}", penalty="firth"),
         )  # fmt: skip
     if model.penalty and model.l2:
         raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
     if model.penalty and model.solver != "newton":
         raise ParameterError(
-            "Firth's penalised likelihood is climbed by Newton's method only",
+            "Firth's penalised likelihood is maximised by Newton's method only",
             hint("take {}", solver="newton"),
         )
     if model.intervals and model.l2:
@@ -39,12 +39,12 @@ def refuse_together(model: Any) -> None:
 
 
 def by_profile(model: Any) -> bool:
-    """Whether intervals and tests are those of profiles."""
+    """Return whether intervals and tests come from profile likelihoods."""
     return model.intervals == "profile" or bool(model.penalty and model.intervals is None)
 
 
 def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
-    """The task of these rows in memory; ParameterError where there is too much of them."""
+    """Return the task with its rows in memory; raise ParameterError if they do not fit."""
     kept = rows.in_memory(task) if task.factored else None
     if kept is None:
         what = "Firth's penalised likelihood is" if model.penalty else "Profile intervals are"
@@ -60,7 +60,7 @@ def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
 
 
 def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
-    """The largest penalised likelihood, which there always is."""
+    """Maximise Firth's penalised likelihood, which always has a maximum."""
     profiles = by_profile(model)
     fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
     found = firth_outcome(fit)
@@ -70,13 +70,11 @@ def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> F
 def with_profiles(
     model: Any, task: Task, rows: Rows | StreamRows, found: FitOutcome, steps: Steps
 ) -> FitOutcome:
-    """The same with intervals and tests by the profile of the likelihood, NaN where the climb ended
-    somewhere else than at a maximum.
-    """
-    steps.ended = found
+    """Add profile intervals and tests to an outcome, NaN if the fit did not end at a maximum."""
+    steps.finished = found
     known = _in_memory(model, task, rows)
     ends = tuple(np.full(found.weights.shape, np.nan) for _ in range(3))
-    if found.reason in SETTLED and found.at_limit:
+    if found.reason in FINISHED and found.at_limit:
         ends = profiled(
             known, found.weights, found.limits, found.log_likelihood, model.level, steps
         )

@@ -1,4 +1,4 @@
-"""What a fitted logistic regression lets one infer: errors, tests, intervals, the table of them."""
+"""Inference from a fitted logistic regression: standard errors, tests, intervals, summary table."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
 from linsep.regression.summary import Coefficient, Summary
 
-#: what is said of weights that are estimates
+#: values of ``limits_`` for weights that are estimates
 ESTIMATED = ("finite", "not checked")
 
 
 class LogisticResults:
-    """Inference from a fitted logistic regression; arrays are shaped as its weights.
+    """Inference from a fitted logistic regression.
 
-    That is (classes but the reference, features + intercept), the intercept last; with two classes
-    there is one row.
+    Arrays have the shape of the weights: (classes but the reference, features + intercept), the
+    intercept last; with two classes there is one row.
     """
 
     classes_: np.ndarray
@@ -42,7 +42,7 @@ class LogisticResults:
 
     @property
     def deviance_(self) -> float:
-        """-2 log-likelihood, the penalty left out."""
+        """-2 log-likelihood, without the penalty."""
         return 0.0 - 2.0 * self.log_likelihood_
 
     @property
@@ -59,18 +59,18 @@ class LogisticResults:
 
     @property
     def n_parameters_(self) -> int:
-        """Weights that were estimated: not those of dependent features and classes of no weight."""
+        """Number of estimated weights, without dependent features and classes of weight 0."""
         return int(self._estimated.sum())
 
     @property
     def _estimated(self) -> np.ndarray:
-        """Which weights were estimated, of their shape."""
+        """Mask of the estimated weights."""
         return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
 
     @property
     def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters, the penalty of Firth left out; NaN with l2, and where
-        the fit was interrupted.
+        """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2 or if the fit was
+        interrupted.
         """
         return self.deviance_ + 2.0 * self.n_parameters_ if self._inferable else np.nan
 
@@ -81,15 +81,15 @@ class LogisticResults:
 
     @property
     def _inferable(self) -> bool:
-        """Whether the weights are those of the largest plain or Firth's likelihood, or near."""
+        """Whether the weights (nearly) maximise the plain or Firth's likelihood."""
         return not self.l2 and self.stop_reason_ not in UNINFERRED
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
-        NaN with l2, and where the fit was interrupted. Where data are separable l is the supremum,
-        and p but a rough guide; after Firth it is that of the penalised likelihoods (Heinze and
+        NaN with l2 or if the fit was interrupted. For separable data l is the supremum and p only a
+        rough guide; with Firth's penalty the penalised likelihoods are compared (Heinze and
         Schemper 2002).
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
@@ -109,19 +109,19 @@ class LogisticResults:
 
     @property
     def estimates_(self) -> np.ndarray:
-        """The weights, infinite where the likelihood grows for ever as they run away.
+        """The weights, infinite where they diverge because the likelihood has no maximum.
 
-        NaN where they may run away to either side, and for classes without weight.
+        NaN where they may diverge to either side, and for classes of weight 0.
         """
-        said, found = self.limits_, self.weights_.copy()
+        limits, found = self.limits_, self.weights_.copy()
         none = ("infinite", np.nan), (NO_WEIGHT, np.nan)
         for word, value in (("+inf", np.inf), ("-inf", -np.inf), *none):
-            found[said == word] = value
+            found[limits == word] = value
         return found
 
     @property
     def standard_errors_(self) -> np.ndarray:
-        """Roots of the diagonal of the inverse information; NaN where there is none."""
+        """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
         shape = self.limits_.shape
         if self.covariance_ is None:
             return np.full(shape, np.nan)
@@ -137,20 +137,20 @@ class LogisticResults:
 
     @property
     def p_values_(self) -> np.ndarray:
-        """Of the hypothesis that a weight is zero: Wald's, two-sided, or those of the profile."""
+        """p-values of the hypotheses that a weight is zero: Wald's, two-sided, or by profile."""
         return self._inferred(self._level)[2]
 
     @property
     def _level(self) -> float:
-        """The level of the intervals."""
+        """Level of the intervals."""
         return next(iter(self._intervals), self.level)
 
     def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the interval of each weight.
+        """Return the lower and upper ends of the interval of each weight.
 
-        Wald's (estimate -+ quantile times standard error), NaN where there is no standard error; or
-        of the profile of the (penalised) likelihood, infinite where it does not fall enough, NaN
-        where no maximum was reached.
+        Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
+        Profile intervals of the (penalised) likelihood are infinite where it does not fall enough,
+        and NaN if no maximum was reached.
 
         Parameters
         ----------
@@ -159,30 +159,31 @@ class LogisticResults:
         Raises
         ------
         ValueError
-            For a level that is none, or one that profile intervals were not worked out for.
+            If the level is not between 0 and 1, or is not the one profile intervals were computed
+            for.
         """
         level = self._level if level is None else level
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}: it must be above 0 and below 1.")
         if self._intervals and level not in self._intervals:
             raise ValueError(
-                f"Profile intervals are worked out while fitting, here at level={self._level:g}: "
+                f"Profile intervals are computed while fitting, here at level={self._level:g}: "
                 f"fit with level={level:g}, or with intervals='wald'."
             )
         return self._inferred(level)[:2]
 
     def _inferred(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ends of the intervals, and p-values."""
+        """Return the ends of the intervals, and p-values."""
         if level in self._intervals:
             return self._intervals[level]
         reach = ndtri(0.5 + level / 2) * self.standard_errors_
         return self.weights_ - reach, self.weights_ + reach, 2.0 * ndtr(-np.abs(self.z_))
 
     def odds_ratios(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """exp of the coefficients, and of the ends of their intervals, shape (.., features).
+        """Return exp of the coefficients and of the ends of their intervals, shape (.., features).
 
-        By that factor the odds against the reference change with one unit more of a feature.
-        Infinite or 0 where a coefficient runs away.
+        The odds against the reference change by that factor per unit of a feature. Infinite or 0
+        where a coefficient diverges.
         """
         d = self.coef_.shape[1]
         low, high = self.confidence_intervals(level)
@@ -190,23 +191,23 @@ class LogisticResults:
             return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
 
     def weight_names(self) -> list[str]:
-        """A name for every weight, in order; of several classes ``class: feature``."""
+        """Return a name for every weight, in order; for several classes ``class: feature``."""
         names = feature_names(self) + ["intercept"] * bool(self.fit_intercept)
         if len(self.classes_) == 2:
             return names
         return [f"{label}: {name}" for label in self._others() for name in names]
 
     def _others(self) -> list[str]:
-        """The classes but the reference, as people write them."""
+        """Return the labels of the classes but the reference, as text."""
         return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
     @property
     def summary_(self) -> Summary:
-        """The table of the fit: print it, or take ``to_dict()``."""
+        """Summary table: print it, or call ``to_dict()``."""
         names = self.weight_names()
         low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
-        said = self.limits_.ravel()
+        limits = self.limits_.ravel()
         rows = [
             Coefficient(*row)
             if word in ESTIMATED
@@ -214,7 +215,7 @@ class LogisticResults:
                 p_value=row[4], low=row[5], high=row[6]
             )
             for word, *row in zip(
-                said, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
+                limits, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
             )
         ]
         others, reference = ", ".join(self._others()), label_text(self.reference_)

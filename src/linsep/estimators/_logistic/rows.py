@@ -1,4 +1,4 @@
-"""Rows that a logistic regression is learnt from: checked, with their classes."""
+"""Checked rows and classes of a logistic regression."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,16 +22,16 @@ from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
 FLOATS = (np.float64, np.float32)
-#: below this share of values that are not zero, they are copied into a CSR matrix
+#: dense rows with a smaller share of nonzeros are copied into a CSR matrix
 SPARSE = 0.3
 
 
 class Rows:
-    """Rows in memory with what is known of them.
+    """Rows in memory with their classes and weights.
 
     Parameters
     ----------
-    given : X as it was given, with its names
+    given : X as passed to fit, with its names
     X : array or CSR matrix
     known : FittedClasses
     codes : array of shape (rows,), the code of the class of each row
@@ -47,7 +47,7 @@ class Rows:
         self.places = known.places[codes]
 
     def task(self, model: Any) -> Task:
-        """What is to be fitted."""
+        """Return the task of fitting these rows."""
         q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
         many = q * width > MOST_WEIGHTS
         standardization: Any = as_rows(
@@ -62,15 +62,15 @@ class Rows:
         )  # fmt: skip
 
     def in_memory(self, task: Task) -> "Rows | None":
-        """These rows."""
+        """Return self."""
         return self
 
     def counted(self) -> np.ndarray:
-        """The numbers of the rows whose weight is not 0."""
+        """Return the indices of the rows with nonzero weight."""
         return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.places))
 
     def augmented(self, rows: np.ndarray, kept: np.ndarray, intercept: bool) -> np.ndarray:
-        """Some columns of some rows as float64, with a 1 at the end where there is an intercept."""
+        """Return some columns of some rows as float64, with a column of ones for an intercept."""
         X = self.X[rows][:, kept]
         X = X.toarray() if sp.issparse(X) else X
         X = X.astype(np.float64)
@@ -78,12 +78,12 @@ class Rows:
 
 
 def _mostly_zeros(X: Any) -> bool:
-    """Whether dense rows, such as images, are read faster without their zeros."""
+    """Return whether dense rows, such as images, are processed faster as CSR."""
     return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
 
 
 def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Classes and codes; a continuous response is refused, with advice."""
+    """Return classes and codes; refuse a continuous response."""
     try:
         return labels.encode(y)
     except ValueError as problem:
@@ -96,7 +96,7 @@ def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """X and y as fitting takes them; ValueError where it cannot."""
+    """Return X and y checked for fitting; raise ValueError if they are unusable."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
@@ -115,16 +115,16 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
 
 class StreamRows:
-    """The rows of a stream, as :class:`Rows` are those in memory.
+    """Rows of a stream, with the interface of :class:`Rows`.
 
     Parameters
     ----------
     model : LogisticRegression
-    stream : SourceStream that has begun
+    stream : SourceStream, already begun
 
     Attributes
     ----------
-    steps : Steps of the fit to these rows, None before it
+    steps : Steps of the fit to these rows, None before the fit
     """
 
     steps: Steps | None = None
@@ -142,7 +142,7 @@ class StreamRows:
         self.known = FittedClasses(stream.classes, model._order(stream.classes), self._totals)
 
     def _count(self) -> None:
-        """Read all rows once: what the rows of each class count, and how many do."""
+        """Read all rows once to sum the weights of each class and count the rows with weight."""
         self._totals: Any = np.zeros(0)
         self._n_rows = 0
         for row_batch in self.stream.row_batches(0):
@@ -154,16 +154,16 @@ class StreamRows:
             self._n_rows += int((weights > 0).sum())
 
     def doing(self) -> str:
-        """What is being done with the rows now."""
+        """Return the current stage of the fit."""
         return "fitting" if self.steps is None else self.steps.doing(self._max_iter)
 
     def batches(self) -> Iterator[Batch]:
-        """All rows in their order."""
+        """Yield all rows in their order."""
         for row_batch in self.stream.row_batches(1):
             yield Batch(row_batch.rows, self.known.places[row_batch.codes], row_batch.importance)
 
     def task(self, model: Any) -> Task:
-        """What is to be fitted."""
+        """Return the task of fitting these rows."""
         names = self.stream.feature_names or []
         width = max(self.stream.n_features, len(names))
         return Task(
@@ -173,7 +173,7 @@ class StreamRows:
         )  # fmt: skip
 
     def in_memory(self, task: Task) -> Rows | None:
-        """The same rows in memory; None where they take more than the source may keep there."""
+        """Return the rows in memory; None if they need more than the source may keep there."""
         if 8 * task.n_rows * task.width > self.stream.source.memory_bytes:
             return None
         parts, codes, weights = [], [], []
@@ -186,7 +186,7 @@ class StreamRows:
 
 
 def matrix_of(row_batch: RowBatch, n_features: int) -> Any:
-    """The rows of a visit as an array, or as a CSR matrix of this width."""
+    """Return the rows of a row batch as an array, or as a CSR matrix of this width."""
     rows = row_batch.rows
     if not hasattr(rows, "starts"):
         return rows.values
@@ -195,7 +195,7 @@ def matrix_of(row_batch: RowBatch, n_features: int) -> Any:
 
 
 def fit_source(model: Any, source: Source) -> None:
-    """Fit a logistic regression to the rows of a source; sets ``recipe_``, too."""
+    """Fit a logistic regression to a source; also sets ``recipe_``."""
     weight = model.class_weight
     stream = SourceStream(
         source, seed=0, shuffle=False, keep=True,

@@ -1,4 +1,4 @@
-"""What becomes of a logistic regression whose likelihood seems to have no maximum."""
+"""Outcome of a logistic regression, in particular if its likelihood seems to have no maximum."""
 
 import sys
 import warnings
@@ -24,17 +24,18 @@ from linsep.separability.time_limit import Task as Timed, limited
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """What a regression takes for its result.
+    """Result of a fit.
 
     Attributes
     ----------
-    weights, limits, log_likelihood, covariance, reason, n_iter : as of a fit
+    weights, limits, log_likelihood, covariance, reason, n_iter : as in the estimator
     verdict : of :func:`linsep.separation`
-    distance : float, of the maximum in standard errors where the last step began, NaN: not known
-    intervals : {level: (low, high, p)} by profile
+    distance : float, to the maximum from where the last step began, in standard errors; NaN if
+        unknown
+    intervals : {level: (low, high, p)} of profiles
     gained : float, twice what the features add to the penalised log-likelihood
-    at_limit : bool, False where finite weights are only those where the climb was broken off
-    broken_off : "climb", "question" or "intervals", where somebody ended the fit; else empty
+    at_limit : bool, False if finite weights are those of the last iteration, not of the limit
+    stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
     """
 
     weights: np.ndarray
@@ -48,44 +49,44 @@ class FitOutcome:
     gained: float = float("nan")
     at_limit: bool = True
     distance: float = float("nan")
-    broken_off: str = ""
+    stopped_in: str = ""
 
 
-def settled(
+def outcome_of_suspect(
     task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
-    """Ask theory; where there is a maximum climb on, else take the limit.
+    """Decide separability; if there is a maximum, go on maximising, else compute the limit.
 
-    Beyond the weights that a Hessian is made for, and the rows that a source may keep in memory,
-    the weights where the climb was broken off stay. Dependent features stay left out, and are not
-    part of the verdict; those that are nearly dependent are, as they may separate the classes.
+    With too many weights for a Hessian, or more rows than a source may keep in memory, the weights
+    of the last iteration stay. Exactly dependent features are left out of the verdict; nearly
+    dependent ones are not, because they may separate the classes.
 
-    All of it ends within the time limit of a verdict.
+    The whole takes no longer than the time limit of a verdict.
     """
-    steps.asked = fit, limits
+    steps.suspect = fit, limits
     with limited(Timed(TIME_LIMIT)):
-        return _settled(task, given, fit, limits, steps)
+        return _with_verdict(task, given, fit, limits, steps)
 
 
-def _settled(
+def _with_verdict(
     task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
     rows = given.in_memory(task)
     if rows is None:
         assert isinstance(given, StreamRows)
-        return _outcome_afar(task, given, fit, limits, steps)
+        return _streamed_outcome(task, given, fit, limits, steps)
     counted = rows.counted()
-    kept = np.setdiff1d(np.arange(task.n_features), exactly(fit))
+    kept = np.setdiff1d(np.arange(task.n_features), exactly_dependent(fit))
     everything = len(counted) == len(rows.places) and len(kept) == task.n_features
-    # a data frame brings its names
+    # keeps the names of a data frame
     named = everything and hasattr(rows.given, "columns")
     X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
     data = data_of(X, rows.known.labels[rows.places[counted]])
-    verdict = _asked(data, task)
+    verdict = _verdict(data, task)
     if not proves(verdict):
-        return _climbed_on(task, fit, limits, verdict, steps)
-    if not task.factored:  # the limit needs a matrix for all weights
-        return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
+        return _maximum(task, fit, limits, verdict, steps)
+    if not task.factored:  # the limit needs a Hessian
+        return _without_maximum(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
@@ -102,13 +103,13 @@ def _settled(
     )  # fmt: skip
 
 
-def exactly(fit: Fit) -> list[int]:
-    """The features that others add up to exactly."""
+def exactly_dependent(fit: Fit) -> list[int]:
+    """Return the features that are exact linear combinations of others."""
     return sorted(set(fit.standardization.dependent) - set(fit.standardization.nearly))
 
 
-def unsettled(fit: Fit, limits: np.ndarray) -> FitOutcome:
-    """A fit as it is."""
+def outcome_of(fit: Fit, limits: np.ndarray) -> FitOutcome:
+    """Return a fit as an outcome."""
     return FitOutcome(
         fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
         distance=fit.distance,
@@ -116,12 +117,12 @@ def unsettled(fit: Fit, limits: np.ndarray) -> FitOutcome:
 
 
 def unchecked(limits: np.ndarray) -> np.ndarray:
-    """What is said of weights where it was not checked that there is a maximum."""
+    """Return the limits with "not checked" instead of "finite"."""
     return np.where(limits == "finite", "not checked", limits)
 
 
 def widened(found: FitOutcome, known: FittedClasses) -> FitOutcome:
-    """Return the same with weights for all classes, those without weight among them."""
+    """Return the outcome with weights for all classes, including those without weight."""
     if known.complete:
         return found
     width, covariance = found.weights.shape[1], found.covariance
@@ -137,61 +138,61 @@ def widened(found: FitOutcome, known: FittedClasses) -> FitOutcome:
     )
 
 
-def _asked(data: Data, task: Task) -> Any:
-    """The verdict about the likelihood's maximum; Ctrl-C is heard at any time."""
+def _verdict(data: Data, task: Task) -> Any:
+    """Return the multinomial verdict; Ctrl-C takes effect at any time."""
     with window():
         answer: Any = separation(data, fit_intercept=task.intercept, formulations=("multinomial",))
     return answer.multinomial if isinstance(answer, Separations) else answer
 
 
-def _outcome_afar(
+def _streamed_outcome(
     task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
-    """The same of rows that are read again for the verdict."""
-    if exactly(fit):  # columns of a source cannot be left out of the question
-        return unsettled(fit, unchecked(limits))
+    """Return the outcome for rows that are read again for the verdict."""
+    if exactly_dependent(fit):  # columns of a source cannot be left out
+        return outcome_of(fit, unchecked(limits))
     with window():
         data = data_of(rows.stream.source)
-    verdict = _asked(data, task)
+    verdict = _verdict(data, task)
     if not proves(verdict):
-        return _climbed_on(task, fit, limits, verdict, steps)
-    return _broken_off(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
+        return _maximum(task, fit, limits, verdict, steps)
+    return _without_maximum(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
 
 
-def _climbed_on(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> FitOutcome:
-    """The maximum that there is, or may be, where the climb was broken off."""
-    steps.asked = None
+def _maximum(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> FitOutcome:
+    """Go on to the maximum, which the verdict proves or leaves open."""
+    steps.suspect = None
     if fit.reason == "suspect":
         fit = climbed_on(task, fit, steps)
-    found = replace(unsettled(fit, limits), verdict=verdict)
+    found = replace(outcome_of(fit, limits), verdict=verdict)
     if not isinstance(verdict, Undecided):
         return found
     return replace(found, limits=unchecked(limits), reason="undecided")
 
 
-def _broken_off(contrasts: Contrasts, fit: Fit) -> FitOutcome:
-    """The weights so far of a likelihood that has no maximum."""
+def _without_maximum(contrasts: Contrasts, fit: Fit) -> FitOutcome:
+    """Return the weights of the last iteration for a likelihood that has no maximum."""
     with window():
-        found = unsettled(fit, contrasts.limits())
+        found = outcome_of(fit, contrasts.limits())
     verdict = contrasts.verdict
     reason = str(verdict.kind)
     return replace(found, covariance=None, verdict=verdict, reason=reason, at_limit=False)
 
 
 class Wide:
-    """Puts numbers of the weights that were estimated into arrays of all weights."""
+    """Embeds arrays of the estimated weights into arrays of all weights."""
 
     def __init__(self, task: Task, columns: np.ndarray):
         self.task, self.columns = task, columns
 
     def flat(self, some: np.ndarray, rest: float = 0.0) -> np.ndarray:
-        """Of shape (q, width)."""
+        """Return an array of shape (q, width)."""
         found = np.full((self.task.q, self.task.width), rest)
         found[:, self.columns] = some
         return found
 
     def square(self, some: np.ndarray) -> np.ndarray:
-        """Of shape (q width, q width)."""
+        """Return an array of shape (q width, q width)."""
         found = np.zeros((self.task.q * self.task.width,) * 2)
         places = (np.arange(self.task.q)[:, None] * self.task.width + self.columns).ravel()
         found[np.ix_(places, places)] = some
@@ -204,135 +205,135 @@ SENTENCES = {
     "suspect": "The likelihood seems to have no maximum, but that was not checked.",
     "undecided": "Whether the likelihood has a maximum is undecided.",
     "separable": SEPARABLE,
-    "separable, broken off": SEPARABLE,
+    "separable, not at limit": SEPARABLE,
     "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
     "have no finite estimate; the others are those of the limit.",
-    "quasi-separable, broken off": "The classes are quasi-separable: coefficients with a word for "
-    "a number have no finite estimate; the others are where the climb was broken off.",
+    "quasi-separable, not at limit": "The classes are quasi-separable: coefficients with a word "
+    "for a number have no finite estimate; the others are those of the last iteration.",
 }
 
-#: modules that a warning is not about
+#: modules that are skipped to find the caller to warn
 LIBRARIES = ("linsep.", "sklearn.")
-#: reason of a fit that Ctrl-C ended, and all reasons of fits that nothing can be inferred from
+#: reason of a fit stopped by Ctrl-C, and all reasons without inference
 INTERRUPTED, UNINFERRED = StopReason.INTERRUPTED, (StopReason.INTERRUPTED, StopReason.EARLY_STOP)
-#: reasons to warn of
+#: reasons that cause a warning
 UNFINISHED = ("max_iter", "stuck", "suspect", "undecided")
-#: what gives finite estimates where there is no maximum
+#: hints to get finite estimates although there is no maximum
 FINITE = (
     hint("take {}", l2=None),
     hint("{} for finite estimates", penalty="firth"),
 )
-#: further away, in standard errors, than a Newton step can tell
+#: beyond this distance, in standard errors, the Newton decrement means no more than "far"
 NEAR = 10.0
-#: what helps a climb that did not arrive
+#: hints after max_iter
 MORE = (hint("raise {}", max_iter=None),)
 OTHERWISE = (*MORE, hint("take {}", solver="newton"))
 
 
 class UnfinishedWarning(ConvergenceWarning):
-    """A fit ended before it reached a maximum. ``refusal`` keeps the advice apart."""
+    """The fit stopped before a maximum. ``refusal`` is the same as an error with separate hints."""
 
-    def __init__(self, said: str, *hints: str | Hint):
-        self.refusal = LinsepError(said, *hints)
+    def __init__(self, message: str, *hints: str | Hint):
+        self.refusal = LinsepError(message, *hints)
         super().__init__(str(self.refusal))
 
 
 def ending(reason: str, distance: float, climb: str = "") -> tuple[str, tuple[Any, ...]]:
-    """What happened, in a sentence without its full stop, and what to do.
+    """Return a sentence on how the fit ended, without its full stop, and hints.
 
     Parameters
     ----------
     reason : why the fit ended
-    distance : in standard errors, from the maximum; NaN where it is not known
-    climb : of gradient ascent "auto", or what is said of its own learning rate
+    distance : to the maximum, in standard errors; NaN if unknown
+    climb : for gradient ascent "auto", or the sentence of :class:`linsep.descent.Descent`
     """
     away = "" if np.isnan(distance) else f", {_near(distance)} from it"
     if reason == "max_iter" and climb not in ("", "auto"):
         return f"Gradient ascent ended before the maximum{away}: {climb}", ()
     if reason == "max_iter":
-        said = f"All iterations allowed were made before the maximum was reached{away}"
-        return said, OTHERWISE if climb else MORE
+        message = f"All iterations allowed were made before the maximum was reached{away}"
+        return message, OTHERWISE if climb else MORE
     if reason == "stuck":
-        said = f"No step makes the likelihood larger in floating point before the maximum{away}"
-        return said, ("scale the features",)
+        message = f"No step increases the likelihood in floating point before the maximum{away}"
+        return message, ("scale the features",)
     return SENTENCES[reason].removesuffix("."), ()
 
 
-def broken_off(found: Any) -> tuple[str, tuple[Any, ...]]:
-    """The same of a fit that somebody ended."""
+def stopping_message(found: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return the same for a fit that was stopped from outside."""
     who = "The fit was interrupted" if found.reason == INTERRUPTED else "A callback ended the fit"
-    if found.broken_off == "intervals":
+    if found.stopped_in == "intervals":
         (ends,) = found.intervals.values()
         missing = int(np.isnan(ends[2][found.limits != "dependent"]).sum())
-        said = f"The fit was interrupted while intervals were worked out: {missing} have no numbers"
-    elif found.broken_off == "question":
-        said = f"{who} before it was decided whether the likelihood has a maximum"
+        message = f"The fit was interrupted while computing intervals: {missing} have no numbers"
+    elif found.stopped_in == "verdict":
+        message = f"{who} before it was decided whether the likelihood has a maximum"
     else:
         away = "" if np.isnan(found.distance) else f", {_near(found.distance)} from it"
-        said = (
+        message = (
             f"{who} before the maximum was reached{away}: the weights are those after "
             f"{found.n_iter} {'iteration' if found.n_iter == 1 else 'iterations'}, and nothing can "
             "be inferred from them"
         )
-    return said, ()
+    return message, ()
 
 
 def warn_caller(warning: Warning) -> None:
-    """Warn in the code that called linsep, whatever lies between."""
+    """Warn with the location of the code that called linsep."""
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(LIBRARIES):
         level, frame = level + 1, frame.f_back
     warnings.warn(warning, stacklevel=level)
 
 
-def ended(model: Any, found: Any) -> tuple[str, Warning | None]:
-    """The sentence of how a fit ended, and what to warn of where that is not at a maximum.
+def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:
+    """Return a sentence on how a fit ended, and a warning if not at a maximum.
 
     Parameters
     ----------
     model : LogisticRegression
-    found : Settled
+    found : FitOutcome
     """
-    if found.broken_off:
-        said, hints = broken_off(found)
-        return f"{said}.", UnfinishedWarning(f"{said}.", *hints)
+    if found.stopped_in:
+        message, hints = stopping_message(found)
+        return f"{message}.", UnfinishedWarning(f"{message}.", *hints)
     climb = ""
     if model.solver == "gradient_ascent" and not model.penalty and hasattr(model, "ascent_"):
         automatic = isinstance(model.learning_rate, str)
         climb = model.learning_rate if automatic else model.ascent_.sentence
-    reason = found.reason if found.at_limit else f"{found.reason}, broken off"
-    said, hints = ending(reason, found.distance, climb)
-    warning = UnfinishedWarning(said if hints else f"{said}.", *hints)
-    return f"{said}." if said else "", warning if reason in UNFINISHED else None
+    reason = found.reason if found.at_limit else f"{found.reason}, not at limit"
+    message, hints = ending(reason, found.distance, climb)
+    warning = UnfinishedWarning(message if hints else f"{message}.", *hints)
+    return f"{message}." if message else "", warning if reason in UNFINISHED else None
 
 
 def _near(distance: float) -> str:
     return f"about {distance:.2g} standard errors away" if distance <= NEAR else "far away"
 
 
-def refuse_unclimbed(reason: str, log_likelihood: float, null: float) -> None:
-    """Raise DataError where a fit ended where it began, but not at a maximum."""
+def refuse_no_progress(reason: str, log_likelihood: float, null: float) -> None:
+    """Raise DataError if a fit made no progress from its start, which is not a maximum."""
     if reason in ("stuck", "suspect", "undecided") and log_likelihood <= null * (1.0 - 1e-12):
         raise DataError(
-            "No step from zero makes the likelihood larger in floating point, so nothing was "
+            "No step from zero increases the likelihood in floating point, so nothing was "
             "learnt: scale the features, or leave out those that nearly depend on others."
         )
 
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:
-    """What is said of data whose likelihood has no maximum."""
+    """Return the message for separable data, whose likelihood has no maximum."""
     shown = [
         f"{name} ({word})" for name, word in limits.items() if word in ("+inf", "-inf", "infinite")
     ]
     if not shown:
         return (
-            f"The data are {kind}, so the likelihood has no maximum: it grows for ever as some "
-            "coefficients run away, and which they are was not found in time"
+            f"The data are {kind}, so the likelihood has no maximum: it keeps growing as some "
+            "coefficients diverge, and which ones was not found within the time limit"
         )
     listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
     finite = sum(word == "finite" for word in limits.values())
     rest = f"; the other {finite} are finite" if finite else ""
     return (
-        f"The data are {kind}, so the likelihood has no maximum: it grows for ever as these "
-        f"coefficients run away: {listed}{rest}"
+        f"The data are {kind}, so the likelihood has no maximum: it keeps growing as these "
+        f"coefficients diverge: {listed}{rest}"
     )

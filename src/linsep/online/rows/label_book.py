@@ -12,8 +12,8 @@ MOST_CLASSES = 100_000
 class BadLabel(LinsepError):
     """A label that is no class. ``index`` is its place among the labels that were given."""
 
-    def __init__(self, said: str, index: int):
-        super().__init__(said)
+    def __init__(self, message: str, index: int):
+        super().__init__(message)
         self.index = index
 
 

@@ -38,7 +38,7 @@ class Sample:
             self._parts = [_thinned(*part, self._every) for part in self._parts]
 
     def rows(self, n_features: int) -> tuple[Any, np.ndarray]:
-        """The rows kept, as wide as said, and their classes."""
+        """The rows kept, as wide as given, and their classes."""
         parts = [part[0] for part in self._parts]
         return join(parts, n_features), np.concatenate([part[1] for part in self._parts])
 

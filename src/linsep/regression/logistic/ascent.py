@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from linsep.regression.logistic.existence import examined, one_sided
 from linsep.regression.logistic.likelihood import Likelihood, Point
 from linsep.regression.logistic.preconditioning import Inverse, Penalty, Preconditioner, Root
-from linsep.regression.logistic.steps import Told, unheard
+from linsep.regression.logistic.steps import Report, no_report
 
 #: so many steps in a row that shrink by less than a healthy Newton step does are looked at
 SLOW = 3
@@ -39,7 +39,7 @@ class Goal(NamedTuple):
     max_iter : int
     factored : bool
         Whether there are few enough weights for a Hessian.
-    ask : bool
+    prove : bool
         Whether it is in question that there is a maximum.
     penalised : bool
         Whether a penalty is what makes the Hessian regular.
@@ -51,7 +51,7 @@ class Goal(NamedTuple):
     tol: float
     max_iter: int
     factored: bool
-    ask: bool
+    prove: bool
     penalised: bool = False
     only: bool = False
 
@@ -76,7 +76,7 @@ class Ascent(NamedTuple):
     n_iter : int, steps that were made
     reason : "converged", "max_iter", "stuck", or "suspect": broken off
     distance : of the maximum from where the last step began, in standard errors; NaN: not known
-    proved, doubted : bool, whether there surely is a maximum; whether there seems to be none
+    proved, suspect : bool, whether there surely is a maximum; whether there seems to be none
     """
 
     B: np.ndarray
@@ -86,7 +86,7 @@ class Ascent(NamedTuple):
     reason: str
     distance: float
     proved: bool
-    doubted: bool = False
+    suspect: bool = False
 
 
 class _Watch:
@@ -100,7 +100,7 @@ class _Watch:
     def __init__(self, likelihood: Likelihood, goal: Goal):
         self.likelihood, self.goal = likelihood, goal
         self.gains: list[float] = []
-        self.proved, self.distance = not goal.ask, float("nan")
+        self.proved, self.distance = not goal.prove, float("nan")
 
     def reason(self, point: Point, step: np.ndarray, slope: np.ndarray) -> str:
         """Why to stop with this step, which leads up the slope; empty: go on."""
@@ -108,13 +108,13 @@ class _Watch:
         self.distance = self.goal.distance(self.gains[-1])
         small, slow = self._small(point.value), self._slow()
         if point.hessian is None:  # nothing can be proved
-            doubted = self.goal.ask and slow and one_sided(self.likelihood.moves(step))
+            suspect = self.goal.prove and slow and one_sided(self.likelihood.moves(step))
         elif not self.proved and (small or slow or self.goal.only):
-            self.proved, suspect = examined(self.likelihood, point, step)
-            doubted = not self.proved and (small or (slow and suspect))
+            self.proved, seems_none = examined(self.likelihood, point, step)
+            suspect = not self.proved and (small or (slow and seems_none))
         else:
-            doubted = False
-        if doubted:
+            suspect = False
+        if suspect:
             return "suspect"
         return "converged" if small or (self.proved and self.goal.only) else ""
 
@@ -134,8 +134,9 @@ class _Watch:
 
 
 def newton(
-    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
-) -> Ascent:
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
+    report: Report = no_report,
+) -> Ascent:  # fmt: skip
     """Newton's method with a Cholesky factor, steps halved where they go too far.
 
     It ends where the next step, which is made, is tiny.
@@ -150,19 +151,19 @@ def newton(
         known = B, point.value, H, n_iter, reason, watch.distance, watch.proved
         if reason == "suspect" or (reason and goal.only):
             first = goal.distance(watch.gains[0]) if goal.only else watch.distance
-            found = Ascent(*known, doubted=reason == "suspect")
+            found = Ascent(*known, suspect=reason == "suspect")
             return found._replace(distance=first, n_iter=n_iter - 1)
         if reason:
             gain = 0.5 * watch.gains[-1] + penalty.value(B + step) - penalty.value(B)
             reason = reason if sure or goal.penalised else "stuck"
-            told(B + step, point.value + gain, watch.distance)
+            report(B + step, point.value + gain, watch.distance)
             return Ascent(*known)._replace(B=B + step, value=point.value + gain, reason=reason)
         better = _searched(likelihood, penalty, B, point, step)
         if better is None:  # nothing is left but rounding
             lost = watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
             return Ascent(*known)._replace(reason="converged" if lost else "stuck")
         B, point = better
-        told(B, point.value, watch.distance)
+        report(B, point.value, watch.distance)
     return Ascent(B, point.value, point.hessian, goal.max_iter, "max_iter", watch.distance,
                   watch.proved)  # fmt: skip
 
@@ -205,13 +206,14 @@ def _searched(
 
 
 def lbfgs(
-    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
-) -> Ascent:
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
+    report: Report = no_report,
+) -> Ascent:  # fmt: skip
     """Limited-memory BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's), preconditioned: in
     coordinates in which the Hessian, taken anew now and then, is about the unit matrix.
     """
     preconditioner = None if goal.factored else Preconditioner(likelihood, penalty)
-    B, n_iter, proved = start, 0, not goal.ask
+    B, n_iter, proved = start, 0, not goal.prove
     while True:
         point = likelihood.at(B, hessian=goal.factored, shares=not goal.factored)
         H = None if point.hessian is None else point.hessian + penalty.matrix(likelihood.q)
@@ -221,17 +223,17 @@ def lbfgs(
         gain = float((down**2).sum())
         lost = gain <= ROUNDING * max(1.0, -point.value)
         distance = goal.distance(gain)
-        doubted = False
+        suspect = False
         if not proved and n_iter and H is not None:
-            proved, doubted = examined(likelihood, point, root.up(down))
+            proved, suspect = examined(likelihood, point, root.up(down))
         elif not proved and n_iter:  # whether all rows are on the right side
-            doubted = likelihood.moves(B).backward <= 0.0
+            suspect = likelihood.moves(B).backward <= 0.0
         known = B, point.value, H, n_iter
-        if distance <= goal.tol or lost or doubted or n_iter >= goal.max_iter:
-            reason = "suspect" if doubted else "converged" if n_iter < goal.max_iter else "max_iter"
-            return Ascent(*known, reason, distance, proved, doubted)
+        if distance <= goal.tol or lost or suspect or n_iter >= goal.max_iter:
+            reason = "suspect" if suspect else "converged" if n_iter < goal.max_iter else "max_iter"
+            return Ascent(*known, reason, distance, proved, suspect)
         few = goal._replace(max_iter=min(ANEW, goal.max_iter - n_iter))
-        B, more = _quasi_newton(likelihood, penalty, B, root, few, told)
+        B, more = _quasi_newton(likelihood, penalty, B, root, few, report)
         if not more:
             return Ascent(*known, "stuck", distance, proved)
         n_iter += more
@@ -254,8 +256,9 @@ def rooted(H: np.ndarray | None, shape: tuple[int, int]) -> Root:
 
 
 def _quasi_newton(
-    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, root: Root, goal: Goal, told: Told
-) -> tuple[np.ndarray, int]:
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, root: Root, goal: Goal,
+    report: Report,
+) -> tuple[np.ndarray, int]:  # fmt: skip
     """Where steps of L-BFGS lead, and how many they are."""
     last = [0.0, 0.0]
 
@@ -271,7 +274,7 @@ def _quasi_newton(
 
     def enough(intermediate_result: Any) -> None:
         gain, value = last
-        told(weights(intermediate_result.x), value, goal.distance(gain))
+        report(weights(intermediate_result.x), value, goal.distance(gain))
         if goal.distance(4.0 * gain) <= goal.tol or gain <= 0.25 * ROUNDING * max(1.0, -value):
             raise StopIteration
 
@@ -284,8 +287,9 @@ def _quasi_newton(
 
 
 def newton_cg(
-    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal, told: Told = unheard
-) -> Ascent:
+    likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
+    report: Report = no_report,
+) -> Ascent:  # fmt: skip
     """Newton's method with its steps from conjugate gradients, for too many weights for a factor.
 
     As exact as the gradient is small (Dembo and Steihaug 1983), preconditioned, with halved steps.
@@ -302,12 +306,12 @@ def newton_cg(
         reason = watch.reason(point, step, slope)
         known = B, point.value, None, n_iter, reason, watch.distance, watch.proved
         if reason == "suspect":
-            return Ascent(*known, doubted=True)._replace(n_iter=n_iter - 1)
+            return Ascent(*known, suspect=True)._replace(n_iter=n_iter - 1)
         better = _searched(likelihood, penalty, B, point, step)
         if better is None:
             return Ascent(*known)._replace(reason=reason or "stuck")
         B, point = better
-        told(B, point.value, watch.distance)
+        report(B, point.value, watch.distance)
         if reason:
             return Ascent(*known)._replace(B=B, value=point.value)
     return Ascent(B, point.value, None, goal.max_iter, "max_iter", watch.distance, watch.proved)

@@ -96,9 +96,9 @@ class _Proof(NamedTuple):
         roots = 1.0 / np.sqrt(diagonal)
         unit = 1.01 * UNIT * (likelihood.most_rows + sums.blocks + likelihood.q + TERM)
         # what noise of the features makes of the Hessian, whose curvature is at most w / 4
-        heard = np.sqrt(sums.weight) * np.tile(noise, likelihood.q) * roots
-        loud = float(heard.max())
-        unit_of_hessian = 2.0 * unit + 2.0 * loud + loud**2
+        scaled_noise = np.sqrt(sums.weight) * np.tile(noise, likelihood.q) * roots
+        largest_noise = float(scaled_noise.max())
+        unit_of_hessian = 2.0 * unit + 2.0 * largest_noise + largest_noise**2
         M = H * roots * roots[:, None]
         lowest = lowest_eigenvalue(M) - n * unit_of_hessian
         if lowest <= 0.0:
@@ -107,7 +107,7 @@ class _Proof(NamedTuple):
         size, product = float(np.abs(y).sum()), M @ y
         slope = roots * point.gradient[:, used].ravel()
         rounding = (unit_of_hessian + n * UNIT) * size + n * UNIT * np.abs(slope)
-        left = np.abs(slope - product) + rounding + heard * np.sqrt(sums.weight)
+        left = np.abs(slope - product) + rounding + scaled_noise * np.sqrt(sums.weight)
         square = float(y @ product) + 2.0 * unit_of_hessian * size**2 + n * UNIT * size**2
         shape = likelihood.q, len(noise)
         return cls(sums, used, noise, roots.reshape(shape), y, left, square, lowest, unit)
@@ -117,18 +117,18 @@ class _Proof(NamedTuple):
         Hessian, so a row of some curvature moves no further than the step is long. Between classes
         of probabilities p and r it is w p r / (p + r), at least w min(p, r) / 2.
         """
-        least, doubt = self.sums.least / 2.0, self.sums.doubt
-        if not (least > 0.0 and np.isfinite(doubt)):
+        least, inverses = self.sums.least / 2.0, self.sums.inverses
+        if not (least > 0.0 and np.isfinite(inverses)):
             return np.inf
         # by Cauchy and Schwarz the terms of the gradient add up to no more than the second root
-        rest = np.linalg.norm(self.left + self.unit * np.sqrt(doubt))
+        rest = np.linalg.norm(self.left + self.unit * np.sqrt(inverses))
         reach = np.sqrt(max(self.square, 0.0)) + rest / np.sqrt(self.lowest)
         return float(1.01 * reach / np.sqrt(least))
 
     def by_moves(self, moves: Moves) -> float:
         """The same where the moves of all rows are known."""
         reach, squares, roots = moves.reach[self.used], moves.squares[self.used], self.roots
-        terms = np.minimum(np.sqrt(self.sums.weight * squares) * roots, np.sqrt(self.sums.doubt))
+        terms = np.minimum(np.sqrt(self.sums.weight * squares) * roots, np.sqrt(self.sums.inverses))
         rest = np.linalg.norm(self.left + self.unit * terms.ravel())
         far = np.sqrt(2.0) * np.linalg.norm(reach * roots.max(axis=0)) * rest / self.lowest
         weights = np.abs(self.step.reshape(roots.shape) * roots).max(axis=0)

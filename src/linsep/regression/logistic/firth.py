@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import softmax
 
 from linsep.regression.logistic.likelihood import Batch, Likelihood
-from linsep.regression.logistic.steps import Told, unheard
+from linsep.regression.logistic.steps import Report, no_report
 
 #: the longest step of a weight, in standardised features: the likelihood is far from a parabola
 LONGEST = 5.0
@@ -181,7 +181,7 @@ def _pull(p: np.ndarray, H: np.ndarray) -> np.ndarray:
 def maximised(
     objective: Objective, start: np.ndarray, free: np.ndarray | None = None, *,
     known: Known | None = None, bend: np.ndarray | None = None, enough: float = ENOUGH,
-    tol: float = np.inf, max_iter: int = 500, told: Told = unheard,
+    tol: float = np.inf, max_iter: int = 500, report: Report = no_report,
 ) -> Maximum:  # fmt: skip
     """Climb to the largest value.
 
@@ -223,7 +223,7 @@ def maximised(
         moved, there = better
         bend = _updated(bend, moved - b, known.pull - there.pull)
         b, known = moved, there
-        told(b, known.log_likelihood, np.nan)
+        report(b, known.log_likelihood, np.nan)
         if last:
             return Maximum(b, known, bend, "converged", n_iter)
     return Maximum(b, known, bend, "max_iter", max_iter)

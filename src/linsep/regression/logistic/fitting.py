@@ -13,7 +13,7 @@ from linsep.regression.logistic.likelihood import Batches, Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.sparse_likelihood import SparseLikelihood
-from linsep.regression.logistic.steps import Steps, Told, unheard
+from linsep.regression.logistic.steps import Report, Steps, no_report
 
 #: up to so many weights a Hessian is made, which inference needs
 MOST_WEIGHTS = 2500
@@ -85,7 +85,7 @@ class Task:
         """When to stop, where it is in question that there is a maximum unless l2 is given."""
         rows = self.n_rows / float(self.totals.sum())
         return Goal(
-            rows, self.tol, self.max_iter, self.factored, ask=not self.l2, penalised=self.l2 > 0.0
+            rows, self.tol, self.max_iter, self.factored, prove=not self.l2, penalised=self.l2 > 0.0
         )
 
 
@@ -100,7 +100,7 @@ class Fit:
     covariance : array of shape (q width, q width) or None
         The inverse of the information, 0 for features left out; None for too many weights.
     n_iter : int
-    reason, distance, proved, doubted : as of an :class:`linsep.regression.logistic.ascent.Ascent`
+    reason, distance, proved, suspect : as of an :class:`linsep.regression.logistic.ascent.Ascent`
     B : array of shape (q, width), the weights of the features as they are seen
     seen : how features were seen
     """
@@ -112,7 +112,7 @@ class Fit:
     reason: str
     distance: float
     proved: bool
-    doubted: bool
+    suspect: bool
     B: np.ndarray
     standardization: Standardization
 
@@ -135,11 +135,11 @@ def fitted(task: Task, steps: Steps) -> Fit:
         sample, whole = sampled(task.batches, most)
         how = looked(task, sample, whole, pool)
         start = _start(task, how, sample, whole, pool)
-        found = _climbed(task, how, start, pool, told_of(task, how, steps))
-        return told(task, how, found._replace(doubted=found.doubted or _nearly(task, how, pool)))
+        found = _climbed(task, how, start, pool, reporter(task, how, steps))
+        return fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how, pool)))
 
 
-def told_of(task: Task, how: Standardization, steps: Steps) -> Told:
+def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
     """What a climb in features that are seen so should tell."""
     return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
 
@@ -149,10 +149,10 @@ def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
     with workers() as pool:
         problem = problem_of(task, fit.standardization, pool)
         left = max(1, task.max_iter - fit.n_iter)
-        goal = task.goal._replace(ask=False, max_iter=left)
+        goal = task.goal._replace(prove=False, max_iter=left)
         newton = ascent.newton if task.factored else ascent.newton_cg
-        found = newton(*problem, fit.B, goal, told_of(task, fit.standardization, steps))
-        return told(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
+        found = newton(*problem, fit.B, goal, reporter(task, fit.standardization, steps))
+        return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
 def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Standardization:
@@ -211,19 +211,19 @@ def _climbed(
     how: Standardization,
     start: np.ndarray,
     pool: ThreadPoolExecutor,
-    told: Told = unheard,
+    report: Report = no_report,
 ) -> Ascent:
     """Up by the solver of the task; then the question whether there is a maximum."""
     problem, goal = problem_of(task, how, pool), task.goal
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
-        return answered(*problem, newton(*problem, start, goal, told), goal)
+        return answered(*problem, newton(*problem, start, goal, report), goal)
     if not task.factored:
-        return answered(*problem, ascent.lbfgs(*problem, start, goal, told), goal)
-    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), told)
+        return answered(*problem, ascent.lbfgs(*problem, start, goal, report), goal)
+    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), report)
     if found.reason in ("converged", "stuck"):  # Newton's method knows the last steps
         most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
-        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), told)
+        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), report)
         found = last._replace(n_iter=found.n_iter + last.n_iter)
     return answered(*problem, found, goal)
 
@@ -234,23 +234,24 @@ def answered(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal
     Where that is still open, steps of Newton's method go on from there until they tell. Without
     second derivatives they prove nothing.
     """
-    if found.proved or found.doubted:
+    if found.proved or found.suspect:
         return found
     if not goal.factored:
         few = goal._replace(max_iter=LAST, tol=goal.tol / 1000)
-        said = ascent.newton_cg(likelihood, penalty, found.B, few)
-        return found._replace(doubted=said.doubted)
+        found_again = ascent.newton_cg(likelihood, penalty, found.B, few)
+        return found._replace(suspect=found_again.suspect)
     only = goal._replace(max_iter=QUESTION, only=True)
-    said = ascent.newton(likelihood, penalty, found.B, only)
-    distance = said.distance if np.isnan(found.distance) else found.distance
-    return found._replace(proved=said.proved, doubted=not said.proved, distance=distance)
+    found_again = ascent.newton(likelihood, penalty, found.B, only)
+    distance = found_again.distance if np.isnan(found.distance) else found.distance
+    proved = found_again.proved
+    return found._replace(proved=proved, suspect=not proved, distance=distance)
 
 
 def _sparse(batches: Batches) -> bool:
     return hasattr(next(iter(batches())).rows, "starts")
 
 
-def told(task: Task, how: Standardization, found: Ascent) -> Fit:
+def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
     """What was found, in the features as they are."""
     covariance = None
     if found.information is not None:
@@ -259,7 +260,7 @@ def told(task: Task, how: Standardization, found: Ascent) -> Fit:
         covariance = T @ inverse @ T.T
     return Fit(
         how.raw(found.B, task.intercept), found.value, covariance, found.n_iter, found.reason,
-        found.distance, found.proved, found.doubted, found.B, how,
+        found.distance, found.proved, found.suspect, found.B, how,
     )  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from linsep.descent import Descent, minimize
 from linsep.errors import DataError
 from linsep.parallel import workers
 from linsep.regression.logistic.ascent import Ascent
-from linsep.regression.logistic.fitting import Fit, Task, answered, looked, problem_of, told
+from linsep.regression.logistic.fitting import Fit, Task, answered, fit_of, looked, problem_of
 from linsep.regression.logistic.likelihood import Likelihood, Point
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, refuse_overflow, sampled
-from linsep.regression.logistic.steps import Steps, Told
+from linsep.regression.logistic.steps import Report, Steps
 
 
 def climbed(
@@ -34,8 +34,8 @@ def climbed(
         how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
         free = np.ones(task.width, dtype=bool)
         free[list(how.dependent)] = False
-        tell = steps.of(lambda W: W, how.dependent)
-        found = _ascended(task, learning_rate, schedule, trace, free, pool, tell)
+        report = steps.of(lambda W: W, how.dependent)
+        found = _ascended(task, learning_rate, schedule, trace, free, pool, report)
         if found.reason in {"cycle", "diverged"}:
             raise DataError(f"Gradient ascent diverged: {found.sentence}.")
         problem = problem_of(task, how, pool)
@@ -46,13 +46,13 @@ def climbed(
             information = there.hessian + problem[1].matrix(task.q)
         reason = "converged" if found.reason == "converged" else "max_iter"
         ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
-        fit = told(task, how, answered(*problem, ended, task.goal))
+        fit = fit_of(task, how, answered(*problem, ended, task.goal))
         return replace(fit, weights=found.x), found
 
 
 def _ascended(
     task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
-    pool: ThreadPoolExecutor, tell: Told,
+    pool: ThreadPoolExecutor, report: Report,
 ) -> Descent:  # fmt: skip
     """The climb of the free columns."""
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
@@ -62,7 +62,7 @@ def _ascended(
     penalty = Penalty(factors, task.share)
     if isinstance(learning_rate, str):
         learning_rate = 1.0 / _steepest(task, likelihood)
-    once = _Once(likelihood, tell)
+    once = _Once(likelihood, report)
     return minimize(
         lambda B: once(B).value - penalty.value(B),
         np.zeros(likelihood.shape),
@@ -90,13 +90,13 @@ def _steepest(task: Task, likelihood: Likelihood) -> float:
 class _Once:
     """Value and gradient at a point, worked out once for both; steps are told."""
 
-    def __init__(self, likelihood: Likelihood, tell: Told):
-        self.likelihood, self.tell = likelihood, tell
+    def __init__(self, likelihood: Likelihood, report: Report):
+        self.likelihood, self.report = likelihood, report
         self.last: tuple[np.ndarray, Point] | None = None
 
     def __call__(self, B: np.ndarray) -> Point:
         if self.last is None or not np.array_equal(self.last[0], B):
             begun, self.last = self.last is not None, (B, self.likelihood.at(B, hessian=False))
             if begun and np.isfinite(self.last[1].value):
-                self.tell(B, self.last[1].value, np.nan)
+                self.report(B, self.last[1].value, np.nan)
         return self.last[1]

@@ -55,18 +55,18 @@ class Sums(NamedTuple):
     ----------
     weight : float, of all rows
     least : float, the least weight of a row times its smallest probability of a class
-    doubt : float, the sum of the weights, each divided by that probability
+    inverses : float, the sum of the weights, each divided by that probability
     blocks : int, in which the rows were read
     """
 
     weight: float = 0.0
     least: float = np.inf
-    doubt: float = 0.0
+    inverses: float = 0.0
     blocks: int = 0
 
     def __add__(self, other: Any) -> "Sums":
         least = min(self.least, other.least)
-        return Sums(self.weight + other.weight, least, self.doubt + other.doubt,
+        return Sums(self.weight + other.weight, least, self.inverses + other.inverses,
                     self.blocks + other.blocks)  # fmt: skip
 
 
@@ -244,8 +244,8 @@ class Likelihood:
             value += found[0]
             weights = batch.weights[start : start + len(Z)]
             counted = float(weights.sum()) if weights.size else float(len(Z))
-            _, least, doubt = found
-            sums = sums + Sums(counted, least, doubt, 1)
+            _, least, inverses = found
+            sums = sums + Sums(counted, least, inverses, 1)
             gradient += residuals.T @ Z
             if shares:
                 kept[start - first : start - first + len(Z)] = P

@@ -229,8 +229,8 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
             start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
         flat = start.ravel()[objective.used]
         tol = task.tol * float(task.totals.sum())
-        told = steps.of(lambda b: (raw @ b).reshape(task.q, task.width), how.dependent)
-        top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, told=told)
+        report = steps.of(lambda b: (raw @ b).reshape(task.q, task.width), how.dependent)
+        top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, report=report)
         constant = objective.used % task.width == task.n_features
         none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
         inverse = inverse_of(top.known.information)
@@ -242,7 +242,7 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
         )  # fmt: skip
         if level is None:
             return found
-        steps.ended = found
+        steps.finished = found
         _profile(objective, top, raw, level, np.full(shape, ""), steps)
         return found._replace(ends=ends_of(steps, shape))
 

@@ -89,17 +89,17 @@ class Contrasts:
 
     def limits(self) -> np.ndarray:
         """What becomes of every weight of the regression: "not checked" where time is over."""
-        said = np.full((len(self.order) - 1, self.width), "not checked")
-        places = list(np.ndindex(*said.shape))
+        limits = np.full((len(self.order) - 1, self.width), "not checked")
+        places = list(np.ndindex(*limits.shape))
         functions = [self.functional(row, j) for row, j in places]
         try:
             cone = cone_of(self.verdict, self.data)
             both = both_signs(self.data, cone.working.question, functions)
             for place, function, free in zip(places, functions, both, strict=True):
-                said[place] = _limit_of(cone, function, free)
+                limits[place] = _limit_of(cone, function, free)
         except TooLarge:  # the words so far hold
-            return said
-        return said
+            return limits
+        return limits
 
 
 def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
@@ -134,7 +134,7 @@ def limit(
     last : array of shape (q, width), the weights where the climb was broken off
     """
     verdict, order = contrasts.verdict, contrasts.order
-    direction, said = contrasts.direction(), contrasts.limits()
+    direction, limits = contrasts.direction(), contrasts.limits()
     rows = np.arange(len(Z))
     scores = np.column_stack([Z @ direction.T, np.zeros(len(Z))])
     size = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
@@ -146,16 +146,16 @@ def limit(
         behind[rows, 1 - codes] = True
         behind[list(verdict.boundary)] = False
     if isinstance(verdict, Separable) and _separates(last, Z, codes):
-        covariance = np.full((said.size, said.size), np.nan)
-        return Limit(last, said, 0.0, covariance)
+        covariance = np.full((limits.size, limits.size), np.nan)
+        return Limit(last, limits, 0.0, covariance)
     B, value, covariance = conditional(Z, codes, weights, ~behind)
     eta = np.column_stack([Z @ B.T, np.zeros(len(Z))])
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = (CERTAIN - (eta[rows, codes][:, None] - eta)) / (own[:, None] - scores)
     far = max(0.0, float(needed[behind].max(initial=0.0)))
-    out = (said != "finite").ravel()
+    out = (limits != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan
-    return Limit(np.where(said == "finite", B, B + far * direction), said, value, covariance)
+    return Limit(np.where(limits == "finite", B, B + far * direction), limits, value, covariance)
 
 
 def _separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:

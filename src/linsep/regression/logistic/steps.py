@@ -1,28 +1,28 @@
-"""What a fit has come to, step by step: for those who look on, ask it to stop, or interrupt it."""
+"""Progress of a fit after each step, for callbacks and for Ctrl-C."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-#: what a climb tells after each step: the weights as it has them, the log-likelihood there, and how
-#: far, in standard errors, the maximum was where the step began (NaN: not known)
-Told = Callable[[np.ndarray, float, float], None]
+#: called after each step of an ascent with its weights, the log-likelihood there, and the distance
+#: to the maximum, in standard errors, from where the step began (NaN: unknown)
+Report = Callable[[np.ndarray, float, float], None]
 
 
 class Stopped(Exception):
-    """Somebody who looks on has asked a climb to stop."""
+    """A callback has asked the fit to stop."""
 
 
 class SoFar(NamedTuple):
-    """Where a climb is.
+    """State of an ascent.
 
     Attributes
     ----------
     weights : array of shape (q, width), of the features as they are
     dependent : numbers of the features that are left out
-    log_likelihood, distance : as told
-    n_iter : int, steps that were made
+    log_likelihood, distance : as in :data:`Report`
+    n_iter : int, number of steps
     """
 
     weights: np.ndarray
@@ -33,38 +33,40 @@ class SoFar(NamedTuple):
 
 
 class Steps:
-    """What the climbs of one fit tell.
+    """Records the progress of one fit.
 
     Parameters
     ----------
-    look : function without arguments or None
+    after_step : function without arguments or None
         Called after each step; may raise :class:`Stopped`.
 
     Attributes
     ----------
     so_far : SoFar or None, before the first step
-    asked : what a climb ended with, while it is asked whether there is a maximum; else None
-    ended : what all ended with, while intervals are worked out; else None
-    intervals : list, those of the first weights by profiles
+    suspect : the fit and its limits while separation is being decided; else None
+    finished : the fit without intervals while these are computed; else None
+    intervals : list of the profile intervals computed so far
     """
 
-    def __init__(self, look: Callable[[], None] | None = None) -> None:
-        self.look = look
+    def __init__(self, after_step: Callable[[], None] | None = None) -> None:
+        self.after_step = after_step
         self.so_far: SoFar | None = None
-        self.asked: Any = None
-        self.ended: Any = None
+        self.suspect: Any = None
+        self.finished: Any = None
         self.intervals: list[Any] = []
 
-    def of(self, raw: Callable[[np.ndarray], np.ndarray], dependent: tuple[int, ...] = ()) -> Told:
-        """What a climb should tell, whose weights ``raw`` brings to the features as they are."""
+    def of(
+        self, raw: Callable[[np.ndarray], np.ndarray], dependent: tuple[int, ...] = ()
+    ) -> Report:
+        """Return the callback of an ascent; ``raw`` converts its weights to the raw features."""
 
-        def told(B: np.ndarray, log_likelihood: float, distance: float) -> None:
+        def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
             n_iter = self.so_far.n_iter + 1 if self.so_far else 1
             self.so_far = SoFar(raw(B), dependent, float(log_likelihood), distance, n_iter)
-            if self.look is not None:
-                self.look()
+            if self.after_step is not None:
+                self.after_step()
 
-        return told
+        return report
 
     def doing(self, max_iter: int) -> str:
         """What is being done now, in a few words; steps may be made beyond ``max_iter`` to tell
@@ -79,5 +81,5 @@ class Steps:
         return f"iteration {made + 1:,}{most}"
 
 
-def unheard(B: np.ndarray, log_likelihood: float, distance: float) -> None:
-    """Nobody looks on."""
+def no_report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
+    """Ignore the step."""

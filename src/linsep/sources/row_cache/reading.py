@@ -82,8 +82,8 @@ def row_folder(cache: Path) -> Path | None:
     try:
         folder = private_folder(folder)
     except UnsafeFolder as why:
-        said = f"Parsed rows are not kept in {folder}, because {why}"
-        warn_without(said, hint("choose another folder with {}", cache=None))
+        message = f"Parsed rows are not kept in {folder}, because {why}"
+        warn_without(message, hint("choose another folder with {}", cache=None))
         return None
     except OSError:  # it will be said when there is something to write
         return folder

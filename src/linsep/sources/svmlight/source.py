@@ -233,12 +233,13 @@ class SvmlightSource(Source):
     def _explain(self, part: Scanned, lines: int) -> LinsepError:
         assert part.refused is not None
         number, line = part.refused
-        said: LinsepError = DataError("this line cannot be read", "write it like '+1 3:0.5 17:1'")
+        advice = "write it like '+1 3:0.5 17:1'"
+        problem: LinsepError = DataError("this line cannot be read", advice)
         try:
             parse_line(line, part.base, self._dtype)
         except DataError as error:
-            said = error.of_model() if self.by_recipe else error
-        return said.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
+            problem = error.of_model() if self.by_recipe else error
+        return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
 
 
 def _begins_with_pair(path: Path, max_line: int) -> bool:

@@ -151,8 +151,8 @@ class CsvFile(TextFile):
                     return DataError(
                         f"{place}, column '{name}' is not UTF-8 text", "save the file as UTF-8"
                     )
-            if bad is None and (said := too_long(place, _length(fields), self._block)):
-                return said
+            if bad is None and (message := too_long(place, _length(fields), self._block)):
+                return message
         return None
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:

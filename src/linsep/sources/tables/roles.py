@@ -75,9 +75,9 @@ def guess_columns(
         elif name not in exclude:
             family = family_of(kind)
             if family is None:
-                said, change = _unusable(file, kind)
+                message, change = _unusable(file, kind)
                 leave_out = hint("leave it out with {}", exclude=[name])
-                raise DataError(f"{file.path}, column '{name}' {said}", change, leave_out)
+                raise DataError(f"{file.path}, column '{name}' {message}", change, leave_out)
             if family == "text":
                 columns.text[name] = {}
             else:
@@ -109,10 +109,10 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
                 "convert it to numbers",
                 hint("leave it out with {}", exclude=[name]),
             )
-        if odd and (said := _commas(values)):
+        if odd and (message := _commas(values)):
             raise DataError(
-                f"{file.path}, column '{name}' has {said} (such as '{values[odd[0]]}')",
-                "write numbers without them" if "thousands" in said else "write points",
+                f"{file.path}, column '{name}' has {message} (such as '{values[odd[0]]}')",
+                "write numbers without them" if "thousands" in message else "write points",
                 hint("leave it out with {}", exclude=[name]),
             )
         rows = np.flatnonzero(np.isin(codes, odd))
@@ -152,10 +152,10 @@ def check_target(path: Path, names: Iterable[str], target: str | None, exclude: 
     if target in exclude:
         raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
     if target not in names:
-        said = f"{path} has no column '{target}' to learn, only {listed(names)}"
+        message = f"{path} has no column '{target}' to learn, only {listed(names)}"
         if advice := _closest(target, names):
-            raise DataError(f"{said}: {advice}")
-        raise DataError(said, hint("choose one of these with {}", target=None))
+            raise DataError(f"{message}: {advice}")
+        raise DataError(message, hint("choose one of these with {}", target=None))
 
 
 def family_of(kind: pa.DataType) -> str | None:
@@ -299,8 +299,8 @@ def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
     guessed = pa.types.is_temporal(kind) and not file.typed
     if guessed:  # text that looks like a date to Arrow is a name as good as any other
         return "text"
-    said, change = _unusable(file, kind)
-    raise DataError(f"{file.path}, label column '{name}' {said}", change)
+    message, change = _unusable(file, kind)
+    raise DataError(f"{file.path}, label column '{name}' {message}", change)
 
 
 def _unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str]:
