@@ -1,1 +1,1 @@
-"""Least squares and what it lets one infer: estimates, tables of them, checks of assumptions."""
+"""Least squares and logistic regression: estimates, inference, summaries, diagnostics."""

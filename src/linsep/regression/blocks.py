@@ -1,4 +1,4 @@
-"""Rows as least squares reads them: block after block, as often as it needs."""
+"""Blocks of rows, the input of least squares."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -8,14 +8,14 @@ import scipy.sparse as sp
 
 
 class Block(NamedTuple):
-    """Some rows.
+    """A block of rows.
 
     Attributes
     ----------
     X : array or CSR matrix of shape (rows, features)
-        Later blocks may be wider: features that were not seen before are zeros.
+        Later blocks may have more features, which are zero in earlier blocks.
     y : array of shape (rows,)
-    weights : array of shape (rows,), all positive; None where all rows count 1
+    weights : array of shape (rows,), all positive; None if all are 1
     """
 
     X: Any
@@ -23,7 +23,7 @@ class Block(NamedTuple):
     weights: np.ndarray | None
 
     def cut(self, rows: int) -> Iterator["Block"]:
-        """The same rows in blocks of at most so many."""
+        """Yield the rows in blocks of at most ``rows`` rows."""
         for first in range(0, self.y.size, rows):
             span = slice(first, first + rows)
             yield Block(
@@ -32,7 +32,7 @@ class Block(NamedTuple):
 
     @property
     def sparse(self) -> bool:
-        """Whether it is worth to leave the zeros out."""
+        """Whether sparse operations are worthwhile."""
         return sp.issparse(self.X) and self.X.nnz < 0.05 * self.X.shape[0] * self.X.shape[1]
 
     def dense(self) -> np.ndarray:
@@ -40,12 +40,12 @@ class Block(NamedTuple):
         return self.X.toarray() if sp.issparse(self.X) else self.X
 
 
-#: every call reads all rows from the first
+#: each call iterates over all rows from the first
 Blocks = Callable[[], Iterator[Block]]
 
 
 def columns(block: Block, width: int) -> Any:
-    """The columns 1, y and the features, ``width`` in all, as one array or CSR matrix."""
+    """Return the columns 1, y and the features, ``width`` in all, as one array or CSR matrix."""
     ones = np.ones(block.y.size)
     if block.sparse:
         X = sp.csr_array(block.X)

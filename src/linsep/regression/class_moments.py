@@ -1,4 +1,4 @@
-"""Means of every class and the variance within classes that they share, batch by batch."""
+"""Class means and pooled within-class variances, batch by batch."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-#: dense rows looked at at a time
+#: dense rows processed at a time
 ROWS = 1 << 14
 
 
 class ClassMoments(NamedTuple):
-    """What is known of the classes after some rows.
+    """Moments of the classes over the rows so far.
 
     Attributes
     ----------
-    totals : array of shape (classes,), the weight of the rows of each
+    totals : array of shape (classes,), summed row weights
     means : array of shape (classes, features)
-    squares : array of shape (features,), weighted squares around the means, over all classes
+    squares : array of shape (features,), weighted squares around the class means, summed
     """
 
     totals: np.ndarray
@@ -28,12 +28,12 @@ class ClassMoments(NamedTuple):
 def class_moments(
     batches: Iterable[tuple[Any, np.ndarray, np.ndarray]], n_classes: int
 ) -> ClassMoments:
-    """Moments of rows (X, codes, weights), dense or CSR; empty weights are ones.
+    """Return the moments of batches (X, codes, weights), dense or CSR; empty weights are ones.
 
-    Later CSR batches may be wider: a feature was zero before it turned up.
+    Later CSR batches may have more features, which are zero in earlier batches.
 
-    Batches are merged by their differences (Chan, Golub and LeVeque 1983), so that means far from
-    zero cost no digits.
+    Batches are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
+    means far from zero.
     """
     found = ClassMoments(np.zeros(n_classes), np.zeros((n_classes, 0)), np.zeros(0))
     for X, codes, weights in batches:
@@ -41,7 +41,7 @@ def class_moments(
         for start in range(0, X.shape[0], max(1, step)):
             rows = slice(start, start + step)
             w = weights[rows] if len(weights) else np.ones(len(codes[rows]))
-            with np.errstate(over="ignore", invalid="ignore"):  # beyond floats is seen at the end
+            with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
                 found = _merged(found, _of(X[rows], codes[rows], w, n_classes))
     return found
 
@@ -55,7 +55,7 @@ def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> Class
     means = sums / np.where(totals > 0, totals, 1.0)[:, None]
     if not sp.issparse(X):
         return ClassMoments(totals, means, weights @ (X - means[codes]) ** 2)
-    # values that are not stored lie as far from the mean as zero does
+    # values that are not stored are zero
     X = X.tocsr()
     row = np.repeat(rows, np.diff(X.indptr))
     own = means[codes[row], X.indices]
@@ -68,7 +68,7 @@ def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> Class
 
 
 def widened(moments: ClassMoments, width: int) -> ClassMoments:
-    """The same with features, up to so many, that were zero in all rows."""
+    """Return the moments with additional features that were zero in all rows."""
     more = max(0, width - moments.squares.size)
     means = np.pad(moments.means, ((0, 0), (0, more)))
     return ClassMoments(moments.totals, means, np.pad(moments.squares, (0, more)))

@@ -1,10 +1,9 @@
-"""What leaving one row out does to a fit: studentized residuals and Cook's distances.
+"""Deletion diagnostics: externally studentized residuals and Cook's distances.
 
 Both follow from residuals and leverages (Belsley, Kuh and Welsch, Regression Diagnostics, 1980,
-section 2.1), unless a row nearly decides the fit: where its leverage is next to 1, or next to
-nothing is left of the residual sum of squares without it, these formulas lose all digits. Then the
-fit is repeated without the row: its rank says whether the leverage is 1, and whether it is perfect
-is decided as for any fit.
+section 2.1). These formulas lose all digits if a row's leverage is nearly 1 or hardly any residual
+sum of squares is left without it. Then the fit is repeated without the row: its rank shows whether
+the leverage is 1, and whether the fit is perfect is decided as for any fit.
 """
 
 from collections.abc import Iterator
@@ -18,22 +17,22 @@ from linsep.regression.inference import Inference
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import least_squares
 
-#: shares of 1 that are left of eight digits or more
+#: smallest 1 - leverage (or share of a sum of squares) that keeps eight of sixteen digits
 CANCELLED = 1e-8
 
 
 class Deletion(NamedTuple):
-    """For each row, what leaving it out does; arrays of shape (rows,).
+    """Deletion diagnostics of each row; arrays of shape (rows,).
 
     Attributes
     ----------
     studentized : externally studentized residuals
     cooks_distance : Cook's distances
     decided : bool
-        The leverage is 1: the fit goes through the row whatever its y is, and both are NaN.
+        Whether the leverage is 1: the fit goes through the row whatever its y, and both are NaN.
     perfect_without : bool
-        Without the row the fit is perfect: there is no residual variance to studentize by, and the
-        residual is NaN.
+        Whether the fit without the row is perfect: the residual variance is zero, and the
+        studentized residual is NaN.
     """
 
     studentized: np.ndarray
@@ -45,16 +44,16 @@ class Deletion(NamedTuple):
 def deletion(
     fit: LeastSquares, block: Block, residuals: np.ndarray, leverage: np.ndarray
 ) -> Deletion:
-    """Leave out each row in turn.
+    """Compute the deletion diagnostics.
 
     Parameters
     ----------
     fit : LeastSquares
-        More rows than estimates, and not perfect.
+        With more rows than estimates, and not perfect.
     block : Block, the rows of the fit
     residuals : array of shape (rows,)
-        Times the roots of the weights, over the residual norm.
-    leverage : array of shape (rows,), times the weights
+        Multiplied by the square roots of the weights, divided by the residual norm.
+    leverage : array of shape (rows,), multiplied by the weights
     """
     df, rows = fit.n_rows - fit.rank, np.arange(fit.n_rows)
     free = 1 - leverage
@@ -77,7 +76,7 @@ def deletion(
 
 
 def _decided(fit: LeastSquares, block: Block, rows: np.ndarray) -> np.ndarray:
-    """Which of these rows have a leverage of 1: the rank falls by one for each that is left out."""
+    """Return which rows have leverage 1: the rank falls by one if such a row is left out."""
     found = np.zeros(fit.n_rows, dtype=bool)
     groups = [rows] if rows.size else []
     while groups:
@@ -90,7 +89,7 @@ def _decided(fit: LeastSquares, block: Block, rows: np.ndarray) -> np.ndarray:
 
 
 def _on_row(again: LeastSquares, fit: LeastSquares, block: Block, row: int) -> tuple[float, float]:
-    """How far a fit without the row errs on it, in residual norms, and 1 + its leverage there."""
+    """Return the deleted residual of a row, in residual norms, and 1 + its leverage in that fit."""
     one = _some(fit, block, slice(row, row + 1))
     weight = 1.0 if one.weights is None else float(one.weights[0])
     error = float(again.residuals(one.dense(), one.y)[0]) / fit.residual_norm
@@ -98,12 +97,12 @@ def _on_row(again: LeastSquares, fit: LeastSquares, block: Block, row: int) -> t
 
 
 def _without(fit: LeastSquares, block: Block, rows: list[int]) -> LeastSquares:
-    """The fit of all rows but some, of the features that are kept."""
+    """Return the fit without some rows, on the features kept."""
     return least_squares(lambda: _pieces(fit, block, rows), fit_intercept=fit.fit_intercept)
 
 
 def _pieces(fit: LeastSquares, block: Block, rows: list[int]) -> Iterator[Block]:
-    """The rows between those that are left out, which are in order."""
+    """Yield the blocks between the rows left out, which are sorted."""
     for before, after in pairwise([-1, *rows, fit.n_rows]):
         if after - before > 1:
             yield _some(fit, block, slice(before + 1, after))

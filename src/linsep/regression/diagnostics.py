@@ -1,9 +1,9 @@
-"""What data can say about the assumptions that the tests of a linear regression rest on.
+"""Tests of the assumptions of a linear regression.
 
-Five are taught: the mean of y exists for every x, and so does its variance (existence); rows do not
-depend on each other; means lie on a line; the variance is the same everywhere; and deviations are
-normal. Rows can speak against the last four, and single rows can decide a fit: each test
-below has the formula of the paper it names. None can prove an assumption.
+The five assumptions: y has a mean and a variance for every x (existence), rows are independent,
+the mean is linear, the variance is constant, and the errors are normal. Data can contradict the
+last four but prove none; single rows can determine a fit. Each test has the formula of the paper it
+names.
 """
 
 from collections.abc import Iterator
@@ -22,28 +22,28 @@ from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import least_squares
 from linsep.regression.summary import number_text, p_text
 
-#: White's test has a column for every product of two features: it is asked up to so many values
+#: most values of the matrix of White's test, which has a column for each product of two features
 WHITE_VALUES = 1 << 23
-#: Shapiro and Wilk's p-values hold up to so many rows
+#: most rows for which p-values of the Shapiro-Wilk test are valid
 SHAPIRO_ROWS = 5000
-#: p-values below this speak against an assumption
+#: p-values below this contradict an assumption
 DOUBT = 0.05
-#: a share of the variance of y that is not explained but rounding
+#: share of the variance of y below which the residuals are rounding errors
 NOTHING = 1e-12
-#: relative rounding error of what a few operations in floats give
+#: relative rounding error of a few operations in floats
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Finding(NamedTuple):
-    """One test of one assumption.
+    """Result of one test of one assumption.
 
     Attributes
     ----------
     assumption : "linearity", "equal variance", "normality", "independence" or "influence"
     test : str, its name
-    statistic : float, NaN where it is not defined
-    p_value : float, NaN where there is none
-    said : str, a sentence of what the numbers mean
+    statistic : float, NaN if not defined
+    p_value : float, NaN if there is none
+    said : str, what the numbers mean
     source : str, the paper
     """
 
@@ -57,22 +57,22 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What the rows say; ``print`` it.
+    """Results of all tests, and residuals, leverages and influences; ``print`` it.
 
     Attributes
     ----------
     findings : list of Finding
     residuals : array of shape (rows,)
-        Of rows of positive weight, times the roots of their weights.
+        Of rows of positive weight, multiplied by the square roots of the weights.
     fitted : array of shape (rows,), their predictions
     leverage : array of shape (rows,), between 0 and 1
     studentized : array of shape (rows,)
-        Residuals over their standard deviation as the other rows estimate it (externally
-        studentized); with n - p - 1 degrees of freedom they follow Student's t. NaN where that
-        deviation is zero, because the fit without the row is perfect, and where the leverage is 1.
+        Residuals divided by their standard deviation as estimated from the other rows (externally
+        studentized); they follow Student's t with n - p - 1 degrees of freedom. NaN if the fit
+        without the row is perfect, or the leverage is 1.
     cooks_distance : array of shape (rows,)
-        How far the estimates move when the row is left out (Cook, Technometrics 19, 1977, 15-18).
-        NaN where the leverage is 1: without the row, an estimate has no value.
+        Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
+        15-18). NaN if the leverage is 1: without the row, an estimate is undetermined.
     """
 
     findings: list[Finding]
@@ -83,7 +83,7 @@ class Assumptions:
     cooks_distance: np.ndarray
 
     def __getitem__(self, test: str) -> Finding:
-        """The finding of the test of this name."""
+        """Return the finding of the test with this name."""
         for finding in self.findings:
             if finding.test == test:
                 return finding
@@ -91,7 +91,7 @@ class Assumptions:
         raise KeyError(f"There is no test {test!r}; there are {known}.")
 
     def rows(self) -> list[list[str]]:
-        """The cells of the table, the names of its columns first."""
+        """Return the cells of the table, its header first."""
         cells = [["assumption", "test", "statistic", "p", "what it says"]]
         for found in self.findings:
             numbers = [number_text(found.statistic), p_text(found.p_value)]
@@ -129,7 +129,7 @@ class Assumptions:
 
 
 def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
-    """Ask the rows of a fit for all that speaks against its assumptions.
+    """Test the assumptions of a fit on its rows.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
     residuals, about = raw * np.sqrt(weights), (block.y - fit.mean_y) - raw
     leverage = weights * _leverage(Inference(fit), block)
     undefined = _undefined(fit)
-    # Tests ask for shapes and not for sizes: squares of the latter may be beyond floating point.
+    # Tests depend on shapes, not sizes, and squares of unscaled residuals might overflow.
     shares = np.zeros_like(residuals) if fit.perfect else residuals / fit.residual_norm
     gone = None if undefined else deletion(fit, block, shares, leverage)
     findings = [
@@ -167,14 +167,14 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
 
 
 def _undefined(fit: LeastSquares) -> str:
-    """Why nothing can be measured by the residuals of a fit; empty where it can."""
+    """Return why residuals cannot be tested; empty if they can."""
     if fit.n_rows <= fit.rank:
         return "not defined: no residual degrees of freedom are left"
     return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
 
 
 def _verdict(p: float, against: str, undefined: str) -> str:
-    """What a p-value says."""
+    """Return the conclusion from a p-value."""
     if np.isnan(p):
         return undefined
     return against if p < DOUBT else "nothing against it"
@@ -186,7 +186,7 @@ def _leverage(inference: Inference, block: Block) -> np.ndarray:
 
 
 def _reset(fit: LeastSquares, block: Block, about: np.ndarray) -> Finding:
-    """Do squares and cubes of the predictions, here about their mean, explain more?"""
+    """Test linearity by squares and cubes of the centred predictions (RESET)."""
     f = p = np.nan
     undefined = _undefined(fit)
     against = "no line: powers of the predictions explain more"
@@ -211,7 +211,7 @@ def _reset(fit: LeastSquares, block: Block, about: np.ndarray) -> Finding:
 
 
 def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
-    """The rows with more columns, in parts, so that they are not copied as a whole."""
+    """Yield the rows with more columns, in parts, to avoid a copy of the whole."""
     rows = 1 << 14
     for part, first in zip(block.cut(rows), range(0, block.y.size, rows), strict=True):
         added = more[first : first + rows]
@@ -220,7 +220,7 @@ def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
 
 
 def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
-    """Do the features explain the squares of the residuals? (Koenker: without normality.)"""
+    """Test whether features explain squared residuals (in Koenker's form, without normality)."""
     lm, p, undefined = _explained(fit, block.X, residuals)
     return Finding(
         "equal variance", "Breusch-Pagan", lm, p,
@@ -231,7 +231,7 @@ def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Fi
 
 
 def _white(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
-    """Do the features, their squares and products?"""
+    """Test whether features, their squares and products explain squared residuals."""
     n, d = block.X.shape
     lm = p = np.nan
     undefined = "not computed: there are too many products of features"
@@ -250,7 +250,7 @@ def _white(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
 
 
 def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float, float, str]:
-    """n R^2 of a regression of the squared residuals, its tail of chi-squared, or why not."""
+    """Return n R^2 of a regression of the squared residuals, its p-value, or why there is none."""
     if undefined := _undefined(fit):
         return np.nan, np.nan, undefined
     squares = residuals**2
@@ -262,14 +262,14 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
         return np.nan, np.nan, undefined
     sizes = fit.y_norm + np.abs(fit.coef) @ fit.spread
     rounding = ROUNDING * (1 + sizes / fit.residual_norm) * squares.max()
-    if np.ptp(squares) <= rounding:  # all residuals are as large: no variance of squares
+    if np.ptp(squares) <= rounding:  # residuals of equal size: the squares have no variance
         return 0.0, 1.0, ""
     lm = residuals.size * found.r_squared
     return lm, float(gammaincc(found.df_model / 2, lm / 2)), ""
 
 
 def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
-    """Are skewness and kurtosis those of a normal distribution?"""
+    """Test normality by skewness and kurtosis."""
     jb = p = np.nan
     text = _undefined(fit)
     if not text:
@@ -289,7 +289,7 @@ def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
 
 
 def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
-    """Are the residuals, in order, on the line of a normal sample?"""
+    """Test normality by the sorted residuals."""
     w = p = np.nan
     undefined = _undefined(fit)
     if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
@@ -305,7 +305,7 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
 
 
 def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
-    """Are neighbouring residuals alike?"""
+    """Measure the correlation of neighbouring residuals."""
     dw, text = np.nan, _undefined(fit)
     if not text:
         dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
@@ -321,7 +321,7 @@ def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
 def _influential(
     fit: LeastSquares, leverage: np.ndarray, gone: Deletion | None, undefined: str
 ) -> list[Finding]:
-    """The rows that stand out most."""
+    """Return the findings on the rows with the largest leverage and Cook's distance."""
     many = 2 * fit.rank / fit.n_rows
     row = int(np.argmax(leverage))
     high = int((leverage > many).sum())
@@ -350,7 +350,7 @@ def _influential(
 
 
 def _studentized(fit: LeastSquares, gone: Deletion | None, undefined: str) -> Finding:
-    """Is a row too far from the line that the others draw?"""
+    """Test the row with the largest studentized residual as an outlier."""
     t, p, text = np.nan, np.nan, undefined
     df = fit.n_rows - fit.rank - 1
     if gone is not None and df < 1:

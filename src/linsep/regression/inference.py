@@ -1,8 +1,8 @@
-"""What least squares lets one infer, if the residuals are independent and normal, of one variance.
+"""Inference from least squares, for independent normal residuals of equal variance.
 
-The formulas are those of any course (Seber and Lee, Linear Regression Analysis, 2003, chapters 3 to
-5), with weights where there are any: a row of weight w has the variance sigma^2 / w. They are in
-lengths and not in their squares, which may be beyond floating point where standard errors are not.
+The formulas are standard (Seber and Lee, Linear Regression Analysis, 2003, chapters 3 to 5): a row
+of weight w has the variance sigma^2 / w. They use norms rather than sums of squares, which could
+overflow where standard errors do not.
 """
 
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from linsep.regression.summary import Coefficient, Summary
 
 
 def t_tail(t: Any, df: float) -> Any:
-    """P(|T| > |t|) of Student's t with ``df`` degrees of freedom; NaN for NaN."""
+    """Return P(|T| > |t|) of Student's t with ``df`` degrees of freedom; NaN for NaN."""
     with np.errstate(over="ignore"):
         return f_tail(np.square(t), 1, df)
 
 
 def f_tail(f: Any, a: float, b: float) -> Any:
-    """P(F > f) of Fisher's F with ``a`` and ``b`` degrees of freedom; NaN for NaN."""
+    """Return P(F > f) of Fisher's F with ``a`` and ``b`` degrees of freedom; NaN for NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
         part = a * np.asarray(f, dtype=np.float64)
         near, far = part / (b + part), b / (b + part)
@@ -31,12 +31,12 @@ def f_tail(f: Any, a: float, b: float) -> Any:
 
 
 def t_reach(level: float, df: float) -> float:
-    """The t with P(|T| <= t) = level: how many standard errors an interval reaches."""
+    """Return the t with P(|T| <= t) = level, the half-width of an interval in standard errors."""
     near, far = betaincinv(0.5, df / 2, level), betainccinv(df / 2, 0.5, level)
     return float(np.sqrt(df * near / far))
 
 
-#: variance inflation from which a note says how many digits the data can bear
+#: variance inflation above which a note on the reliable digits is printed
 MUCH_INFLATION = 1e8
 
 
@@ -52,8 +52,8 @@ class Bands(NamedTuple):
 class Inference:
     """Tests and intervals of a fit.
 
-    Arrays have one value for the intercept, if there is one, and then one for each feature; what
-    does not exist (of a feature that is left out, or without a residual variance) is NaN.
+    Arrays have one value for the intercept, if there is one, and then one for each feature. Values
+    of features left out, and those that need a residual variance if there is none, are NaN.
 
     Attributes
     ----------
@@ -68,34 +68,34 @@ class Inference:
 
     @property
     def estimates(self) -> np.ndarray:
-        """The weights, NaN for those that are left out."""
+        """The weights, NaN for features left out."""
         coef = np.where(self.fit.kept, self.fit.coef, np.nan)
         return np.concatenate([[self.fit.intercept], coef])[self._from :]
 
     @property
     def df_residual(self) -> int:
-        """Degrees of freedom of the residuals: rows less estimates."""
+        """Degrees of freedom of the residuals: rows minus estimates."""
         return self.fit.n_rows - self.fit.rank
 
     @property
     def df_model(self) -> int:
-        """Degrees of freedom of the model: estimates less the intercept."""
+        """Degrees of freedom of the model: estimates without the intercept."""
         return self.fit.rank - int(self.fit.fit_intercept)
 
     @property
     def residual_variance(self) -> float:
-        """Estimated variance of a row of weight 1; NaN where no row is left to estimate it."""
+        """Estimated variance of a row of weight 1; NaN without degrees of freedom."""
         return self.residual_error * self.residual_error
 
     @property
     def residual_error(self) -> float:
-        """Its square root, the residual standard error."""
+        """The residual standard error, the square root of the residual variance."""
         df = self.df_residual
         return self.fit.residual_norm / float(np.sqrt(df)) if df > 0 else float("nan")
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the estimates; NaN for those that are left out."""
+        """Covariance matrix of the estimates, NaN for features left out."""
         root = self.residual_error * self.fit.root[:, self._from :]
         covariance = root.T @ root
         out = np.isnan(self.estimates)
@@ -104,7 +104,7 @@ class Inference:
 
     @property
     def standard_errors(self) -> np.ndarray:
-        """Roots of the diagonal of the covariance."""
+        """Square roots of the diagonal of the covariance."""
         root = self.fit.root[:, self._from :]
         largest = np.abs(root).max(axis=0)
         shares = root / np.where(largest > 0, largest, 1.0)
@@ -114,30 +114,30 @@ class Inference:
 
     @property
     def t(self) -> np.ndarray:
-        """Estimates over standard errors; NaN for a perfect fit."""
+        """Estimates divided by standard errors; NaN for a perfect fit."""
         errors = self.standard_errors
         return self.estimates / np.where(errors > 0, errors, np.nan)
 
     @property
     def p_values(self) -> np.ndarray:
-        """Of the hypotheses that a weight is zero, against any other value."""
+        """Two-sided p-values of the hypotheses that a weight is zero."""
         return t_tail(self.t, max(self.df_residual, 1))
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
-        """Confidence intervals of the weights, array of shape (weights, 2)."""
+        """Return confidence intervals of the weights, shape (weights, 2)."""
         reach = self._quantile(level) * self.standard_errors
         return np.column_stack([self.estimates - reach, self.estimates + reach])
 
     @property
     def r_squared(self) -> float:
-        """Share of the variance of y that is explained (without an intercept, of its squares)."""
+        """Explained share of the variance of y (without an intercept, of its mean square)."""
         if self.fit.y_norm == 0:
             return float("nan")
         return min(1.0, (self.fit.explained_norm / self.fit.y_norm) ** 2)
 
     @property
     def adjusted_r_squared(self) -> float:
-        """The same of unbiased estimates of both variances."""
+        """R^2 with unbiased estimates of both variances."""
         if self.fit.y_norm == 0 or self.df_residual <= 0:
             return float("nan")
         df_total = self.fit.n_rows - int(self.fit.fit_intercept)
@@ -145,7 +145,7 @@ class Inference:
 
     @property
     def f(self) -> float:
-        """Test of the hypothesis that all weights but the intercept are zero."""
+        """F statistic of the hypothesis that all weights but the intercept are zero."""
         error, df = self.residual_error, self.df_model
         if not df or not error > 0:
             return float("nan")
@@ -154,13 +154,13 @@ class Inference:
 
     @property
     def f_p_value(self) -> float:
-        """Its p-value."""
+        """p-value of the F statistic."""
         a, b = self.df_model, max(self.df_residual, 1)
         return float(f_tail(self.f, a, b)) if a else float("nan")
 
     @property
     def correlation(self) -> float:
-        """Pearson's r of y and a single feature; NaN where there are more, or no intercept."""
+        """Pearson's r of y and a single feature; NaN for several features or no intercept."""
         if self.fit.coef.size != 1 or not self.fit.fit_intercept or self.fit.y_norm == 0:
             return float("nan")
         r = self.fit.coef[0] * (self.fit.spread[0] / self.fit.y_norm)
@@ -168,7 +168,7 @@ class Inference:
 
     @property
     def log_likelihood(self) -> float:
-        """Of normal residuals, at its maximum; infinite for a perfect fit."""
+        """Maximum log-likelihood for normal residuals; infinite for a perfect fit."""
         n = self.fit.n_rows
         if self.fit.perfect:
             return float("inf")
@@ -177,42 +177,42 @@ class Inference:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, counting the weights and not the variance, as statsmodels does."""
+        """Akaike's criterion, which counts the weights but not the variance, as in statsmodels."""
         return 2 * self.fit.rank - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, counting the same."""
+        """Schwarz's criterion, which counts the same parameters as ``aic``."""
         return self.fit.rank * float(np.log(self.fit.n_rows)) - 2 * self.log_likelihood
 
     def leverage(self, X: np.ndarray) -> np.ndarray:
-        """x' (sums of products)^-1 x of rows: the variance of their predictions, over sigma^2.
+        """Return x' (X' W X)^-1 x of rows: the variance of their predictions over sigma^2.
 
-        Array of shape (rows,); of the rows of a fit, times their weight, how much each draws its
-        own prediction.
+        An array of shape (rows,). Multiplied by the weights, it is the leverage of the rows of the
+        fit.
         """
         first = int(self.fit.fit_intercept)
         parts = self.fit.centred(X) @ self.fit.root[first:, 1:].T
         return np.square(parts).sum(axis=1) + (1 / self.fit.total_weight if first else 0.0)
 
     def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
-        """Intervals of the means ("confidence"), or of new rows of weight 1 ("prediction")."""
+        """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction")."""
         variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
         reach = self._quantile(level) * self.residual_error * np.sqrt(variance)
         return Bands(predicted, predicted - reach, predicted + reach)
 
     def _quantile(self, level: float) -> float:
-        """How many standard errors an interval reaches to either side."""
+        """Return the half-width of an interval in standard errors."""
         return t_reach(level, self.df_residual) if self.df_residual > 0 else np.nan
 
     def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:
-        """The table, with a row for the intercept, if there is one, and for each feature.
+        """Return the summary table, with a row for the intercept, if any, and for each feature.
 
         Parameters
         ----------
-        names : list of str, those of the features
-        notes : list of str, sentences that go before those about the fit itself
-        target : str, what y is called, if it has a name
+        names : list of str, names of the features
+        notes : list of str, put before the notes on the fit
+        target : str, name of y, if it has one
         """
         rows = [*(["intercept"] if self.fit.fit_intercept else []), *names]
         numbers = np.column_stack(
@@ -254,8 +254,8 @@ class Inference:
             notes.append(f"y {what}: there is no variance to explain.")
         elif self.fit.perfect:
             notes.append(
-                "The fit is perfect: no residual is more than rounding, so there is no variance "
-                "that t, F or an interval could be measured by."
+                "The fit is perfect: residuals are rounding errors, so there is no variance for t, "
+                "F or intervals."
             )
         if self.df_residual <= 0 and self.fit.y_norm != 0:
             notes.append(
@@ -266,21 +266,21 @@ class Inference:
         if inflation > MUCH_INFLATION:
             lost = np.sqrt(inflation)
             notes.append(
-                f"Features are nearly combinations of each other: the variance of an estimate is "
-                f"{inflation:.2g} times what it would be without, and rounding of the data in "
-                f"their last digit changes it in digit {max(1, int(16 - np.log10(lost)))}."
+                f"Features are nearly collinear: the variance of an estimate is {inflation:.2g} "
+                f"times what it would be otherwise, and rounding the data in their last digit "
+                f"changes it in digit {max(1, int(16 - np.log10(lost)))}."
             )
         if not self.fit.fit_intercept:
             notes.append("Without an intercept, R^2 and F compare with predicting zero.")
         return notes
 
 
-#: multiples below this share of the largest are rounding
+#: coefficients below this share of the largest are rounding errors
 NEGLIGIBLE = 1e-9
 
 
 def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
-    """A sentence for each feature that is left out."""
+    """Return a sentence for each feature that is left out."""
     return [
         f"{names[feature]} {_what_repeats(fit, names, feature)}: it is left out, and predicts "
         "nothing of its own."

@@ -1,4 +1,4 @@
-"""The table that statisticians read: one row a coefficient, facts about the fit above it."""
+"""Summary table of a regression: one row per coefficient, statistics of the fit above."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -17,8 +17,8 @@ class Coefficient(NamedTuple):
     estimate, standard_error, statistic, p_value, low, high : float
         ``low`` and ``high`` are the ends of its confidence interval.
     said : str
-        A word that stands for the numbers, such as ``dependent`` or ``+inf``; empty where they
-        speak for themselves. A p-value and an interval may be known beside it.
+        A word shown instead of the numbers, such as ``dependent`` or ``+inf``; else empty. A
+        p-value and an interval may be shown beside it.
     """
 
     name: str
@@ -32,21 +32,21 @@ class Coefficient(NamedTuple):
 
     @classmethod
     def without(cls, name: str, said: str, estimate: float = float("nan")) -> "Coefficient":
-        """A coefficient of which only a word can be said."""
+        """Return a coefficient that is shown as a word only."""
         nan = float("nan")
         return cls(name, estimate, nan, nan, nan, nan, nan, said)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A fit for people: ``print`` it, show it in a notebook, or take :meth:`to_dict`.
+    """Summary of a fit: ``print`` it, show it in a notebook, or call :meth:`to_dict`.
 
     Attributes
     ----------
     title : str
     header : list of (str, str, int or float)
-        What is said of the whole fit, two pairs a line. A name of which the word "p" is the first
-        (``p of F``) is printed as a p-value.
+        Statistics of the fit, printed two per line. A value whose name begins with "p" (``p of F``)
+        is printed as a p-value.
     coefficients : list of Coefficient
     statistic : "t" or "z"
     level : float
@@ -71,11 +71,11 @@ class Summary:
         ]  # fmt: skip
 
     def rows(self) -> list[list[str]]:
-        """The cells of the table as they are printed."""
+        """Return the cells of the table as text."""
         return [list(map(escaped, _cells(row))) for row in self.coefficients]
 
     def facts(self) -> list[tuple[str, str]]:
-        """The header as it is printed."""
+        """Return the header as text."""
         return [(name, _fact(name, value)) for name, value in self.header]
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Summary:
     __repr__ = __str__
 
     def __rich__(self) -> Any:
-        """The same for rich's consoles: it fits the table to the width it has."""
+        """Return a table for rich's consoles, which fits it to their width."""
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -125,7 +125,7 @@ class Summary:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON: numbers unrounded, those that are not finite as None."""
+        """Return everything as plain JSON: numbers unrounded, None if not finite."""
         return {
             "title": self.title,
             "header": {name: _plain(value) for name, value in self.header},
@@ -140,14 +140,14 @@ class Summary:
 
 
 def p_text(p: float) -> str:
-    """A p-value as it is printed: three decimals, ``<0.001`` below them, a dash for NaN."""
+    """Format a p-value: three decimals, ``<0.001`` for smaller ones, a dash for NaN."""
     if not isfinite(p):
         return "-"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def number_text(value: float) -> str:
-    """A number in six digits, zero without a sign; a dash for NaN."""
+    """Format a number with six digits, zero without a sign; a dash for NaN."""
     return "-" if isnan(value) else f"{value + 0.0:.6g}"
 
 
@@ -170,7 +170,7 @@ def _fact(name: str, value: str | int | float) -> str:
 
 
 def _two_a_line(facts: list[tuple[str, str]]) -> list[str]:
-    """The pairs in two aligned columns, read downwards."""
+    """Return the pairs in two aligned columns, read downwards."""
     half = (len(facts) + 1) // 2
     sides = [facts[:half], facts[half:]]
     shown = []

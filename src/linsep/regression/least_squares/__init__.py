@@ -1,1 +1,1 @@
-"""Least squares by three methods that give the same numbers."""
+"""Least squares by three methods that give the same results."""

@@ -1,4 +1,4 @@
-"""What values columns have, seen exactly: their ends, and whether they were ever rounded."""
+"""Exact ranges of columns, whether their values are rounded, and exact scaling."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -12,21 +12,21 @@ from linsep.regression.least_squares.moments import Moments
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.slices import floats
 
-#: values that need this many bits less than floats have were not rounded: decimals need them all
+#: values with this many bits fewer than floats hold are exact; rounded decimals use all bits
 SPARE_BITS = 12
-#: exponent of what divides zeros: larger than any
+#: exponent of the power of two that divides zero: larger than any other
 NONE = 1 << 20
-#: so many rows tell whether the values of a column are rounded, mostly
+#: rows that usually suffice to decide whether a column is rounded
 FIRST = 64
 
 
 class Ranges(NamedTuple):
-    """Exact facts about columns, arrays of shape (columns,).
+    """Exact ranges of columns, arrays of shape (columns,).
 
     Attributes
     ----------
-    low, high : the least and the largest value
-    bottoms : exponents of the power of two above the least absolute value that is not zero
+    low, high : the smallest and the largest value
+    bottoms : exponents of the power of two above the smallest nonzero absolute value
     grids : exponents of the largest power of two that divides all values
     """
 
@@ -43,20 +43,20 @@ class Ranges(NamedTuple):
 
     @property
     def same(self) -> np.ndarray:
-        """Which columns have one value only."""
+        """Which columns are constant."""
         return self.low == self.high
 
     def rounded(self, digits: Any) -> np.ndarray:
-        """Which columns have values that floats of so many bits may have rounded.
+        """Return which columns may hold values rounded to ``digits`` bits.
 
-        Whole numbers that floats hold exactly were not rounded, nor were short ones such as 12.75;
-        where any value of a column uses all bits, all were, as decimals are.
+        Whole numbers that floats hold exactly are not rounded, nor are short fractions such as
+        12.75. If any value of a column uses all bits, all values count as rounded, as decimals are.
         """
         whole = (self.grids >= 0) & (self.tops <= digits)
         return ~(whole | (self.tops - self.grids <= digits - SPARE_BITS))
 
     def centres(self) -> np.ndarray:
-        """Floats that can be subtracted from all values without rounding; 0 where none is sure.
+        """Floats that can be subtracted from all values without rounding; 0 if unknown.
 
         Sterbenz's lemma (Floating-Point Computation, 1974): x - c is exact for c/2 <= x <= 2c.
         """
@@ -66,14 +66,14 @@ class Ranges(NamedTuple):
         return np.where(alike, middle, 0.0)
 
     def wider(self, width: int) -> "Ranges":
-        """With columns of zeros up to this width."""
+        """Return the ranges with columns of zeros added up to this width."""
         more = (0, width - self.low.size)
         ends = [np.pad(end, more) for end in self[:2]]
         return Ranges(*ends, *(np.pad(e, more, constant_values=NONE) for e in self[2:]))
 
 
 def ranges_of(blocks: Iterable[Block]) -> Ranges:
-    """Of the columns y and the features, over all rows; features not seen in a block are zeros."""
+    """Return the ranges of y and the features over all rows; missing features are zero."""
     found: Ranges | None = None
     for block in blocks:
         for part in block.cut(8192):
@@ -97,9 +97,10 @@ def _features(block: Block, before: Ranges | None) -> Ranges:
 
 
 def _dense(X: np.ndarray, before: Ranges | None, first: int) -> Ranges:
-    """Of some rows; ``first`` says where their columns are among those ``before``.
+    """Return the ranges of dense rows, whose first column is column ``first`` of ``before``.
 
-    A column that was rounded stays so, and few rows tell: others are not looked at closer.
+    A column known to be rounded stays so, and few rows usually show it; only the others are
+    examined.
     """
     sizes = np.abs(X)
     low, high, least = X.min(axis=0), X.max(axis=0), sizes.min(axis=0)
@@ -125,7 +126,7 @@ def _sparse(X: Any) -> Ranges:
 
 
 def _grids(sizes: np.ndarray) -> np.ndarray:
-    """Of each value, the exponent of the largest power of two that divides it."""
+    """Return the exponent of the largest power of two that divides each value."""
     digits = digits_of(sizes.dtype)
     shares, tops = np.frexp(sizes)
     whole = np.ldexp(shares, digits).astype(np.uint64)
@@ -134,7 +135,7 @@ def _grids(sizes: np.ndarray) -> np.ndarray:
 
 
 def digits_of(dtype: np.dtype) -> int:
-    """How many bits the values of a type of floats have."""
+    """Return the number of bits in the significand of a float type."""
     return int(np.finfo(dtype).nmant) + 1
 
 
@@ -145,16 +146,16 @@ class ScaledColumns:
     ----------
     ranges : Ranges, of y and the features
     fit_intercept : bool
-    digits : int, of how many bits are sure in the values of features
+    digits : int, number of reliable bits in the values of features
     centred : bool
         Whether to subtract centres, where that is exact.
 
     Attributes
     ----------
-    exponents : int array of shape (width,), of the powers of two that columns are divided by
-    centres : array of shape (width,), what is subtracted from them before
+    exponents : int array of shape (width,), exponents of the powers of two that divide the columns
+    centres : array of shape (width,), subtracted before that
     order : list of int
-        The columns as they are eliminated: the intercept if there is one, the features, y.
+        The order of elimination: the intercept, if any, the features, y.
     """
 
     def __init__(
@@ -175,13 +176,13 @@ class ScaledColumns:
         self._rounded = np.concatenate([[False], ranges.rounded(bits[1:])])
 
     def ordered(self, G: Any) -> Any:
-        """Products of the columns in the order in which they are eliminated."""
+        """Return the products of the columns in the order of elimination."""
         return G[self.order][:, self.order]
 
     def rules(
         self, G: Any, *, noise: float = 0.0, nothing: Callable[..., bool] | None = None
     ) -> Rules:
-        """What decides about these columns, of which G has the products."""
+        """Return the dependence rules for these columns, whose products are G."""
         means, _, own = self._about_means(G)
         lengths = np.sqrt(own + means**2 * float(floats(G[0, 0])))
         roundings = self._rounded * self._units * lengths
@@ -189,7 +190,7 @@ class ScaledColumns:
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
     def fit(self, done: Elimination, G: Any, moments: Moments, method: str) -> LeastSquares:
-        """Everything in floats, of the columns as they were given."""
+        """Return the result in floats, for the original columns."""
         d, first = len(G) - 2, int(self.fit_intercept)
         units, unit_y = np.ldexp(1.0, self.exponents[2:]), np.ldexp(1.0, self.exponents[1])
         parts, left = self._of_given(done.parts), floats(done.left)
@@ -223,27 +224,27 @@ class ScaledColumns:
         )
 
     def _combination(self, part: np.ndarray, feature: int) -> np.ndarray:
-        """What multiples of the intercept and the features add up to one."""
+        """Return the coefficients of the combination of other columns that equals a feature."""
         row = -part * np.ldexp(1.0, self.exponents[2 + feature])
         row[1 + feature] = 0.0
         return row
 
     def _of_given(self, parts: Any) -> np.ndarray:
-        """The multipliers of the intercept and the features, as they were given, in floats."""
+        """Return the coefficients of the original intercept and features, in floats."""
         n, first = len(parts), int(self.fit_intercept)
         given = np.zeros((n, n - first))  # the column of y itself is not needed
         given[:, 1:] = floats(parts)[:, first:-1] * np.ldexp(1.0, -self.exponents[2:])
         if first:
-            # A column less its centre is a column less a multiple of the intercept.
+            # Centring a column subtracts a multiple of the intercept.
             centres = np.ldexp(self.centres, -self.exponents)[self.order]
             shifted = (parts * centres).sum(axis=1) if centres.any() else 0.0
             given[:, 0] = floats(parts[:, 0] - shifted)
         return given
 
     def _about_means(self, G: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The means of all columns, what these floats lack, and squared lengths about the means.
+        """Return the means of all columns, their rounding errors, and centred squared lengths.
 
-        All are scaled; without an intercept zeros, and squared lengths.
+        All are scaled; without an intercept the means are zero and nothing is centred.
         """
         diagonal = np.arange(len(G))
         if not self.fit_intercept:

@@ -1,4 +1,4 @@
-"""Least squares from exact sums of products, column by column, in numbers of many digits."""
+"""Gram-Schmidt elimination on sums of products, in extended precision."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,26 +7,26 @@ import numpy as np
 
 from linsep.regression.least_squares.slices import floats
 
-#: a feature may be dependent if changes of its values and others' by so many roundings make it so,
-#: and a fit perfect; the latter if y is rounded, and was the rounded sum of rounded products
+#: roundings of the data that may separate a feature from exact dependence, and a fit from a perfect
+#: one; the latter if y is rounded, as a rounded sum of rounded products
 ROUNDINGS, ROUNDINGS_OF_Y = 8.0, 2.0
 
 
 class Elimination(NamedTuple):
-    """What each column leaves when those before it are subtracted as well as they can be.
+    """Residual of each column after regression on the columns before it.
 
     Attributes
     ----------
     parts : numbers of shape (columns, columns), lower triangular
-        Row j: the multipliers of columns 0 to j that give what is left of column j; 1 at j.
+        Row j: the coefficients of columns 0 to j that give the residual of column j; 1 at j.
     left : numbers of shape (columns,)
-        The squared lengths of what is left.
+        Squared lengths of the residuals.
     taken : array of shape (columns,)
-        The squared lengths of what each column took from the last; zero for those not kept.
+        Reduction of the last column's squared length by each column; zero for those not kept.
     sizes : array of shape (columns,)
-        What was subtracted from what, in sums of lengths: rounding errors are relative to it.
+        Sums of the lengths of the terms of each residual, to which rounding errors are relative.
     kept : list of int
-        The columns that something is left of. The others are combinations of those before.
+        The independent columns. The others are combinations of those before.
     """
 
     parts: Any
@@ -37,22 +37,22 @@ class Elimination(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """When a column is a combination of those before it. The last column is y.
+    """Rules for when a column is a linear combination of those before it. The last column is y.
 
-    If nothing is left of it; or if rounding its values and theirs can have left as much, and that
-    is next to nothing of its own. A fit is perfect if no more is left of y than one rounding of
-    each value and one of its share in y can leave: residuals are their projection, not longer.
+    It is if its residual is zero, or no larger than rounding of the data can explain and negligible
+    relative to the column. A fit is perfect if the residual of y is no larger than the rounding of
+    each value and of its product in y can explain.
 
     Attributes
     ----------
     roundings : array of shape (columns,)
-        By what length rounding can have changed each column; zero where values are exact.
+        Length by which rounding may have changed each column; zero for exact values.
     next_to_nothing : array of shape (columns,)
-        Squared lengths that are so little of the columns' own, about the means with an intercept.
+        Negligible squared lengths, relative to the columns (centred with an intercept).
     noise : float
-        The length, relative to ``sizes``, below which sums of products cannot tell.
+        Length, relative to ``sizes``, below which sums of products are rounding errors.
     nothing : function of the columns kept and another
-        Decides exactly whether nothing is left of it where the sums of products are exact.
+        Decides exactly whether the residual is zero, for exact sums of products.
     """
 
     roundings: np.ndarray
@@ -61,7 +61,7 @@ class Rules(NamedTuple):
     nothing: Callable[[list[int], int], bool] | None = None
 
     def dependent(self, kept: list[int], row: np.ndarray, left: float, size: float) -> bool:
-        """Whether the column after those of ``row`` is; the row has its multipliers, itself 1."""
+        """Return whether a column is dependent; ``row`` has its coefficients, 1 for itself."""
         j = row.size - 1
         if left <= (self.noise * size) ** 2:
             return self.nothing is None or self.nothing(kept, j)
@@ -72,16 +72,15 @@ class Rules(NamedTuple):
 
 
 def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], rules: Rules) -> Elimination:
-    """Gram and Schmidt's process, on the products of the columns alone.
+    """Run the Gram-Schmidt process on the products of the columns.
 
-    A column that is a combination of those before is left out, as R's ``lm`` does it, rather than
-    an earlier one.
+    A column that is a combination of those before it is left out, as in R's ``lm``.
 
     Parameters
     ----------
     G : numbers of shape (columns, columns), symmetric
         :class:`linsep.regression.least_squares.slices.Pair` or an array of balls.
-    zeros : makes such numbers of a shape
+    zeros : function from a shape to such zeros
     rules : Rules
     """
     n = len(G)

@@ -1,4 +1,4 @@
-"""Sums of products in whole numbers: exact for values of any range, and ranks without doubt."""
+"""Sums of products in integers: exact for values of any range, with exact ranks."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,13 +10,13 @@ from flint import arb, fmpz, fmpz_mat
 from linsep.regression.blocks import Block, columns
 from linsep.regression.least_squares.columns import NONE, Ranges, digits_of
 
-#: powers of two that values of a column, and weights, may be apart for slices of floats to hold
-#: them, and how large weights may be
+#: largest range, in powers of two, of the values of a column and of weights that slices of floats
+#: hold, and the largest weights
 MOST_SPAN, MOST_EXPONENT = 150, 400
 
 
 def slices_suffice(ranges: Ranges, blocks: Iterable[Block]) -> bool:
-    """Whether :func:`linsep.regression.least_squares.slices.products` leaves nothing out of these
+    """Return whether :func:`linsep.regression.least_squares.slices.products` is exact for these
     rows.
     """
     ends = [0]
@@ -28,7 +28,7 @@ def slices_suffice(ranges: Ranges, blocks: Iterable[Block]) -> bool:
 
 
 def whole_products(blocks: list[Block], exponents: np.ndarray) -> np.ndarray:
-    """The sums over rows of w z z', where z are the columns 1, y and the features, as exact balls.
+    """Return the sums over rows of w z z' as exact balls, with columns z = (1, y, features).
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ def whole_products(blocks: list[Block], exponents: np.ndarray) -> np.ndarray:
 
 
 def _weights(block: Block) -> np.ndarray:
-    """Of the rows, as a column."""
+    """Return the row weights as a column."""
     weights = np.ones(block.y.size) if block.weights is None else block.weights
     return weights[:, None]
 
 
 def _whole(Z: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The values as Python's integers, and for each column the power of two that they count."""
+    """Return the values as Python integers, and the power of two that scales each column."""
     Z = Z.toarray() if sp.issparse(Z) else Z
     digits = digits_of(Z.dtype)
     shares, exponents = np.frexp(Z)
@@ -77,12 +77,12 @@ def _matrix(whole: np.ndarray) -> fmpz_mat:
 
 
 def independent(G: np.ndarray, some: list[int]) -> bool:
-    """Whether these columns are, of which G has the products in exact balls."""
+    """Return whether some columns are independent; G has their products as exact balls."""
     return _whole_part(G, some, some).rank() == len(some)
 
 
 def exact_zeros(G: np.ndarray, kept: list[int]) -> np.ndarray:
-    """Which multiples of the columns kept, in the sum that is next to the last, are zero."""
+    """Return which coefficients of the kept columns in the combination for the last are zero."""
     kept = [j for j in kept if j < len(G) - 1]
     both = _whole_part(G, kept, [*kept, len(G) - 1])
     n = len(kept)
@@ -94,7 +94,7 @@ def exact_zeros(G: np.ndarray, kept: list[int]) -> np.ndarray:
 
 
 def _whole_part(G: np.ndarray, some: list[int], others: list[int]) -> fmpz_mat:
-    """Rows and columns of exact balls, times a power of two that makes them whole."""
+    """Return a submatrix of exact balls, scaled by a power of two to integers."""
     parts = [G[i, j].mid().man_exp() for i in some for j in others]
     least = min(int(exponent) for _, exponent in parts)
     return fmpz_mat(len(some), len(others), [man << (int(e) - least) for man, e in parts])

@@ -2,8 +2,8 @@
 
 The columns are shifted to about mean zero while they are in the cache, so that sums of products do
 not cancel, and the correlation matrix is factored by Cholesky's method. That squares the condition
-number, so it is only done where LAPACK's estimate says that it costs six digits of sixteen at most;
-residuals of the rows then give back what was lost (iterative refinement: Higham, Accuracy and
+number, so it is only done if LAPACK's estimate promises a loss of at most six of sixteen digits;
+the residuals of the rows then restore the lost digits (iterative refinement: Higham, Accuracy and
 Stability of Numerical Algorithms, 2002, sections 12 and 20.5).
 """
 
@@ -22,13 +22,14 @@ from linsep.parallel import in_order
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.least_squares.slices import two_sum
 
-#: the correlation matrix is not trusted beyond this condition number
+#: largest acceptable condition number of the correlation matrix
 WORST_CONDITION = 1e6
-#: nor where taking the means off leaves less than this share of a sum of squares
+#: smallest acceptable share of a sum of squares after centring
 LEAST_LEFT = 1e-3
-#: no more features: their products would not fit in memory
+#: most features: products of more would not fit in memory
 MOST_FEATURES = 1 << 14
-#: condition number and share of variance left unexplained up to which nothing needs refining
+#: condition number below which, and unexplained share of variance above which, no refinement is
+#: needed
 GOOD_CONDITION, GOOD_SHARE = 100.0, 1e-3
 
 
@@ -38,12 +39,12 @@ class Moments:
     Attributes
     ----------
     total : array of shape (width, width)
-        Of columns that are shifted by ``shift`` (nothing unless they are to be centred) and then
-        divided by ``scale``, a power of two. Read it by :meth:`sums`.
+        Products of columns shifted by ``shift`` (zero unless centred) and then divided by
+        ``scale``, a power of two. Use :meth:`sums` to read it.
     n_rows : int
     log_weights : float, the sum of the logarithms of the weights
     dtype : that of the features
-    low_y, high_y : float, the least and the largest y
+    low_y, high_y : float, the smallest and the largest y
     """
 
     def __init__(self, centre: bool) -> None:
@@ -55,14 +56,14 @@ class Moments:
         self._local = threading.local()
 
     def read(self, blocks: Blocks) -> None:
-        """One pass over all rows."""
+        """Add all rows, in one pass."""
         for product in in_order(self._products, self._parts(blocks)):
             width = len(product)
             self.total[:width, :width], lost = two_sum(self.total[:width, :width], product)
             self._lost[:width, :width] += lost
 
     def count(self, block: Block) -> None:
-        """Note how many rows there are, their weights, the ends of y and the type of values."""
+        """Update the counts, weights, range of y and dtype."""
         self.n_rows, self.dtype = self.n_rows + block.y.size, block.X.dtype
         self.low_y = min(self.low_y, float(block.y.min()))
         self.high_y = max(self.high_y, float(block.y.max()))
@@ -70,12 +71,12 @@ class Moments:
             self.log_weights += float(np.log(block.weights).sum())
 
     def sums(self) -> np.ndarray:
-        """The total as a full symmetric matrix, rounded once."""
+        """Return the total as a full symmetric matrix, rounded once."""
         lower = np.tril(self.total + self._lost)
         return lower + np.tril(lower, -1).T
 
     def residual_products(self, blocks: Blocks, beta: np.ndarray) -> tuple[np.ndarray, float]:
-        """The products of all columns with the residuals, and the sum of their squares."""
+        """Return the products of all columns with the residuals, and the sum of their squares."""
 
         def work(part: Block) -> tuple[np.ndarray, float]:
             if part.sparse:
@@ -94,7 +95,7 @@ class Moments:
         return g + lost, fsum(squares)
 
     def _parts(self, blocks: Blocks) -> Iterator[Block]:
-        """The rows in parts that fit in the cache, counted."""
+        """Yield the rows in parts that fit in the cache, and count them."""
         for block in blocks():
             if self.n_rows == 0:
                 self._begin(block)
@@ -106,7 +107,7 @@ class Moments:
         return block.cut(1 << 16 if block.sparse else max(512, (1 << 18) // len(self.total)))
 
     def _begin(self, block: Block) -> None:
-        """Shift by the means of the first rows; scale only what squares could not hold."""
+        """Set the shift to the means of the first rows, and scale columns that could overflow."""
         first = next(block.cut(8192))
         self._grow(2 + block.X.shape[1])
         if self._centre:
@@ -123,7 +124,7 @@ class Moments:
         self.scale = np.ldexp(1.0, np.where(np.abs(exponents) > 60, exponents, 0))
 
     def _grow(self, width: int) -> None:
-        """Room for features that were not seen before, which were zeros so far."""
+        """Add new features, which were zero so far."""
         if width - 2 > MOST_FEATURES:
             raise DataError(
                 f"Least squares of {width - 2:,} features needs all their products, which are too "
@@ -137,7 +138,7 @@ class Moments:
             self.shift = np.pad(self.shift, (0, more))
 
     def _products(self, part: Block) -> np.ndarray:
-        """The lower triangle of the sums of products of some rows."""
+        """Return the lower triangle of the sums of products of some rows."""
         if not part.sparse:
             return blas.dsyrk(1.0, self._columns(part).T, lower=1)
         X, ones = self._sparse_columns(part)
@@ -148,7 +149,7 @@ class Moments:
         return np.tril(product)
 
     def _columns(self, part: Block) -> np.ndarray:
-        """The columns of some rows as they are summed, in memory that each thread uses again."""
+        """Return the shifted and scaled columns of some rows, in a buffer reused by each thread."""
         shift, scale = self.shift, self.scale
         width, rows = len(shift), part.y.size
         if getattr(self._local, "width", None) != width or len(self._local.buffer) < rows:
@@ -166,7 +167,7 @@ class Moments:
         return Z
 
     def _sparse_columns(self, part: Block) -> tuple[Any, np.ndarray]:
-        """The features, scaled but not shifted, and the columns 1 and y, of some rows."""
+        """Return the features, scaled but not shifted, and the columns 1 and y, of some rows."""
         X = sp.csr_array(part.X)
         ones = np.column_stack([np.ones(part.y.size), (part.y - self.shift[1]) / self.scale[1]])
         values = X.data / self.scale[2:][X.indices]
@@ -178,20 +179,20 @@ class Moments:
 
 @dataclass
 class Solved:
-    """Least squares in the shifted and scaled columns.
+    """Solution in the shifted and scaled columns.
 
     Attributes
     ----------
     beta : array of shape (width,)
-        Multipliers of the columns 1, y (always -1) and the features: rows times it are minus the
-        residuals.
+        Coefficients of the columns 1, y (always -1) and the features; rows times beta are minus
+        the residuals.
     inverse_root : array of shape (features, features)
-        A with A S A' = 1, where S are the sums of products of the features about their means.
+        A with A S A' = 1, where S are the centred sums of products of the features.
     means : array of shape (1 + features,), of y and the features; zeros without an intercept
-    spread : array of shape (features,), the square roots of S's diagonal
+    spread : array of shape (features,), square roots of the diagonal of S
     rss, tss, explained : float
-        Sums of squares of the residuals, of y and of the predictions, the latter about the mean of
-        y with an intercept.
+        Sums of squares of the residuals, of y and of the predictions, the latter two about the mean
+        of y with an intercept.
     """
 
     beta: np.ndarray
@@ -203,7 +204,7 @@ class Solved:
     explained: float
 
     def vouches(self, least: float) -> bool:
-        """Whether residuals are longer than this share of what was subtracted to get them."""
+        """Return whether residuals exceed this share of the terms they are differences of."""
         size = np.sqrt(self.tss) + np.abs(self.beta[2:]) @ self.spread
         return bool(self.rss > (least * size) ** 2)
 
@@ -211,15 +212,15 @@ class Solved:
 def solve(
     blocks: Blocks, moments: Moments, fit_intercept: bool, always_refine: bool
 ) -> Solved | None:
-    """Solve from moments that have read the rows; None where floats do not vouch for the digits.
+    """Solve from the moments of all rows; return None if floats are not accurate enough.
 
     Parameters
     ----------
-    blocks : the rows again, for refining
+    blocks : the rows, for refinement
     moments : Moments
     fit_intercept : bool
     always_refine : bool
-        False saves the second pass where the first is good enough.
+        False saves the second pass if the first is accurate enough.
     """
     G = moments.sums()
     if not np.isfinite(G).all():
@@ -241,7 +242,7 @@ def solve(
         return None
 
     def back(g: np.ndarray) -> np.ndarray:
-        """The multipliers of all columns whose products with the residuals are g."""
+        """Return the correction of beta for products g of the columns with the residuals."""
         about = g[2:] - means[2:] * g[0] if fit_intercept else g[2:]
         step = np.zeros(len(G))
         if features.size:
@@ -265,9 +266,9 @@ def solve(
 def _refine(
     blocks: Blocks, moments: Moments, beta: np.ndarray, back: Any, spread: np.ndarray
 ) -> float | None:
-    """Correct ``beta`` by what the residuals still have in common with the columns.
+    """Correct ``beta`` by the products of the columns with the residuals.
 
-    Returns the sum of squares of the residuals, or None where corrections do not get small.
+    Returns the sum of squared residuals, or None if the corrections do not converge.
     """
     for _ in range(3):
         g, squares = moments.residual_products(blocks, beta)

@@ -1,4 +1,4 @@
-"""What least squares found, with all that inference asks for."""
+"""Result of least squares, with everything that inference needs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,43 +6,43 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-#: weights times means may exceed y so many times: rounding then costs a prediction two digits
+#: largest ratio of coefficients times means to y: rounding then loses two digits of a prediction
 NEAR = 128.0
 
 
 @dataclass
 class LeastSquares:
-    """The weights with the least (weighted) sum of squared residuals, and what is left.
+    """Weighted least squares solution.
 
     Attributes
     ----------
-    coef : array of shape (features,), zero for those that are left out
+    coef : array of shape (features,), zero for features left out
     intercept : float
     kept : bool array of shape (features,)
-        False where a feature is a combination of earlier ones and the intercept.
+        False if a feature is a combination of earlier ones and the intercept.
     combinations : dict of feature to array of shape (1 + features,)
-        What multiples of the intercept and the other features add up to each that is left out.
+        Coefficients of the intercept and the other features that give each feature left out.
     root : array of shape (rank, 1 + features)
-        root' root is the inverse of the sums of products of the intercept and the features kept:
-        times the residual variance, the covariance of the estimates. Its first row is that of the
-        intercept at the means, if there is one.
+        root' root is the inverse of the sums of products of the intercept and the features kept;
+        multiplied by the residual variance, it is the covariance of the estimates. Its first row is
+        that of the intercept at the means, if there is one.
     means : array of shape (features,), zeros without an intercept
     mean_y : float, zero without an intercept
     means_rest : array of shape (1 + features,)
-        What these floats lack to be the means of y and the features: of 1.7e15, 1.7e15 + 1, ...
-        the mean has more digits than a float.
+        Rounding errors of the means of y and the features: the mean of 1.7e15, 1.7e15 + 1, ... has
+        more digits than a float.
     spread : array of shape (features,)
-        Square roots of the sums of squares of the features, about their means with an intercept.
+        Square roots of the sums of squares of the features (centred with an intercept).
     residual_norm, y_norm, explained_norm : float
         Square roots of the weighted sums of squares of the residuals, of y and of the predictions,
-        the latter about the mean of y with an intercept. Unlike their squares they stay within
-        floating point.
+        the latter two about the mean of y with an intercept. Unlike their squares they cannot
+        overflow.
     perfect : bool
-        The residuals are no more than rounding of the data leaves; residual_norm is then zero.
-    n_rows : int, those of positive weight
+        Whether the residuals are rounding errors of the data; residual_norm is then zero.
+    n_rows : int, number of rows of positive weight
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
-    way : "exact", "floats" or "doubled"
+    method : "exact", "floats" or "doubled"
     """
 
     coef: np.ndarray
@@ -66,7 +66,7 @@ class LeastSquares:
 
     @property
     def rank(self) -> int:
-        """Number of estimates: features that are kept, and the intercept."""
+        """Number of estimates: features kept, and the intercept."""
         return len(self.root)
 
     @property
@@ -81,27 +81,27 @@ class LeastSquares:
 
     @property
     def inflation(self) -> np.ndarray:
-        """Variance inflation factors, by which correlations with the others multiply variances.
+        """Variance inflation factors.
 
-        Array of shape (features,): 1 without any, NaN where a feature is left out (Belsley, Kuh
-        and Welsch, Regression Diagnostics, 1980, section 3.1).
+        An array of shape (features,): 1 without correlations, NaN for features left out (Belsley,
+        Kuh and Welsch, Regression Diagnostics, 1980, section 3.1).
         """
         factors = np.square(self.root[:, 1:] * self.spread).sum(axis=0)
         return np.where(self.kept, factors, np.nan)
 
     def predicted(self, X: Any) -> np.ndarray:
-        """Predictions of rows, an array or CSR matrix of shape (rows, features)."""
+        """Return predictions for rows X, an array or CSR matrix of shape (rows, features)."""
         sizes = np.abs(self.coef) @ np.abs(self.means)
         if sizes <= NEAR * (abs(self.mean_y) + self.y_norm / np.sqrt(self.total_weight)):
             return np.asarray(X @ self.coef, dtype=np.float64) + self.intercept
         return self.mean_y + (self.centred(X) @ self.coef + self.means_rest[0])
 
     def residuals(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """What y lacks of the predictions, without the digits that both share."""
+        """Return y minus the predictions, computed without cancellation at the means."""
         about = (y - self.mean_y) - self.means_rest[0]
         return np.asarray(about - self.centred(X) @ self.coef, dtype=np.float64)
 
     def centred(self, X: Any) -> np.ndarray:
-        """Rows less the means of the features."""
+        """Return the rows minus the means of the features."""
         X = X.toarray() if sp.issparse(X) else X
         return (X - self.means) - self.means_rest[1:]

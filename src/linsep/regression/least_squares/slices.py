@@ -1,9 +1,9 @@
-"""Sums of products without rounding errors, and numbers with more digits than floats have.
+"""Sums of products without rounding errors, in double-double or ball arithmetic.
 
 A column is cut into slices of 22 bits on one grid: products of slices and sums of 2,048 of them fit
 in the 53 bits of a float, so that BLAS computes them exactly, in any order (Ozaki, Ogita, Oishi and
-Rump, Numerical Algorithms 59, 2012, 95-118). What is left to do is adding up a few matrices, in
-pairs of floats (Dekker, Numerische Mathematik 18, 1971, 224-242) or in the balls of FLINT.
+Rump, Numerical Algorithms 59, 2012, 95-118). The few matrices are then added in pairs of floats
+(Dekker, Numerische Mathematik 18, 1971, 224-242) or in FLINT's balls.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,17 +15,17 @@ from flint import arb
 
 from linsep.regression.blocks import Block, columns
 
-#: 2 * BITS + log2(ROWS) are the bits of a float
+#: 2 * BITS + log2(ROWS) is the number of bits of a float
 BITS, ROWS = 21, 2048
-#: no column is cut into more: values 2^-260 of the largest one in a block are left out
+#: most slices of a column: values below 2^-260 of the largest in a block are dropped
 MOST_SLICES = 12
 SPLIT = float(2**27 + 1)
 
 
 class Pair:
-    """Arrays of numbers hi + lo with about 106 bits, unevaluated sums of two floats.
+    """Arrays of double-double numbers hi + lo with about 106 bits.
 
-    Enough arithmetic for elimination: ``+ - * /`` with broadcasting, indexing, ``sum``.
+    Supports ``+ - * /`` with broadcasting, indexing and ``sum``.
     """
 
     def __init__(self, hi: np.ndarray, lo: np.ndarray):
@@ -42,7 +42,7 @@ class Pair:
 
     @property
     def T(self) -> "Pair":
-        """Transposed."""
+        """The transpose."""
         return Pair(self.hi.T, self.lo.T)
 
     def __add__(self, other: Any) -> "Pair":
@@ -71,7 +71,7 @@ class Pair:
         return first + second + _paired(rest.hi / other.hi)
 
     def sum(self, axis: int = -1) -> "Pair":
-        """Along one axis, halving it again and again."""
+        """Sum along one axis, pairwise."""
         hi, lo = np.moveaxis(self.hi, axis, 0), np.moveaxis(self.lo, axis, 0)
         if not len(hi):
             return _paired(np.zeros(hi.shape[1:]))
@@ -92,20 +92,20 @@ def _paired(value: Any) -> Pair:
 
 
 def _quick(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sum of a and the smaller b, and its rounding error."""
+    """Return the sum of a and the smaller b, and its rounding error."""
     whole = a + b
     return whole, b - (whole - a)
 
 
 def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded sum and its rounding error, exactly (Knuth)."""
+    """Return the rounded sum and its exact rounding error (Knuth)."""
     whole = a + b
     part = whole - a
     return whole, (a - (whole - part)) + (b - part)
 
 
 def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded product and its rounding error, exactly (Dekker)."""
+    """Return the rounded product and its exact rounding error (Dekker)."""
     whole = a * b
     a_up, b_up = SPLIT * a, SPLIT * b
     a_hi, b_hi = a_up - (a_up - a), b_up - (b_up - b)
@@ -114,22 +114,22 @@ def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pairs(shape: tuple[int, ...]) -> Pair:
-    """Zeros as :class:`Pair`."""
+    """Return zeros as a :class:`Pair`."""
     return Pair(np.zeros(shape), np.zeros(shape))
 
 
 _ball = np.frompyfunc(lambda value: arb(float(value)), 1, 1)
-# The middle of a ball around zero is nothing that is known.
+# The midpoint of a ball that contains zero carries no information.
 _float = np.frompyfunc(lambda ball: 0.0 if ball.contains(0) else float(ball), 1, 1)
 
 
 def balls(shape: tuple[int, ...]) -> np.ndarray:
-    """Zeros as an array of FLINT's balls, which are as exact as its precision lets them be."""
+    """Return zeros as an array of FLINT's balls, with its current precision."""
     return _ball(np.zeros(shape))
 
 
 def floats(numbers: Any) -> np.ndarray:
-    """Either kind of number as floats, or an array of them."""
+    """Return numbers of either kind as floats."""
     if isinstance(numbers, Pair):
         return numbers.hi
     return np.asarray(_float(numbers), dtype=np.float64)
@@ -138,21 +138,21 @@ def floats(numbers: Any) -> np.ndarray:
 def products(
     block: Block, exponents: np.ndarray, centres: np.ndarray, zeros: Callable[[Any], Any]
 ) -> Any:
-    """The sums over rows of w z z', where z are the columns 1, y and the features.
+    """Return the sums over rows of w z z' for the columns z = (1, y, features).
 
     Parameters
     ----------
     block : Block
         At most ``ROWS`` rows.
     exponents : int array of shape (width,)
-        Column j is multiplied by 2^-exponents[j], so that its values are about 1.
+        Column j is multiplied by 2^-exponents[j], which scales its values to about 1.
     centres : array of shape (width,)
-        Subtracted from the columns before, without rounding; zero for columns with zeros.
+        Subtracted from the columns first, without rounding; zero for columns with zeros.
     zeros : :func:`pairs` or :func:`balls`
 
     Returns
     -------
-    numbers of shape (width, width), with no rounding error but of adding up 106 bits or balls
+    numbers of shape (width, width), whose only rounding errors are those of adding pairs or balls
     """
     Z = _scaled(columns(block, len(exponents)), exponents, centres)
     left, total = list(slices(Z)), zeros((len(exponents), len(exponents)))
@@ -171,7 +171,7 @@ def products(
 
 
 def slices(Z: Any) -> Iterator[Any]:
-    """Z in parts of few bits that add up to it, each column of a part on one grid."""
+    """Yield slices of Z with few bits that sum to it, each column of a slice on one grid."""
     rest = Z.copy()
     values, column = (rest.data, rest.indices) if sp.issparse(rest) else (rest, slice(None))
     top = abs(rest).max(axis=0)
@@ -191,7 +191,7 @@ def slices(Z: Any) -> Iterator[Any]:
 
 
 def _weighted(Z: Any, weights: np.ndarray) -> Iterator[Any]:
-    """The slices of the rows times their weights, products with no rounding error."""
+    """Yield the slices of the rows times their weights, without rounding errors."""
     sparse = sp.issparse(Z)
     values = Z.data if sparse else Z
     factor = np.repeat(weights, np.diff(Z.indptr)) if sparse else weights[:, None]
@@ -203,7 +203,7 @@ def _weighted(Z: Any, weights: np.ndarray) -> Iterator[Any]:
 
 
 def _like(Z: Any, values: np.ndarray) -> Any:
-    """A CSR matrix with other values in the same places."""
+    """Return Z with other values; of a CSR matrix, at the same places."""
     return sp.csr_array((values, Z.indices, Z.indptr), shape=Z.shape)
 
 

@@ -1,17 +1,16 @@
-"""Least squares as stable as the data needs.
+"""Least squares by the method that the data need.
 
-Three ways, each refusing what it cannot answer for:
+Three methods, each used only where it is accurate:
 
-- *exact*: some hundred thousand values in up to thirty columns are summed without rounding and
-  solved in FLINT's balls, whose radius proves the digits: estimates are the true ones of these
-  floats, rounded.
-- *floats*: sums of products by BLAS, refined by residuals, where the correlations have a condition
-  number of at most 1e6 and residuals are more than what floats lose.
-- *doubled*: what floats cannot answer for, with sums of products of 106 bits, of columns from which
-  centres were subtracted without rounding. The usual remedy, a QR factorisation, loses digits with
-  the condition number, and normal equations with its square; but from twice as many digits that is
-  no more, and the sums are formed by BLAS in one pass over the rows, in memory that does not depend
-  on their number.
+- *exact*: up to some hundred thousand values in up to thirty columns are summed without rounding
+  and solved in FLINT's balls, whose radii prove the digits: the exact solution for these floats,
+  rounded.
+- *floats*: sums of products by BLAS with iterative refinement, if the correlation matrix has a
+  condition number of at most 1e6 and residuals exceed rounding errors.
+- *doubled*: all other data, by sums of products of 106 bits of exactly centred columns. A QR
+  factorisation loses digits with the condition number, normal equations with its square; with twice
+  as many digits they are as accurate, and BLAS forms the sums in one pass over the rows in constant
+  memory.
 """
 
 import warnings
@@ -38,45 +37,45 @@ from linsep.regression.least_squares.moments import Moments, Solved, solve
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.slices import ROWS, balls, floats, pairs, products, two_sum
 
-#: rows that hold at most so many values, in at most so many columns, are solved exactly
+#: most values and most columns for the exact method
 EXACT_VALUES, EXACT_WIDTH = 1 << 17, 32
-#: more, and threads of BLAS would wait for each other
+#: above this, threads of BLAS would wait for each other
 SHARED_VALUES = 1 << 15
-#: bits of the balls; four times as many where they do not prove 64 bits of every number
+#: bits of the balls; quadrupled until they prove 64 bits of every number
 PRECISION = 640
-#: what sums of 106 bits, rounded again and again, cannot tell from zero
+#: relative length that rounded sums of 106 bits cannot distinguish from zero
 DOUBLED_TOLERANCE = 2.0**-48
-#: their rounding error, relative to the squared lengths that are summed
+#: their rounding error, relative to the squared lengths summed
 DOUBLED_ERROR = 2.0**-104
-#: residuals that are shorter, relative to what was subtracted, have too few digits in floats
+#: smallest relative length of residuals that are accurate enough in floats
 LEAST_RESIDUAL = 1e-8
 
 
 class DependentFeaturesWarning(UserWarning):
-    """Features are combinations of others, which leaves their weights undetermined."""
+    """Features are linear combinations of others, so their weights are undetermined."""
 
 
 class IllConditionedWarning(UserWarning):
-    """Features are so nearly dependent that less than eight digits of the weights are sure."""
+    """Features are so nearly dependent that fewer than eight digits of the weights are reliable."""
 
 
 def least_squares(
     blocks: Blocks, *, fit_intercept: bool = True, reread: bool = True
 ) -> LeastSquares:
-    """The least squares solution for the rows of ``blocks``.
+    """Return the least squares solution for the rows of ``blocks``.
 
     Parameters
     ----------
-    blocks : function that reads all rows anew
-        At least one row, all values finite; the last block is as wide as any.
+    blocks : function that returns an iterator over all rows
+        At least one row, all values finite; the last block has all features.
     fit_intercept : bool
     reread : bool
-        Rows are cheap to read again, which is then done to refine; else only if need be.
+        Whether rows are cheap to read again, for refinement; else they are reread only if needed.
 
     Raises
     ------
     DataError
-        For more than 16,384 features, and values whose squares are beyond floating point.
+        If there are more than 16,384 features, or squares of values overflow.
     """
     few = _few(blocks)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -94,7 +93,7 @@ def least_squares(
 
 
 def _many(blocks: Blocks, fit_intercept: bool, reread: bool) -> LeastSquares:
-    """Solve in floats, or in sums of 106 bits where these do not do."""
+    """Solve in floats, or in sums of 106 bits if floats are not accurate enough."""
     moments = Moments(fit_intercept)
     moments.read(blocks)
     solved = None
@@ -106,7 +105,7 @@ def _many(blocks: Blocks, fit_intercept: bool, reread: bool) -> LeastSquares:
 
 
 def _few(blocks: Blocks) -> list[Block] | None:
-    """All rows, if they are few enough to be solved exactly."""
+    """Return all rows if they are few enough for the exact method, else None."""
     found, rows, width = [], 0, 0
     for block in blocks():
         rows, width = rows + block.y.size, block.X.shape[1] + 2
@@ -117,7 +116,7 @@ def _few(blocks: Blocks) -> list[Block] | None:
 
 
 def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
-    """Solve in balls that are made finer until they prove every digit."""
+    """Solve in balls, with increasing precision until every digit is proved."""
     moments, ranges = Moments(fit_intercept), ranges_of(found)
     for block in found:
         moments.count(block)
@@ -141,7 +140,7 @@ def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
 
 
 def _proved(done: Elimination, G: np.ndarray) -> bool:
-    """Whether every number that will be read is known to 64 bits, or known to be nothing."""
+    """Return whether every number of the result is known to 64 bits, or to be zero."""
     if not all(_known(done.left[row]) for row in done.kept):
         return False
     parts = [ball for row in done.kept for ball in done.parts[row, : row + 1]]
@@ -157,7 +156,7 @@ def _known(ball: arb) -> bool:
 
 
 def _doubled(blocks: Blocks, moments: Moments, fit_intercept: bool) -> LeastSquares:
-    """Solve from sums of 106 bits."""
+    """Solve by sums of 106 bits."""
     ranges = ranges_of(blocks())
     columns = ScaledColumns(ranges, fit_intercept, _digits(moments), centred=True)
     exponents, centres = columns.exponents, columns.centres
@@ -170,21 +169,22 @@ def _doubled(blocks: Blocks, moments: Moments, fit_intercept: bool) -> LeastSqua
 
 
 def _check_digits(done: Elimination) -> None:
-    """Warn where what is left of a column is near to what sums of 106 bits lose of it."""
+    """Warn if the residual of a column is close to the rounding errors of its sums."""
     kept = [j for j in done.kept if j < len(done.left) - 1]
     left = floats(done.left)[kept]
     lost = DOUBLED_ERROR * (done.sizes[kept] ** 2 / left).max(initial=0.0)
     if lost > 1e-8:
         warnings.warn(
-            f"Features are so nearly combinations of others that about {-np.log10(lost):.0f} "
-            "digits of their weights are sure: leave some out, or subtract what they share.",
+            f"Features are so nearly combinations of others that only about "
+            f"{-np.log10(lost):.0f} digits of their weights are reliable: leave some out, or "
+            "subtract what they share.",
             IllConditionedWarning,
             stacklevel=7,
         )
 
 
 def _digits(moments: Moments) -> int:
-    """Of how many bits the values of features are sure; more than those of floats help nobody."""
+    """Return the number of reliable bits in the values of features, at most those of floats."""
     return min(53, digits_of(moments.dtype))
 
 
@@ -194,7 +194,7 @@ def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> LeastSquares:
-    """Everything of the columns as they were given, from the shifted and scaled ones."""
+    """Return the result for the original columns from that for shifted and scaled ones."""
     scale, unit_y, total = moments.scale[2:], moments.scale[1], float(moments.total[0, 0])
     shift, shift_y = moments.shift[2:], moments.shift[1]
     coef = solved.beta[2:] * (unit_y / scale)

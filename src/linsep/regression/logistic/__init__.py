@@ -1,1 +1,1 @@
-"""The likelihood of logistic regression, ways up, and what is done where it has no maximum."""
+"""Logistic regression: likelihood, maximisation, existence of a maximum, limits without one."""

@@ -1,4 +1,4 @@
-"""Where a log-likelihood is largest: Newton's method, with a factor or by conjugate gradients, and
+"""Maximise a log-likelihood: Newton's method, by a Cholesky factor or conjugate gradients, and
 L-BFGS. All maximise value(B) - penalty(B) in standardised features.
 """
 
@@ -13,38 +13,38 @@ from linsep.regression.logistic.likelihood import Likelihood, Point
 from linsep.regression.logistic.preconditioning import Inverse, Penalty, Preconditioner, Root
 from linsep.regression.logistic.steps import Report, no_report
 
-#: so many steps in a row that shrink by less than a healthy Newton step does are looked at
+#: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check
 SLOW = 3
-#: so many steps of L-BFGS are made in the same coordinates
+#: steps of L-BFGS between two updates of the preconditioner
 ANEW = 30
-#: a step that loses is taken in shorter and shorter parts
+#: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
-#: a factor with a smaller number on its diagonal has lost most digits; what is then added to the
-#: diagonal, one after the other
+#: smallest acceptable diagonal entry of a Cholesky factor; values then added to the diagonal, in
+#: turn
 LEAST_PIVOT = 1e-7
 DAMPINGS = (1e-13, 1e-10, 1e-7, 1e-4, 1.0)
-#: a sum of so many rows' logarithms is sure to about this share
+#: relative rounding error of a log-likelihood
 ROUNDING = 1e-13
 
 
 class Goal(NamedTuple):
-    """When an ascent ends.
+    """Stopping criteria of an ascent.
 
     Attributes
     ----------
     rows : float
-        The number of rows that count, divided by their weight.
+        The number of rows with weight, divided by their total weight.
     tol : float
-        How far from the maximum, in standard errors, the last step may begin.
+        Distance to the maximum, in standard errors, from which the last step may begin.
     max_iter : int
     factored : bool
         Whether there are few enough weights for a Hessian.
     prove : bool
-        Whether it is in question that there is a maximum.
+        Whether the existence of a maximum has to be proved.
     penalised : bool
-        Whether a penalty is what makes the Hessian regular.
+        Whether a penalty makes the Hessian regular.
     only : bool
-        Whether that question is all there is to answer.
+        Whether to stop once existence is proved.
     """
 
     rows: float
@@ -56,27 +56,27 @@ class Goal(NamedTuple):
     only: bool = False
 
     def distance(self, gain: float) -> float:
-        """How far a Newton step leads, in standard errors, from the step times the gradient.
+        """Return the length of a Newton step in standard errors, given the step times the gradient.
 
-        The root of that is the step's length in the metric of the information (the Newton
-        decrement: Boyd and Vandenberghe, Convex Optimization, 2004, section 9.5): no linear
-        combination of the weights moves by more of its standard errors. Rows weigh 1 on average.
+        This is the Newton decrement, the square root of that product (Boyd and Vandenberghe, Convex
+        Optimization, 2004, section 9.5): no linear combination of the weights moves by more of its
+        standard errors. Row weights are scaled to mean 1.
         """
         return float(np.sqrt(max(gain, 0.0) * self.rows))
 
 
 class Ascent(NamedTuple):
-    """Where an ascent ended.
+    """Result of an ascent.
 
     Attributes
     ----------
     B : array of shape (weight rows, width)
-    value : the log-likelihood there, the penalty left out
-    information : the Hessian of what is minimised, at B or a tiny step before
-    n_iter : int, steps that were made
-    reason : "converged", "max_iter", "stuck", or "suspect": broken off
-    distance : of the maximum from where the last step began, in standard errors; NaN: not known
-    proved, suspect : bool, whether there surely is a maximum; whether there seems to be none
+    value : the log-likelihood at B, without the penalty
+    information : the negative Hessian of the objective, at B or just before the last step
+    n_iter : int, number of steps
+    reason : "converged", "max_iter", "stuck", or "suspect": stopped since there may be no maximum
+    distance : to the maximum from where the last step began, in standard errors; NaN if unknown
+    proved, suspect : bool, whether a maximum is proved to exist; whether there may be none
     """
 
     B: np.ndarray
@@ -90,11 +90,11 @@ class Ascent(NamedTuple):
 
 
 class _Watch:
-    """Looks at every Newton step, and says when to stop.
+    """Decides after every Newton step whether to stop.
 
-    Where there is a maximum the steps shrink ever faster at the end, and one of them proves it.
-    Where there is none, each step pushes the scores of the rows that run away by one, and what
-    there is to be gained falls by the factor e: that is the suspicion, where no row moves back.
+    If there is a maximum, the steps converge quadratically, and one of them proves it. If there is
+    none, each step moves the scores of the separated rows by one and the possible gain falls by the
+    factor e: such a fit is suspect if no row moves back.
     """
 
     def __init__(self, likelihood: Likelihood, goal: Goal):
@@ -103,7 +103,7 @@ class _Watch:
         self.proved, self.distance = not goal.prove, float("nan")
 
     def reason(self, point: Point, step: np.ndarray, slope: np.ndarray) -> str:
-        """Why to stop with this step, which leads up the slope; empty: go on."""
+        """Return the reason to stop with this step, or an empty string to continue."""
         self.gains.append(float((step * slope).sum()))
         self.distance = self.goal.distance(self.gains[-1])
         small, slow = self._small(point.value), self._slow()
@@ -119,15 +119,15 @@ class _Watch:
         return "converged" if small or (self.proved and self.goal.only) else ""
 
     def _small(self, value: float) -> bool:
-        """Whether the step is small enough, or steps do not shrink any more and gain less than
-        the value is sure to.
+        """Return whether the step is small enough, or steps no longer shrink and gain less than the
+        rounding error of the value.
         """
         gain, before = self.gains[-1], ([np.nan, *self.gains])[-2]
         lost = 0.25 * before < gain <= ROUNDING * max(1.0, -value)
         return self.distance <= self.goal.tol or bool(lost)
 
     def _slow(self) -> bool:
-        """Whether the last steps shrink as they do where there is no maximum."""
+        """Return whether the last steps shrink as slowly as if there were no maximum."""
         last = self.gains[-SLOW - 1 :]
         pairs = zip(last[1:], last[:-1], strict=True)
         return len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairs)
@@ -137,9 +137,9 @@ def newton(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
     report: Report = no_report,
 ) -> Ascent:  # fmt: skip
-    """Newton's method with a Cholesky factor, steps halved where they go too far.
+    """Maximise by Newton's method with a Cholesky factor and step halving.
 
-    It ends where the next step, which is made, is tiny.
+    The last step is taken even if it is tiny.
     """
     B, watch = start, _Watch(likelihood, goal)
     point = likelihood.at(B)
@@ -159,7 +159,7 @@ def newton(
             report(B + step, point.value + gain, watch.distance)
             return Ascent(*known)._replace(B=B + step, value=point.value + gain, reason=reason)
         better = _searched(likelihood, penalty, B, point, step)
-        if better is None:  # nothing is left but rounding
+        if better is None:  # only rounding errors are left
             lost = watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
             return Ascent(*known)._replace(reason="converged" if lost else "stuck")
         B, point = better
@@ -169,17 +169,17 @@ def newton(
 
 
 def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The Newton step, and whether H is positive definite in floats."""
+    """Return the Newton step, and whether H is numerically positive definite."""
     factor, roots, sure = damped(H)
     step = sla.cho_solve((factor, True), roots * slope.ravel())
     return (roots * step).reshape(slope.shape), sure
 
 
 def damped(H: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-    """A Cholesky factor of H with a unit diagonal, what it is multiplied by for that, and whether
-    it is positive definite in floats.
+    """Return a Cholesky factor of H scaled to a unit diagonal, the scale, and whether H is
+    numerically positive definite.
 
-    Where it is not, as much is added to its diagonal as makes it so (Levenberg 1944).
+    If it is not, its diagonal is increased until it is (Levenberg 1944).
     """
     diagonal = np.diag(H)
     roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -194,7 +194,7 @@ def damped(H: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
 def _searched(
     likelihood: Likelihood, penalty: Penalty, B: np.ndarray, point: Point, step: np.ndarray
 ) -> tuple[np.ndarray, Point] | None:
-    """The first part of the step that does not lose, and what is known there."""
+    """Return the first shortened step that does not decrease the objective, and its point."""
     before = point.value - penalty.value(B)
     slack = ROUNDING * max(1.0, abs(before))
     for part in PARTS:
@@ -209,8 +209,8 @@ def lbfgs(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
     report: Report = no_report,
 ) -> Ascent:  # fmt: skip
-    """Limited-memory BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's), preconditioned: in
-    coordinates in which the Hessian, taken anew now and then, is about the unit matrix.
+    """Maximise by preconditioned L-BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's): in coordinates
+    in which the Hessian, updated now and then, is nearly the unit matrix.
     """
     preconditioner = None if goal.factored else Preconditioner(likelihood, penalty)
     B, n_iter, proved = start, 0, not goal.prove
@@ -226,7 +226,7 @@ def lbfgs(
         suspect = False
         if not proved and n_iter and H is not None:
             proved, suspect = examined(likelihood, point, root.up(down))
-        elif not proved and n_iter:  # whether all rows are on the right side
+        elif not proved and n_iter:  # all rows on the right side: no maximum
             suspect = likelihood.moves(B).backward <= 0.0
         known = B, point.value, H, n_iter
         if distance <= goal.tol or lost or suspect or n_iter >= goal.max_iter:
@@ -240,7 +240,7 @@ def lbfgs(
 
 
 def rooted(H: np.ndarray | None, shape: tuple[int, int]) -> Root:
-    """The halves of a Hessian."""
+    """Return the two factors of a Hessian."""
     assert H is not None
     factor, roots, _ = damped(H)
 
@@ -259,7 +259,7 @@ def _quasi_newton(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, root: Root, goal: Goal,
     report: Report,
 ) -> tuple[np.ndarray, int]:  # fmt: skip
-    """Where steps of L-BFGS lead, and how many they are."""
+    """Return the weights after steps of L-BFGS, and the number of steps."""
     last = [0.0, 0.0]
 
     def weights(flat: np.ndarray) -> np.ndarray:
@@ -290,9 +290,9 @@ def newton_cg(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
     report: Report = no_report,
 ) -> Ascent:  # fmt: skip
-    """Newton's method with its steps from conjugate gradients, for too many weights for a factor.
+    """Maximise by Newton's method with conjugate gradients, for too many weights for a factor.
 
-    As exact as the gradient is small (Dembo and Steihaug 1983), preconditioned, with halved steps.
+    Inexact steps (Dembo and Steihaug 1983), preconditioned, with step halving.
     """
     B, preconditioner = start, Preconditioner(likelihood, penalty)
     watch = _Watch(likelihood, goal)
@@ -300,7 +300,7 @@ def newton_cg(
     for n_iter in range(1, goal.max_iter + 1):
         slope = point.gradient - penalty.times(B)
         inverse, most = preconditioner.at(point)
-        # a tenth of what is left, or a share that shrinks with the gradient: then it ends fast
+        # relative tolerance of the step: a tenth, or less as the gradient shrinks, to converge fast
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
         step = _conjugate(likelihood, penalty, point, slope, inverse, share)
         reason = watch.reason(point, step, slope)
@@ -321,8 +321,8 @@ def _conjugate(
     likelihood: Likelihood, penalty: Penalty, point: Point, slope: np.ndarray, inverse: Inverse,
     share: float,
 ) -> np.ndarray:  # fmt: skip
-    """About the Newton step, by preconditioned conjugate gradients, which end where what is left
-    is a share of the slope.
+    """Return an approximate Newton step by preconditioned conjugate gradients, which stop when the
+    residual is at most ``share`` of the slope.
     """
     step, residual = np.zeros_like(slope), slope.copy()
     z = inverse(residual)

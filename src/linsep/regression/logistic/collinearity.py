@@ -1,10 +1,10 @@
-"""Columns that are nearly combinations of those before them, replaced by what is left of them.
+"""Replace columns that are nearly combinations of earlier ones by their residuals.
 
-Newton's method in floats loses the digits that nearly collinear columns share. Any basis of the
-space that columns span gives the same likelihood: so a column gives way to its residual after a
-regression on the columns before it, worked out in pairs of floats (106 bits), and refined until it
-is far from their span (iterated classical Gram and Schmidt: Giraud, Langou, Rozložník and van den
-Eshof, Numerische Mathematik 101, 2005). Weights go back to the columns as they are at the end.
+Newton's method in floats loses the digits that nearly collinear columns share. Any basis of their
+span gives the same likelihood, so a column is replaced by its residual after regression on the
+earlier columns, computed in pairs of floats (106 bits) and repeated until it is far from their span
+(iterated classical Gram-Schmidt: Giraud, Langou, Rozložník and van den Eshof, Numerische Mathematik
+101, 2005). The weights are converted back to the raw columns at the end.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,34 +16,34 @@ import scipy.linalg as sla
 from linsep.compiled.pair_sums import pair_sums
 from linsep.regression.least_squares.slices import Pair, pairs, two_product, two_sum
 
-#: a column whose residual is a smaller share of its length is replaced
+#: a column with a smaller relative residual is replaced
 NEAR = 0.03
-#: one whose residual is a smaller share of the terms it is made of is left out: its weight would
-#: be so large that scores in floats lose their digits
+#: a column whose residual is a smaller share of its terms is left out: with its large weight,
+#: scores would lose their digits
 LOST = 2.0**-40
-#: and here the residual is the rounding error of pairs: the columns before add up to it
+#: and below this the residual is a rounding error of pairs: the column is exactly dependent
 NOTHING = 2.0**-90
-#: multiples this close, relatively, to numbers of so many bits are taken for these
+#: relative distance at which coefficients are rounded to numbers of few bits, and their bits
 BITS, SNAP = 20, 1e-11
 MOST_ROUNDS = 100
 
-#: blocks of rows as they are, as float64, those of weight 0 left out
+#: returns an iterator over blocks of raw rows as float64, without those of weight 0
 RawBlocks = Callable[[], Iterator[np.ndarray]]
 
 
 class Straight(NamedTuple):
-    """Columns in place of those that nearly depend on others.
+    """Replacements of nearly dependent columns.
 
     Attributes
     ----------
     columns : tuple of int
-        The numbers of the features that are replaced.
+        Indices of the features replaced.
     centres : array of shape (features,)
-        What is subtracted from the features first; no rounding happens there.
+        Subtracted from the features first, without rounding.
     units : int array of shape (features,)
-        The exponents of the powers of two that these differences are divided by.
+        Exponents of the powers of two that then divide them.
     parts : Pair of shape (columns, features + 1)
-        The multiples of the quotients, and of 1, that add up to each new column.
+        Coefficients of these quotients, and of 1, in each new column.
     """
 
     columns: tuple[int, ...]
@@ -52,16 +52,16 @@ class Straight(NamedTuple):
     parts: Pair
 
     def of(self, X: np.ndarray) -> np.ndarray:
-        """The new columns of some rows, shape (rows, columns)."""
+        """Return the new columns of some rows, shape (rows, columns)."""
         return combined(np.ldexp(X - self.centres, -self.units), self.parts)
 
     def raw(self, W: np.ndarray) -> np.ndarray:
-        """Weights of the features as they are.
+        """Convert weights to the raw features.
 
         Parameters
         ----------
         W : array of shape (q, features + 1)
-            Those of the features, with new columns in place of old ones, and of a constant 1.
+            Weights of the features, with new columns for replaced ones, and of a constant 1.
         """
         new = pairs(W.shape)
         for k, j in enumerate(self.columns):
@@ -75,7 +75,7 @@ class Straight(NamedTuple):
         return (new + rest).hi
 
     def straight(self, W: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`raw`."""
+        """Convert weights of the raw features; the inverse of :meth:`raw`."""
         found = W.copy()
         for k in reversed(range(len(self.columns))):
             j = self.columns[k]
@@ -88,12 +88,12 @@ class Straight(NamedTuple):
 
 
 def combined(D: np.ndarray, parts: Pair) -> np.ndarray:
-    """Sums of multiples of columns, and of 1, of some rows, rounded once.
+    """Return linear combinations of columns and 1 for some rows, rounded once.
 
     Parameters
     ----------
     D : array of shape (rows, features)
-    parts : Pair of shape (sums, features + 1)
+    parts : Pair of shape (combinations, features + 1), the coefficients
     """
     found = np.empty((len(D), len(parts)))
     pair_sums(D, np.ascontiguousarray(parts.hi), np.ascontiguousarray(parts.lo), found)
@@ -101,21 +101,21 @@ def combined(D: np.ndarray, parts: Pair) -> np.ndarray:
 
 
 def _times(pair: Pair, factor: np.ndarray) -> Pair:
-    """A pair times floats, broadcast."""
+    """Return a pair times floats, broadcast."""
     hi, error = two_product(*np.broadcast_arrays(pair.hi, factor))
     return Pair(*two_sum(hi, error + pair.lo * factor))
 
 
 class Columns:
-    """The columns of rows on their way to being straight.
+    """Replaces nearly dependent columns.
 
     Parameters
     ----------
-    blocks : function that reads the rows anew
+    blocks : function that returns an iterator over all rows
     n_features : int
     intercept : bool
     lost : float
-        The share of their terms below which what is left of columns is left out.
+        Share of its terms below which a residual is left out.
     """
 
     def __init__(self, blocks: RawBlocks, n_features: int, intercept: bool, lost: float = LOST):
@@ -124,8 +124,7 @@ class Columns:
         for X in blocks():
             self.n_rows += len(X)
             low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
-        # where all values are this near to one of them, they are subtracted without rounding
-        # (Sterbenz)
+        # a column whose values are within a factor of two is centred without rounding (Sterbenz)
         far = (np.sign(low) == np.sign(high)) & (
             np.maximum(abs(low), abs(high)) <= 2.0 * np.minimum(abs(low), abs(high))
         )
@@ -139,7 +138,7 @@ class Columns:
         self.left_out: dict[int, bool] = {}
 
     def gram(self) -> np.ndarray:
-        """The products of the columns as they are now, a constant 1 last."""
+        """Return the products of the current columns, a constant 1 last."""
         G, replaced = np.zeros((self.d + 1,) * 2), sorted(self.replaced)
         for X in self.blocks():
             D = self._differences(X)
@@ -153,9 +152,9 @@ class Columns:
         return np.ldexp(X - self.centres, -self.units)
 
     def straighten(self) -> np.ndarray:
-        """Replace columns until all of those kept are far from the span of those before them.
+        """Replace columns until all those kept are far from the span of earlier ones.
 
-        Returns the products of the columns that there are then, a constant 1 last.
+        Returns the products of the resulting columns, a constant 1 last.
         """
         for n_round in range(MOST_ROUNDS):
             G = self.gram()
@@ -168,21 +167,21 @@ class Columns:
                 return G
             for j, (columns, multiples) in near.items():
                 self._subtract(j, columns, multiples)
-        raise AssertionError("each round makes what is left of a column smaller")
+        raise AssertionError("residuals shrink in every round")
 
     def _near(
         self, G: np.ndarray, lengths: np.ndarray, sizes: np.ndarray
     ) -> dict[int, tuple[list[int], np.ndarray]]:
-        """The columns that those before them nearly explain: by what multiples of which."""
+        """Return the nearly dependent columns, with the columns and coefficients to subtract."""
         scale = 1.0 / np.where(lengths > 0, lengths, 1.0)
         C = G * scale * scale[:, None]
         kept: list[int] = []
-        factor = np.zeros(G.shape)  # of the columns kept, lower triangular
+        factor = np.zeros(G.shape)  # Cholesky factor of the columns kept, lower triangular
         near = {}
         for j in [self.d] * self.intercept + [j for j in range(self.d) if j not in self.left_out]:
             n = len(kept)
             if j < self.d and (n == self.n_rows or lengths[j] <= NOTHING * sizes[j]):
-                self.left_out[j] = True  # any rows are spanned by as many columns
+                self.left_out[j] = True  # as many columns span any set of rows
                 continue
             line = sla.solve_triangular(factor[:n, :n], C[kept, j], lower=True)
             square = float(C[j, j] - line @ line)
@@ -197,7 +196,7 @@ class Columns:
         return near
 
     def _subtract(self, j: int, columns: list[int], multiples: np.ndarray) -> None:
-        """Subtract multiples of columns from one."""
+        """Subtract multiples of columns from column j."""
         mantissas, exponents = np.frexp(multiples)
         short = np.rint(np.ldexp(mantissas, BITS))
         close = np.abs(np.ldexp(mantissas, BITS) - short) <= SNAP * 2.0**BITS
@@ -211,7 +210,7 @@ class Columns:
         self.parts[j] = row
 
     def straight(self) -> Straight | None:
-        """What replaces columns; None where none is replaced."""
+        """Return the replacements; None if there are none."""
         columns = tuple(sorted(self.replaced))
         if not columns:
             return None

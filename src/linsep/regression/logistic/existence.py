@@ -1,18 +1,18 @@
-"""A proof in floats that a likelihood has its maximum, from a step of Newton's method.
+"""Prove in floats that a likelihood has a maximum, from a step of Newton's method.
 
-Let a row of class k be seen as its constraints a = (e_k - e_m) x z, one for each rival class m, z
-being the standardised row. At any weights B the gradient g is the sum of the constraints times
-l = w p_m, positive numbers; and the Hessian H takes any step to the sum of the constraints times
-c = w p_m (u - u_m), where the step moves the scores of the row by u_m, and by u in the mean. So if
-the exact step H^-1 g moves no two scores of a row apart by 1 or more, all l - c are positive, and a
-strictly positive combination of all constraints vanishes. By Stiemke's theorem (1915) no weights
-have all rows on the right side, but those that are zero on all: the classes overlap, and the
-likelihood has a maximum (Albert and Anderson 1984), a single one where H is regular. Without a
-maximum there is no such step anywhere: each pushes some rows by 1.
+A row of class k gives the constraints a = (e_k - e_m) x z, one for each other class m, where z is
+the standardised row. At any weights B the gradient g is the sum of the constraints times
+l = w p_m > 0, and the Hessian H maps a step to the sum of constraints times c = w p_m (u - u_m),
+where the step changes the scores of the row by u_m, with mean u. So if the exact step H^-1 g moves
+no two scores of a row apart by 1 or more, all l - c are positive, and a strictly positive
+combination of all constraints vanishes. By Stiemke's theorem (1915) the only weights with no row on
+the wrong side are zero on all rows: the classes overlap, and the likelihood has a maximum (Albert
+and Anderson 1984), a unique one if H is regular. Without a maximum there is no such step: each
+moves the scores of some rows apart by 1.
 
-It does not matter how exact p is: any positive numbers prove it. What rounding can do is bounded
-(Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1); that H is regular is
-proved by a Cholesky factor of H less a multiple of the unit matrix (Rump, Verification of positive
+The probabilities need not be exact: any positive numbers prove it. Rounding errors are bounded
+(Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), and a Cholesky factor
+of H minus a multiple of the unit matrix proves that H is regular (Rump, Verification of positive
 definiteness, BIT 46, 2006).
 """
 
@@ -25,25 +25,24 @@ from linsep.regression.logistic.likelihood import Likelihood, Moves, Point, Sums
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
-#: roundings of one term of a sum, but for the classes and the sum itself
+#: number of roundings of one term, without those of the classes and the sum
 TERM = 80
-#: so much smaller than the largest move forward is the largest backward, where all rows seem to be
-#: on the right side
+#: ratio of the largest backward to the largest forward move below which the classes seem separable
 BACKWARD = 1e-3
 
 
-#: squares beyond these, and smaller than 1 / them, are too near to where floats end
+#: largest squares (and inverse of the smallest) that are safe from overflow
 HUGE = 1e200
 
 
 def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bool, bool]:
-    """Whether the Newton step at a point proves that there is a maximum; whether there may be none.
+    """Return whether a Newton step proves that there is a maximum, and whether there may be none.
 
     Parameters
     ----------
-    likelihood : without penalty
-    point : of it, with a Hessian
-    step : array of the shape of the weights, about the Hessian's inverse times the gradient
+    likelihood : Likelihood, without penalty
+    point : Point, with a Hessian
+    step : array of the shape of the weights, approximately the inverse Hessian times the gradient
     """
     proof = _Proof.begun(likelihood, point, step)
     if proof is not None and proof.by_curvature() < 1.0:
@@ -55,22 +54,22 @@ def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bo
 
 
 def one_sided(moves: Moves) -> bool:
-    """Whether hardly any row moves back."""
+    """Return whether hardly any score moves backward."""
     return moves.backward <= BACKWARD * moves.forward
 
 
 class _Proof(NamedTuple):
-    """Bounds, all in weights that are scaled so that the diagonal of the Hessian is 1.
+    """Error bounds, with weights scaled so that the Hessian has a unit diagonal.
 
     Attributes
     ----------
     sums : of the point
-    used : bool array, the columns that are not left out; all arrays here have these alone
+    used : bool array, the columns not left out; all arrays here have only these
     noise : array of shape (width,), of the likelihood
-    roots : array of shape (q, width), what the gradient is multiplied by, and the weights divided
-    step, left : arrays of shape (q width,), the step and what it leaves of the gradient
-    square : float, the square of the step in the metric of the Hessian, at most
-    lowest : float, the least eigenvalue of the Hessian, at least
+    roots : array of shape (q, width), factors of the gradient and divisors of the weights
+    step, left : arrays of shape (q width,), the step and a bound on the residual gradient
+    square : float, upper bound on the squared step in the metric of the Hessian
+    lowest : float, lower bound on the least eigenvalue of the Hessian
     unit : float, relative rounding error of sums over rows
     """
 
@@ -86,7 +85,7 @@ class _Proof(NamedTuple):
 
     @classmethod
     def begun(cls, likelihood: Likelihood, point: Point, step: np.ndarray) -> "_Proof | None":
-        """None where the Hessian cannot be proved to be regular."""
+        """Compute the bounds; return None if the Hessian cannot be proved regular."""
         used, sums = likelihood.used, point.sums
         every, noise = np.tile(used, likelihood.q), likelihood.noise[used]
         H = point.hessian[np.ix_(every, every)]  # type: ignore[index]
@@ -95,7 +94,7 @@ class _Proof(NamedTuple):
             return None
         roots = 1.0 / np.sqrt(diagonal)
         unit = 1.01 * UNIT * (likelihood.most_rows + sums.blocks + likelihood.q + TERM)
-        # what noise of the features makes of the Hessian, whose curvature is at most w / 4
+        # effect of the features' noise on the Hessian, whose curvature is at most w / 4
         scaled_noise = np.sqrt(sums.weight) * np.tile(noise, likelihood.q) * roots
         largest_noise = float(scaled_noise.max())
         unit_of_hessian = 2.0 * unit + 2.0 * largest_noise + largest_noise**2
@@ -113,20 +112,20 @@ class _Proof(NamedTuple):
         return cls(sums, used, noise, roots.reshape(shape), y, left, square, lowest, unit)
 
     def by_curvature(self) -> float:
-        """How far scores of a row move apart, at most: the curvature of each row is a part of the
-        Hessian, so a row of some curvature moves no further than the step is long. Between classes
-        of probabilities p and r it is w p r / (p + r), at least w min(p, r) / 2.
+        """Bound how far scores of a row move apart, by the length of the step: the curvature of a
+        row is a part of the Hessian. Between classes of probabilities p and r it is
+        w p r / (p + r), at least w min(p, r) / 2.
         """
         least, inverses = self.sums.least / 2.0, self.sums.inverses
         if not (least > 0.0 and np.isfinite(inverses)):
             return np.inf
-        # by Cauchy and Schwarz the terms of the gradient add up to no more than the second root
+        # by Cauchy-Schwarz the terms of the gradient sum to no more than the second root
         rest = np.linalg.norm(self.left + self.unit * np.sqrt(inverses))
         reach = np.sqrt(max(self.square, 0.0)) + rest / np.sqrt(self.lowest)
         return float(1.01 * reach / np.sqrt(least))
 
     def by_moves(self, moves: Moves) -> float:
-        """The same where the moves of all rows are known."""
+        """Bound how far scores of a row move apart, given the moves of all rows."""
         reach, squares, roots = moves.reach[self.used], moves.squares[self.used], self.roots
         terms = np.minimum(np.sqrt(self.sums.weight * squares) * roots, np.sqrt(self.sums.inverses))
         rest = np.linalg.norm(self.left + self.unit * terms.ravel())
@@ -138,7 +137,7 @@ class _Proof(NamedTuple):
 
 
 def lowest_eigenvalue(M: np.ndarray) -> float:
-    """A number that no eigenvalue of a symmetric matrix with a unit diagonal is below, or 0."""
+    """Return a lower bound on the eigenvalues of a symmetric matrix with unit diagonal, or 0."""
     n = len(M)
     factor, failed = sla.lapack.dpotrf(M, lower=1)
     if failed:

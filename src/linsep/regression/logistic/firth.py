@@ -1,5 +1,5 @@
-"""The log-likelihood of a logistic regression, plain or with Firth's penalty, and where it is
-largest, with all weights free or some of them held.
+"""The log-likelihood of a logistic regression, plain or with Firth's penalty, and its maximum over
+all weights or a subspace.
 
 Firth's penalised likelihood is l*(b) = l(b) + ln |I(b)| / 2, the likelihood times Jeffreys' prior,
 whose maximum is finite whatever the data (D. Firth, Bias reduction of maximum likelihood estimates,
@@ -18,30 +18,30 @@ from scipy.special import softmax
 from linsep.regression.logistic.likelihood import Batch, Likelihood
 from linsep.regression.logistic.steps import Report, no_report
 
-#: the longest step of a weight, in standardised features: the likelihood is far from a parabola
+#: longest step of a weight, in standardised features, far from which a quadratic model is poor
 LONGEST = 5.0
 #: a step that gains less than this is the last; its own error is far smaller
 ENOUGH = 1e-15
 HALVINGS = 30
-#: a sum of logarithms is sure to about this share
+#: relative rounding error of a sum of logarithms
 ROUNDING = 1e-13
-#: a smaller pivot of a matrix with a diagonal of ones is rounding
+#: a smaller pivot of a matrix with unit diagonal is a rounding error
 PIVOT = 1e-7
-#: less information than this about a direction is none
+#: less information about a direction counts as none
 NOTHING = 1e-200
-#: a correction of the curvature that is a smaller share of the terms it is made of is noise
+#: a curvature correction that is a smaller share of its terms is noise
 NOISE = 1e-8
 
 
 class Known(NamedTuple):
-    """What is known of an objective at some weights.
+    """An objective evaluated at some weights.
 
     Attributes
     ----------
-    value : float, the penalised log-likelihood, -inf where the information has no inverse
+    value : float, the penalised log-likelihood, -inf if the information is singular
     log_likelihood : float
-    slope : array of shape (weights,), of the value
-    pull : array of shape (weights,), the part of the slope that is the penalty's
+    slope : array of shape (weights,), the gradient of the value
+    pull : array of shape (weights,), the penalty's part of the gradient
     information : array of shape (weights, weights)
     """
 
@@ -53,13 +53,13 @@ class Known(NamedTuple):
 
 
 class Maximum(NamedTuple):
-    """Where an objective is largest.
+    """Maximum of an objective.
 
     Attributes
     ----------
     b : array of shape (weights,)
     known : Known, at b
-    bend : array of shape (weights, weights), about minus the second derivatives of the penalty
+    bend : array of shape (weights, weights), approximate negative Hessian of the penalty
     reason : "converged", "max_iter" or "stuck"
     n_iter : int
     """
@@ -82,7 +82,7 @@ class Objective:
     Parameters
     ----------
     likelihood : Likelihood
-    used : array of bool of shape (width,), the columns that are no combination of others
+    used : array of bool of shape (width,), the independent columns
     penalised : bool
     """
 
@@ -92,17 +92,17 @@ class Objective:
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
+        """Number of weights."""
         return len(self.used)
 
     def wide(self, b: np.ndarray) -> np.ndarray:
-        """Weights of all columns, of shape (q, width)."""
+        """Return the weights of all columns, shape (q, width)."""
         found = np.zeros(self.likelihood.q * self.likelihood.width)
         found[self.used] = b
         return found.reshape(self.likelihood.shape)
 
     def at(self, b: np.ndarray) -> Known:
-        """What is known at these weights."""
+        """Evaluate the objective."""
         B, nothing = self.wide(b), np.zeros(len(b))
         point = self.likelihood.at(B)
         slope = point.gradient.ravel()[self.used]
@@ -121,7 +121,7 @@ class Objective:
 
 
 def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
-    """The inverse of a positive definite matrix; None where floats do not see one."""
+    """Return the inverse of a positive definite matrix; None if numerically singular."""
     diagonal = np.diag(matrix)
     if not ((diagonal > 0) & np.isfinite(diagonal)).all():
         return None
@@ -138,7 +138,7 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """The gradient of ln |I| / 2, of the shape of the weights B.
+    """Return the gradient of ln |I| / 2, of the shape of the weights B.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
         found = np.zeros(likelihood.shape)
         for start, Z in likelihood.blocks(batch, first, last):
             p = softmax(np.column_stack([Z @ B.T, np.zeros(len(Z))]), axis=1)[:, :q]
-            # z' (block of classes k and l) z of every row, and what it does as scores change
+            # z' (block of classes k and l) z of every row, and its derivative by the scores
             H = np.empty((len(Z), q, q))
             for k in range(q):
                 for m in range(k + 1):
@@ -168,9 +168,9 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
 
 
 def _pull(p: np.ndarray, H: np.ndarray) -> np.ndarray:
-    """Half the derivative of ln |I| by the scores of each row, which is its weight's multiple.
+    """Return half the derivative of ln |I| by the scores of each row, divided by its weight.
 
-    The third cumulants of the classes times H, summed: of two classes p (1 - p) h (1/2 - p).
+    The sum of the third cumulants of the classes times H; for two classes p (1 - p) h (1/2 - p).
     """
     own = np.einsum("nkk->nk", H)
     Hp = np.einsum("nkl,nl->nk", H, p)
@@ -183,25 +183,25 @@ def maximised(
     known: Known | None = None, bend: np.ndarray | None = None, enough: float = ENOUGH,
     tol: float = np.inf, max_iter: int = 500, report: Report = no_report,
 ) -> Maximum:  # fmt: skip
-    """Climb to the largest value.
+    """Maximise an objective.
 
-    Newton's method, with halved steps. The information stands for the second derivatives of the
-    likelihood; those of the penalty are learnt from how its slope changes (symmetric rank-one
-    updates; A. Conn, N. Gould and P. Toint, Mathematical Programming 50, 1991).
+    Newton's method with step halving. The Hessian of the likelihood is the information; that of the
+    penalty is approximated from changes of its gradient (symmetric rank-one updates; A. Conn,
+    N. Gould and P. Toint, Mathematical Programming 50, 1991).
 
     Parameters
     ----------
     objective : Objective
     start : array of shape (weights,)
     free : array of shape (weights, free directions) or None
-        An orthonormal basis of the moves that are allowed; all where it is None.
+        Orthonormal basis of the allowed directions; None allows all.
     known : Known or None, at ``start``
     bend : array of shape (weights, weights) or None
-        What is known of minus the second derivatives of the penalty.
+        Initial approximation of the negative Hessian of the penalty.
     enough : a step that gains less is the last
-    tol : the largest component of the slope that is allowed in those directions
+    tol : largest allowed component of the gradient in those directions
     max_iter : int
-    told : function that is told of each step
+    report : function called after each step
     """
     b, known = start, known or objective.at(start)
     bend = np.zeros((len(b), len(b))) if bend is None else bend
@@ -232,9 +232,9 @@ def maximised(
 def _newton(
     basis: np.ndarray, information: np.ndarray, bend: np.ndarray, slope: np.ndarray
 ) -> np.ndarray:
-    """Newton's step; with the information alone where the value is not curved downwards.
+    """Return Newton's step; uses the information alone if the objective is not concave there.
 
-    Where rows say nothing about some direction, there is no step in it.
+    There is no step in directions without information.
     """
     for matrix in (information + bend, information):
         inverse = inverse_of(basis.T @ matrix @ basis)
@@ -250,7 +250,7 @@ def _newton(
 def _uphill(
     objective: Objective, b: np.ndarray, known: Known, step: np.ndarray
 ) -> tuple[np.ndarray, Known] | None:
-    """The first of the step, its half, its quarter ... that does not lose anything."""
+    """Return the first of the step, half of it, a quarter ... that does not decrease the value."""
     for halving in range(HALVINGS):
         moved = b + step / 2**halving
         there = objective.at(moved)
@@ -260,8 +260,8 @@ def _uphill(
 
 
 def _updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    """The bend that explains what the slope of the penalty lost by a move; the same where that
-    would be noise.
+    """Return the rank-one update of ``bend`` for a change of the penalty's gradient; unchanged if
+    the update would be noise.
     """
     error = lost - bend @ moved
     size = float(error @ moved)

@@ -1,4 +1,4 @@
-"""Fitting a logistic regression: what to see of the features, where to start, how to climb."""
+"""Fit a logistic regression: standardisation, starting weights, maximisation."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,34 +15,35 @@ from linsep.regression.logistic.preparing import Standardization, sampled, stand
 from linsep.regression.logistic.sparse_likelihood import SparseLikelihood
 from linsep.regression.logistic.steps import Report, Steps, no_report
 
-#: up to so many weights a Hessian is made, which inference needs
+#: most weights for a Hessian, which inference needs
 MOST_WEIGHTS = 2500
-#: Newton steps that tell a maximum from none, after other steps led near
+#: Newton steps to prove that there is a maximum, after other steps came near
 LAST = 20
-#: and after steps that were given up
+#: and after an ascent that stopped early
 QUESTION = 100
-#: how far from the maximum, in standard errors, weights are that Newton's method goes on from
+#: distance to the maximum, in standard errors, at which Newton's method takes over
 NEAR = 0.01
-#: how far from it the last step may begin where nobody says: with inference, and without
+#: default tolerances: with inference, and without
 WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be fitted.
+    """A logistic regression to fit.
 
     Attributes
     ----------
-    batches : function that gives the batches, the codes of the reference being ``q``
-    n_features, q : int, how many features, and classes but the reference
-    totals : array of shape (q + 1,), the weights of the rows of every class, the reference last
-    n_rows : int, rows whose weight is not 0
+    batches : function that returns the batches; the code of the reference is ``q``
+    n_features, q : int, numbers of features, and of classes without the reference
+    totals : array of shape (q + 1,), summed row weights of each class, the reference last
+    n_rows : int, number of rows with nonzero weight
     intercept : bool
     l2 : float
     solver : "newton" or "lbfgs"
-    given_tol : float, how far from the maximum the last step may begin, in standard errors, or None
+    given_tol : float or None, distance to the maximum from which the last step may begin, in
+        standard errors
     max_iter : int
-    several : bool, whether there are more than two classes, those without weight included
+    several : bool, whether there are more than two classes, including those without weight
     """
 
     batches: Batches
@@ -59,7 +60,7 @@ class Task:
 
     @property
     def width(self) -> int:
-        """Weights of a class."""
+        """Number of weights per class."""
         return self.n_features + self.intercept
 
     @property
@@ -69,20 +70,18 @@ class Task:
 
     @property
     def tol(self) -> float:
-        """How far from the maximum the last step may begin, in standard errors."""
+        """Distance to the maximum from which the last step may begin, in standard errors."""
         default = WITH_INFERENCE if self.factored else WITHOUT
         return default if self.given_tol is None else self.given_tol
 
     @property
     def share(self) -> float:
-        """What :class:`linsep.regression.logistic.preconditioning.Penalty` takes off for the
-        reference.
-        """
+        """``share`` of :class:`linsep.regression.logistic.preconditioning.Penalty`."""
         return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
 
     @property
     def goal(self) -> Goal:
-        """When to stop, where it is in question that there is a maximum unless l2 is given."""
+        """Stopping criteria; existence of a maximum has to be proved unless l2 is given."""
         rows = self.n_rows / float(self.totals.sum())
         return Goal(
             rows, self.tol, self.max_iter, self.factored, prove=not self.l2, penalised=self.l2 > 0.0
@@ -91,18 +90,18 @@ class Task:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted regression, in the features as they are.
+    """A fitted regression, in the raw features.
 
     Attributes
     ----------
     weights : array of shape (q, width), the intercept last
-    log_likelihood : float, the penalty left out
+    log_likelihood : float, without the penalty
     covariance : array of shape (q width, q width) or None
-        The inverse of the information, 0 for features left out; None for too many weights.
+        The inverse of the information, 0 for features left out; None with too many weights.
     n_iter : int
-    reason, distance, proved, suspect : as of an :class:`linsep.regression.logistic.ascent.Ascent`
-    B : array of shape (q, width), the weights of the features as they are seen
-    seen : how features were seen
+    reason, distance, proved, suspect : as in :class:`linsep.regression.logistic.ascent.Ascent`
+    B : array of shape (q, width), the weights of the standardised features
+    standardization : Standardization
     """
 
     weights: np.ndarray
@@ -118,10 +117,10 @@ class Fit:
 
 
 def fitted(task: Task, steps: Steps) -> Fit:
-    """The weights of the largest (penalised) likelihood, as far as there are such.
+    """Maximise the (penalised) likelihood.
 
-    A sample of the rows gives the weights to start from, so that all of them are read only a few
-    times. Stops where there seems to be no maximum. A single class is certain.
+    The ascent starts from the weights fitted to a sample, so that all rows are read only a few
+    times. It stops if there seems to be no maximum. A single class has probability 1.
     """
     if not task.q:
         plain, none = (
@@ -140,12 +139,12 @@ def fitted(task: Task, steps: Steps) -> Fit:
 
 
 def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
-    """What a climb in features that are seen so should tell."""
+    """Return the callback for an ascent in standardised features."""
     return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
 
 
 def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
-    """The same fit, climbed on to the maximum that it is known to have."""
+    """Continue a fit to its maximum, which is known to exist."""
     with workers() as pool:
         problem = problem_of(task, fit.standardization, pool)
         left = max(1, task.max_iter - fit.n_iter)
@@ -156,7 +155,7 @@ def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
 
 
 def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Standardization:
-    """How to see the features; of many no more than their sizes."""
+    """Return the standardisation; with too many weights, only a scaling."""
     if not task.factored:
         return preparing.sized(task.batches, task.n_features)
     form = task.n_features, task.intercept
@@ -166,7 +165,7 @@ def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -
 def _start(
     task: Task, how: Standardization, sample: Batches, whole: bool, pool: ThreadPoolExecutor
 ) -> np.ndarray:
-    """Weights to start from: those of the sample, or those that know no features."""
+    """Return starting weights: those fitted to the sample, or intercepts only."""
     B = np.zeros((task.q, task.width))
     if task.intercept:
         B[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
@@ -181,9 +180,7 @@ def _start(
 
 
 def _nearly(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> bool:
-    """Whether features that are left out, as others nearly add up to them, may be all that
-    separates the classes.
-    """
+    """Return whether nearly dependent features that were left out may separate the classes."""
     if not how.nearly:
         return False
     all_of_them = preparing.whole(task.batches, task.n_features, task.intercept)
@@ -195,14 +192,14 @@ def _nearly(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> bool:
 def problem_of(
     task: Task, how: Standardization, pool: ThreadPoolExecutor
 ) -> tuple[Likelihood, Penalty]:
-    """What is to be made large, and what is subtracted from it."""
+    """Return the likelihood to maximise and the penalty to subtract."""
     kind = SparseLikelihood if not task.factored and _sparse(task.batches) else Likelihood
     likelihood = kind(
         how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool, how.noise
     )
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
-    factors[list(how.dependent)] = 1.0  # nothing else holds the weight of a column of zeros at 0
+    factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
     return likelihood, Penalty(factors, task.share)
 
 
@@ -213,7 +210,7 @@ def _climbed(
     pool: ThreadPoolExecutor,
     report: Report = no_report,
 ) -> Ascent:
-    """Up by the solver of the task; then the question whether there is a maximum."""
+    """Maximise with the solver of the task, then check that there is a maximum."""
     problem, goal = problem_of(task, how, pool), task.goal
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
@@ -221,7 +218,7 @@ def _climbed(
     if not task.factored:
         return answered(*problem, ascent.lbfgs(*problem, start, goal, report), goal)
     found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), report)
-    if found.reason in ("converged", "stuck"):  # Newton's method knows the last steps
+    if found.reason in ("converged", "stuck"):  # Newton's method takes the last steps
         most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
         last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), report)
         found = last._replace(n_iter=found.n_iter + last.n_iter)
@@ -229,10 +226,10 @@ def _climbed(
 
 
 def answered(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal) -> Ascent:
-    """The same with an answer to the question whether there is a maximum.
+    """Return the ascent with ``proved`` or ``suspect`` set.
 
-    Where that is still open, steps of Newton's method go on from there until they tell. Without
-    second derivatives they prove nothing.
+    If neither is, Newton steps follow until one proves that there is a maximum. Without a Hessian
+    they prove nothing.
     """
     if found.proved or found.suspect:
         return found
@@ -252,7 +249,7 @@ def _sparse(batches: Batches) -> bool:
 
 
 def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
-    """What was found, in the features as they are."""
+    """Convert an ascent to a fit in the raw features."""
     covariance = None
     if found.information is not None:
         inverse = inverted(found.information)
@@ -265,7 +262,7 @@ def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
 
 
 def inverted(H: np.ndarray) -> np.ndarray:
-    """The inverse of a positive semidefinite matrix, of its regular part where it is singular."""
+    """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
     diagonal = np.diag(H)
     roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H * roots * roots[:, None]
@@ -278,7 +275,9 @@ def inverted(H: np.ndarray) -> np.ndarray:
 
 
 def null_log_likelihood(totals: np.ndarray, intercept: bool) -> float:
-    """The log-likelihood without features: each class as often as it is, or all alike."""
+    """Return the log-likelihood without features: by class frequencies with an intercept, else with
+    equal probabilities.
+    """
     total = totals.sum()
     if not intercept:
         return -float(total) * float(np.log(len(totals)))

@@ -1,4 +1,4 @@
-"""Gradient ascent on the log-likelihood as it is taught: w += eta sum of x (y - p)."""
+"""Gradient ascent on the log-likelihood: w += eta sum of x (y - p)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,14 +20,14 @@ from linsep.regression.logistic.steps import Report, Steps
 def climbed(
     task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
 ) -> tuple[Fit, Descent]:
-    """Climb from zero, in the features as they are; then ask whether there is a maximum.
+    """Maximise from zero, in the raw features, then check that there is a maximum.
 
-    Features that others add up to stay at zero.
+    Weights of dependent features stay at zero.
 
     Raises
     ------
     ValueError
-        Where the learning rate is so large that the climb diverges or goes in a circle.
+        If the learning rate is so large that the ascent diverges or cycles.
     """
     refuse_overflow(task.batches, task.n_features, task.intercept)
     with workers() as pool:
@@ -54,7 +54,7 @@ def _ascended(
     task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
     pool: ThreadPoolExecutor, report: Report,
 ) -> Descent:  # fmt: skip
-    """The climb of the free columns."""
+    """Run gradient ascent on the free columns."""
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
     likelihood = Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool)
     factors = np.zeros(task.width)
@@ -73,7 +73,7 @@ def _ascended(
 
 
 def _steepest(task: Task, likelihood: Likelihood) -> float:
-    """A bound on the curvature of what is maximised: that of Böhning (1992)."""
+    """Return Böhning's (1992) bound on the curvature of the objective."""
     if not task.factored:
         total = sum(float((Z**2).sum()) for b in task.batches() for _, Z in
                     likelihood.blocks(b, 0, b.size))  # fmt: skip
@@ -88,7 +88,7 @@ def _steepest(task: Task, likelihood: Likelihood) -> float:
 
 
 class _Once:
-    """Value and gradient at a point, worked out once for both; steps are told."""
+    """Value and gradient at a point, computed together; reports each step."""
 
     def __init__(self, likelihood: Likelihood, report: Report):
         self.likelihood, self.report = likelihood, report

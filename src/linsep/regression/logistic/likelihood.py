@@ -1,8 +1,8 @@
-"""The log-likelihood of a logistic regression over rows, its gradient and its curvature.
+"""The log-likelihood of a logistic regression, its gradient and its Hessian.
 
-Rows come in batches, again and again. Each batch is cut into a few lanes, whatever the number of
-threads, and their sums are added in order: so the results are the same to the bit on any machine
-with the same libraries.
+Rows come in batches that can be read repeatedly. Each batch is cut into lanes that do not depend on
+the number of threads, and their sums are added in order, so the results are the same to the bit on
+any machine with the same libraries.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,13 +17,13 @@ from linsep.compiled.core.rows import Csr, Dense
 from linsep.interrupts import checkpoint
 
 MOST_THREADS = 8
-#: lanes of a batch, and the fewest rows in one
+#: lanes per batch, and the fewest rows in a lane
 LANES, LANE_ROWS = 8, 4096
-#: how long a Ctrl-C may wait to be noticed while lanes are worked on
+#: longest time before a Ctrl-C is noticed while lanes are processed
 SECONDS = 0.1
-#: pieces of a batch that a sample consists of, and the fewest rows in one
+#: pieces of a batch that make a sample, and the fewest rows in a piece
 SAMPLES, SAMPLE_ROWS = 16, 64
-#: numbers in a block of dense rows, which stays in the cache
+#: values in a block of dense rows, which fits in the cache
 BLOCK_VALUES = 1 << 16
 
 
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(self.codes)
 
 
@@ -49,14 +49,14 @@ Batches = Callable[[], Iterable[Batch]]
 
 
 class Sums(NamedTuple):
-    """What bounds on rounding errors take of the rows.
+    """Sums over rows that bound rounding errors.
 
     Attributes
     ----------
-    weight : float, of all rows
-    least : float, the least weight of a row times its smallest probability of a class
-    inverses : float, the sum of the weights, each divided by that probability
-    blocks : int, in which the rows were read
+    weight : float, total weight of the rows
+    least : float, smallest product of a row's weight and its smallest class probability
+    inverses : float, sum of the weights divided by these probabilities
+    blocks : int, number of blocks in which the rows were read
     """
 
     weight: float = 0.0
@@ -71,15 +71,15 @@ class Sums(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """How a step moves the scores of rows that count.
+    """Effect of a step on the scores of rows with weight.
 
     Attributes
     ----------
     forward, backward, apart : float
-        The most that the score of a row's class moves ahead of another's, and behind it; and that
-        any two scores of a row move apart.
+        Largest increase and decrease of the difference between the score of a row's class and
+        another, and of the difference between any two scores of a row.
     reach, squares : arrays of shape (width,)
-        The largest absolute values of the columns, and the weighted sums of their squares.
+        Largest absolute values of the columns, and their weighted sums of squares.
     """
 
     forward: float
@@ -90,7 +90,7 @@ class Moves(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What is known of a log-likelihood at some weights.
+    """A log-likelihood evaluated at some weights.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Point(NamedTuple):
     hessian : array of shape (weights, weights) or None
         The negative Hessian, which is the Fisher information; weights are numbered row by row.
     shares : list of arrays or None
-        For each lane what :meth:`Likelihood.curved` needs.
+        Class probabilities for each lane, for :meth:`Likelihood.curved`.
     sums : Sums
     """
 
@@ -115,15 +115,15 @@ class Likelihood:
 
     Parameters
     ----------
-    batches : function without arguments, giving all batches in the same order each time
-    n_rows_of_weights : classes but the reference, whose code is this number
+    batches : function without arguments that returns all batches, always in the same order
+    n_rows_of_weights : number of classes without the reference, and the code of the reference
     centres, scales : arrays of shape (features,)
-        A feature is seen as (x - centre) * scale.
+        Features are standardised to (x - centre) * scale.
     intercept : bool
         Whether weights have one more column, for a constant 1.
     pool : ThreadPoolExecutor
     noise : array of shape (features,) or None
-        How far features as they are seen may be from what they stand for, beside rounding.
+        Errors of the standardised features, beside rounding.
     """
 
     def __init__(
@@ -147,16 +147,16 @@ class Likelihood:
 
     @property
     def used(self) -> np.ndarray:
-        """Whether each column is no feature that is left out."""
+        """Mask of the columns that are not left out."""
         return np.append(self.scales > 0.0, np.ones(int(self.intercept), dtype=bool))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the weights."""
+        """Shape of the weights."""
         return self.q, self.width
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
-        """Value, gradient, and what is asked for, at weights B of shape (weight rows, width)."""
+        """Evaluate at weights B of shape (weight rows, width), with Hessian or shares if asked."""
         B = np.ascontiguousarray(B)
         value, gradient = 0.0, np.zeros(self.shape)
         information = np.zeros((B.size, B.size)) if hessian else None
@@ -173,7 +173,7 @@ class Likelihood:
         return Point(value, gradient, information, kept, sums)
 
     def moves(self, step: np.ndarray) -> Moves:
-        """How a step of the shape of the weights moves the scores of the rows."""
+        """Return the effect of a step, of the shape of the weights, on the scores."""
         step = np.ascontiguousarray(step)
 
         def lane(batch: Batch, first: int, last: int) -> Moves:
@@ -191,7 +191,7 @@ class Likelihood:
         return Moves(forward, backward, apart, np.maximum.reduce(reach), np.sum(squares, axis=0))
 
     def _lanes(self, work: Callable[[Batch, int, int], Any]) -> Iterator[Any]:
-        """What ``work(batch, first, last)`` gives for every lane of every batch, in order."""
+        """Yield ``work(batch, first, last)`` for every lane of every batch, in order."""
         for batch in self.batches():
             checkpoint()
             edges = _edges(batch)
@@ -203,7 +203,7 @@ class Likelihood:
             )
 
     def _finished(self, lanes: list[Future]) -> Iterator[Any]:
-        """What lanes give, in order; Ctrl-C is heard between waits, and ends them."""
+        """Yield the results of lanes in order; Ctrl-C takes effect between waits and ends them."""
         try:
             for lane in lanes:
                 while wait([lane], SECONDS).not_done:
@@ -214,7 +214,7 @@ class Likelihood:
             raise
 
     def blocks(self, batch: Batch, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The standardised rows of a lane, a block at a time, in memory that is used again."""
+        """Yield the standardised rows of a lane in blocks, in a buffer that is reused."""
         most = self.most_rows
         room = np.empty((min(most, last - first), self.width))
         for start in range(first, last, most):
@@ -277,7 +277,7 @@ class Likelihood:
                     information[m, :, k, :] += product
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
-        """The negative Hessian at a point with shares times V, of the shape of the weights."""
+        """Return the negative Hessian at a point with shares, times V of the weights' shape."""
         shares = iter(point.shares or ())
 
         def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
@@ -297,15 +297,15 @@ class Likelihood:
     def _with_shares(
         self, work: Callable[[Batch, int, int, np.ndarray], Any], shares: Iterator[np.ndarray]
     ) -> Iterator[Any]:
-        """As :meth:`_lanes`, with the shares of each lane."""
+        """Yield as :meth:`_lanes`, passing the shares of each lane."""
         for batch in self.batches():
             checkpoint()
             lanes = [(a, b, next(shares)) for a, b in pairwise(_edges(batch))]
             yield from self._finished([self.pool.submit(work, batch, a, b, P) for a, b, P in lanes])
 
     def moments(self, n_rows: int) -> np.ndarray:
-        """Sums of the products of the features over about so many rows from all over the first
-        batch, array of shape (width, width).
+        """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
+        the first batch, shape (width, width).
         """
         batch, found = next(iter(self.batches())), np.zeros((self.width, self.width))
         pieces = max(1, min(SAMPLES, batch.size // SAMPLE_ROWS))
@@ -320,7 +320,7 @@ class Likelihood:
         return found
 
     def diagonal(self, point: Point) -> np.ndarray:
-        """The diagonal of the negative Hessian at a point with shares."""
+        """Return the diagonal of the negative Hessian at a point with shares."""
         shares = iter(point.shares or ())
 
         def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
@@ -337,6 +337,6 @@ class Likelihood:
 
 
 def _edges(batch: Batch) -> list[int]:
-    """Where the lanes of a batch begin, and the last ends."""
+    """Return the boundaries of the lanes of a batch."""
     lanes = max(1, min(LANES, batch.size // LANE_ROWS))
     return [batch.size * k // lanes for k in range(lanes + 1)]

@@ -1,4 +1,4 @@
-"""About the inverse of the Hessian of a logistic regression, for conjugate gradients."""
+"""Approximate inverse Hessian of a logistic regression, to precondition conjugate gradients."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,14 +11,14 @@ from linsep.regression.logistic.likelihood import Likelihood, Point
 
 
 class Penalty(NamedTuple):
-    """Half the weighted square of the weights.
+    """L2 penalty: half the weighted squared norm of the weights.
 
-    Several classes are penalised as if the reference had weights, too, and they all added up to
-    zero: then it does not matter which class is the reference.
+    With several classes the weights of all classes, shifted to sum to zero, are penalised, so that
+    the choice of the reference does not matter.
 
     Attributes
     ----------
-    factors : array of shape (width,), what the square of each weight counts
+    factors : array of shape (width,), factors of the squared weights
     share : 1 / classes for several classes, 0 for two
     """
 
@@ -26,19 +26,19 @@ class Penalty(NamedTuple):
     share: float
 
     def times(self, B: np.ndarray) -> np.ndarray:
-        """The gradient at B."""
+        """Return the gradient at B."""
         return self.factors * (B - self.share * B.sum(axis=0))
 
     def value(self, B: np.ndarray) -> float:
-        """The penalty of B."""
+        """Return the penalty of B."""
         return 0.5 * float((B * self.times(B)).sum())
 
     def matrix(self, q: int) -> np.ndarray:
-        """Its Hessian."""
+        """Return the Hessian."""
         return np.kron(np.eye(q) - self.share, np.diag(self.factors))
 
     def diagonal(self, q: int) -> np.ndarray:
-        """The diagonal of its Hessian, as the weights are shaped."""
+        """Return the diagonal of the Hessian, in the shape of the weights."""
         return np.tile(self.factors * (1.0 - self.share), (q, 1))
 
 
@@ -46,25 +46,25 @@ Inverse = Callable[[np.ndarray], np.ndarray]
 
 
 class Root(NamedTuple):
-    """A matrix A with A' A about the Hessian: what multiplies slopes by the inverse of A', and
-    steps by the inverse of A.
+    """Functions that multiply gradients by the inverse of A' and steps by the inverse of A, where
+    A' A approximates the Hessian.
     """
 
     down: Inverse
     up: Inverse
 
 
-#: values of the factors of all classes together; with more weights the diagonal alone counts
+#: most values in the factors of all classes; with more weights only the diagonal is used
 MOST_VALUES = 1 << 24
-#: rows that correlations are taken from, for each feature, and how far they are believed
+#: rows per feature to estimate correlations from, and their shrinkage factor
 ROWS_A_FEATURE, BELIEVED = 6, 0.97
-#: logarithm of the change of a class's diagonal from which its factor is worked out anew
+#: log-change of a class's diagonal above which its factor is recomputed
 STALE = 0.3
 
 
 class Preconditioner:
-    """The blocks of the classes: how features are correlated in a sample of the rows, with the
-    diagonal as it is. Where weights are too many for that, the diagonal.
+    """Block-diagonal preconditioner with a block per class: feature correlations of a sample with
+    the exact diagonal; with too many weights only the diagonal.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Preconditioner:
             self.correlations[np.diag_indices(width)] = 1.0
 
     def at(self, point: Point) -> tuple[Inverse, float]:
-        """What to multiply with at a point, and the largest number of the diagonal."""
+        """Return the inverse at a point, and the largest diagonal entry."""
         factors, diagonal = self._factors(point)
         most = float(diagonal.max(initial=0.0))
         if not factors:
@@ -95,7 +95,7 @@ class Preconditioner:
         return _by_class(factors, partial(sla.cho_solve, check_finite=False)), most
 
     def root(self, point: Point) -> Root:
-        """The same in two halves."""
+        """Return the inverse in two factors."""
         factors, diagonal = self._factors(point)
         if not factors:
             roots = 1.0 / np.sqrt(diagonal)
@@ -109,7 +109,7 @@ class Preconditioner:
         return Root(_by_class(factors, half("N")), _by_class(factors, half("T")))
 
     def _factors(self, point: Point) -> tuple[list[Any], np.ndarray]:
-        """A Cholesky factor for each class, or none; and the diagonal of the Hessian."""
+        """Return a Cholesky factor for each class, if any, and the diagonal of the Hessian."""
         counted = self.likelihood.diagonal(point)
         penalty = self.penalty.diagonal(self.likelihood.q)
         diagonal = counted + penalty
@@ -125,5 +125,5 @@ class Preconditioner:
 
 
 def _by_class(factors: list[Any], solve: Callable[[Any, np.ndarray], np.ndarray]) -> Inverse:
-    """A function that solves for each row, with the factor of its class."""
+    """Return a function that solves for each row with the factor of its class."""
     return lambda slope: np.array([solve(f, s) for f, s in zip(factors, slope, strict=True)])

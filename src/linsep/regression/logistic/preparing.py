@@ -1,4 +1,4 @@
-"""What a regression sees of its features: centred, scaled, without those that others add up to."""
+"""Standardise features: centre, scale, and leave out or replace dependent ones."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,26 +15,26 @@ from linsep.interrupts import checkpoint
 from linsep.regression.logistic.collinearity import LOST, NOTHING, Columns, Straight
 from linsep.regression.logistic.likelihood import Batch, Batches, Likelihood
 
-#: a Cholesky pivot above this share proves that no column depends on others, nor so nearly that
-#: floats would lose half of their digits
+#: a relative Cholesky pivot above this proves that no column is dependent, even so nearly that
+#: floats lose half their digits
 SURE = 1e-7
-#: values may spread as much, and no less than 1 / this: variances are squares
+#: largest spread of values, and inverse of the smallest, because variances are squares
 MOST_SPREAD = 1e150
-#: of very many features those of values below 2 to this, and above its inverse, stay as they are
+#: with very many features, those with values below 2 to this, and above its inverse, are not scaled
 ORDINARY = 10
 #: values of a block of rows
 BLOCK_VALUES = 1 << 16
 
 
 class Standardization(NamedTuple):
-    """How features are seen: (x - centre) * scale, some replaced by what is left of them.
+    """Standardisation of features to (x - centre) * scale, some replaced by residuals.
 
     Attributes
     ----------
     centres, scales : arrays of shape (features,); scale 0 leaves a feature out
-    dependent : numbers of the features that are left out, as others add up to them
-    nearly : numbers of those among them that others add up to only nearly
-    straight : Straight or None, the columns that stand for nearly dependent features
+    dependent : indices of the features left out, as combinations of others
+    nearly : indices of those among them that are only nearly combinations of others
+    straight : Straight or None, the replacements of nearly dependent features
     """
 
     centres: np.ndarray
@@ -44,7 +44,7 @@ class Standardization(NamedTuple):
     straight: Straight | None = None
 
     def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
-        """Weights of the features as they are, the intercept last."""
+        """Convert weights to the raw features, the intercept last."""
         d = len(self.scales)
         W = np.zeros((len(B), d + 1))
         W[:, :d] = B[:, :d] * self.scales
@@ -55,7 +55,7 @@ class Standardization(NamedTuple):
         return W[:, : d + intercept]
 
     def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
-        """The inverse of :meth:`raw`; weights of features left out become 0."""
+        """Convert weights of the raw features; those of features left out become 0."""
         d = len(self.scales)
         if self.straight is not None:
             W = np.column_stack([W[:, :d], W[:, d] if intercept else np.zeros(len(W))])
@@ -67,13 +67,13 @@ class Standardization(NamedTuple):
         return B
 
     def matrix(self, intercept: bool) -> np.ndarray:
-        """What turns standardised weights into those of the features as they are."""
+        """Return the matrix that converts standardised weights to the raw features."""
         return self.raw(np.eye(len(self.scales) + intercept), intercept).T
 
     @property
     def noise(self) -> np.ndarray:
-        """How far values as they are seen may be from what they stand for, beside their rounding:
-        sums in pairs of floats are right to 100 bits of their terms.
+        """Return the errors of the standardised values beside rounding: sums in pairs of floats are
+        accurate to 100 bits of their terms.
         """
         found = np.zeros(len(self.scales))
         if self.straight is not None:
@@ -83,9 +83,7 @@ class Standardization(NamedTuple):
         return found
 
     def batches(self, batches: Batches) -> Batches:
-        """The same batches, with the columns that replace features; kept where rows are in memory,
-        which a list of batches says.
-        """
+        """Return the batches with the replaced columns; cached if the rows are in memory."""
         straight = self.straight
         if straight is None:
             return batches
@@ -103,9 +101,9 @@ def _with(batch: Batch, straight: Straight) -> Batch:
 
 
 def sampled(batches: Batches, most: int) -> tuple[Batches, bool]:
-    """About ``most`` rows of the first batch, evenly spread; whether these are all rows there are.
+    """Return about ``most`` evenly spread rows of the first batch, and whether they are all rows.
 
-    Sparse rows are copied, dense ones seen where they are.
+    Sparse rows are copied, dense rows are views.
     """
     given = iter(batches())
     with closing(given) if hasattr(given, "close") else nullcontext():  # type: ignore[type-var]
@@ -140,14 +138,14 @@ def standardization(
     sample: Batches, everything: Batches, whole: bool, d: int, intercept: bool, find: bool,
     pool: ThreadPoolExecutor,
 ) -> Standardization:  # fmt: skip
-    """How to see the features, from a sample where that is enough.
+    """Return the standardisation, computed from a sample if that suffices.
 
-    ``find`` says whether to look for features that depend on others; without, none is left out.
+    ``find`` says whether to find dependent features; otherwise none is left out.
 
     Raises
     ------
     FeatureOverflow
-        Where the square of the spread of a feature is beyond floating point.
+        If the squared spread of a feature overflows or underflows.
     """
     centres, scales = _moments(sample, d, intercept)
     if not find:
@@ -162,13 +160,13 @@ def standardization(
 
 
 def sized(batches: Batches, d: int) -> Standardization:
-    """How to see very many features: none is left out or centred, so that zeros stay zeros, and
-    those of very large or small values are divided by a power of two.
+    """Return the standardisation of very many features: none is left out or centred, to keep zeros,
+    and those with very large or small values are divided by a power of two.
 
     Raises
     ------
     FeatureOverflow
-        As :func:`seen` does.
+        As in :func:`standardization`.
     """
     top = np.zeros(d)
     for batch in batches():
@@ -191,15 +189,15 @@ def sized(batches: Batches, d: int) -> Standardization:
 
 
 def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:
-    """Raise FeatureOverflow as :func:`seen` does, for those who see features as they are."""
+    """Raise FeatureOverflow as :func:`standardization` does, for solvers on raw features."""
     _moments(batches, d, intercept)
 
 
 def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Means (0 without an intercept) and 1 / root mean square around them, 0 where that is 0.
+    """Return means (0 without an intercept) and 1 / root mean square around them (0 if that is 0).
 
-    Differences from the first row are summed, so that a small spread far from zero keeps its
-    digits, and divided by powers of two, so that squares neither vanish nor grow too large.
+    Sums are of differences from the first row, to keep the digits of a small spread far from zero,
+    divided by powers of two, so that squares neither underflow nor overflow.
     """
     first, top = np.zeros(d), np.zeros(d)
     for n_block, Z in enumerate(_counted(batches, d)):
@@ -226,14 +224,14 @@ def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.
 
 
 def _refuse_sizes(top: np.ndarray) -> None:
-    """Raise FeatureOverflow where largest values are so large, or small, that squares are lost."""
+    """Raise FeatureOverflow if squares of the largest values overflow or underflow."""
     bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
     if bad.any():
         raise FeatureOverflow(int(np.argmax(bad)))
 
 
 def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Blocks of rows as they are, as float64 in memory that is used again, and their weights."""
+    """Yield blocks of raw rows as float64, in a buffer that is reused, and their weights."""
     most = max(64, min(2048, BLOCK_VALUES // max(1, d)))
     room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
     for batch in batches:
@@ -246,7 +244,7 @@ def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _counted(batches: Batches, d: int) -> Iterator[np.ndarray]:
-    """Blocks of the rows whose weight is not 0."""
+    """Yield blocks of the rows with nonzero weight."""
     for X, weights in raw_blocks(batches(), d):
         counted = X if weights.all() else X[weights > 0]
         if len(counted):
@@ -257,7 +255,7 @@ def _independent(
     batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool,
     pool: ThreadPoolExecutor,
 ) -> bool:  # fmt: skip
-    """Whether a factor of the Gram matrix proves that no column depends on others."""
+    """Return whether a Cholesky factor of the Gram matrix proves all columns independent."""
     if not (scales > 0).all():
         return False
     likelihood = Likelihood(batches, 1, centres, scales, intercept, pool)
@@ -272,24 +270,24 @@ def _independent(
 
 
 def whole(batches: Batches, d: int, intercept: bool) -> Standardization:
-    """The same with all columns that others do not add up to exactly."""
+    """Return the standardisation that leaves out only exactly dependent columns."""
     return straightened(batches, *_moments(batches, d, intercept), intercept, NOTHING)
 
 
 def straightened(
     batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
 ) -> Standardization:
-    """Features without those that others before them add up to, and with new columns in place of
-    those that others nearly add up to.
+    """Return the standardisation that leaves out features dependent on earlier ones and replaces
+    nearly dependent ones.
 
-    Of these, columns are left out that add less than the share ``lost``.
+    Residuals below the share ``lost`` of their terms are left out as well.
     """
     columns = Columns(lambda: _counted(batches, len(centres)), len(centres), intercept, lost)
     G = columns.straighten()
     straight, dependent = columns.straight(), tuple(sorted(columns.left_out))
     centres, scales = centres.copy(), scales.copy()
     for j in straight.columns if straight else ():
-        # their means are nearly zero, their spread is moderate: see Columns
+        # residuals have means near zero and a moderate spread: see Columns
         centres[j] = G[j, -1] / G[-1, -1] if intercept else 0.0
         scales[j] = 1.0 / np.sqrt(G[j, j] / G[-1, -1] - centres[j] ** 2)
     scales[list(dependent)] = 0.0

@@ -1,11 +1,11 @@
-"""Intervals and tests of single weights by the profile of a likelihood.
+"""Profile-likelihood intervals and tests of single weights.
 
-The profile at a value v is the largest (penalised) log-likelihood among the weights that have v
-there. Twice what it lacks of the maximum is about chi-squared with one degree of freedom: that
-tests a value, and the values that the test keeps make an interval (D. Venzon and S. Moolgavkar, A
-method for computing profile-likelihood-based confidence intervals, Applied Statistics 37, 1988;
-with Firth's penalty: G. Heinze and M. Schemper, A solution to the problem of separation in logistic
-regression, Statistics in Medicine 21, 2002).
+The profile at a value v is the largest (penalised) log-likelihood with one weight fixed at v. Twice
+its difference to the maximum is approximately chi-squared with one degree of freedom, which tests a
+value; the values that are not rejected form an interval (D. Venzon and S. Moolgavkar, A method for
+computing profile-likelihood-based confidence intervals, Applied Statistics 37, 1988; with Firth's
+penalty: G. Heinze and M. Schemper, A solution to the problem of separation in logistic regression,
+Statistics in Medicine 21, 2002).
 """
 
 from collections.abc import Iterator
@@ -22,29 +22,29 @@ from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.steps import Steps
 
-#: the last step towards an end is no longer than this share of half of Wald's interval; its own
-#: error is about the square
+#: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
+#: about the square
 CLOSE = 1e-5
-#: what the last step of a climb to a profile may gain
+#: largest gain of the last step of a constrained maximisation
 ENOUGH = 1e-11
 MOST_POINTS = 100
-#: outwards each point is at most so many times as far from the estimate as the one before
+#: largest factor by which the distance from the estimate grows per step
 FARTHER = 4.0
-#: a profile that falls so little that its end is so many halves of Wald's interval away has none:
-#: a plain likelihood falls ever faster, or not at all
+#: an end further away than this, in half-widths of Wald's interval, is infinite: a plain likelihood
+#: falls ever faster or not at all
 FARTHEST = 1e6
-#: where the likelihood is smaller by this than the largest, other weights to start from are tried
+#: log-likelihood below the maximum at which other starting weights are tried
 FAR = 50.0
 
 
 class Interval(NamedTuple):
-    """What a profile says of a weight.
+    """Profile interval and test of a weight.
 
     Attributes
     ----------
-    low, high : float, ends of the interval, -inf or inf where the profile does not fall enough, NaN
-        where rounding hides them
-    p : float, of the hypothesis that the weight is zero
+    low, high : float, ends of the interval, -inf or inf if the profile does not fall enough, NaN if
+        rounding hides them
+    p : float, p-value of the hypothesis that the weight is zero
     """
 
     low: float
@@ -53,7 +53,7 @@ class Interval(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A value, twice what is lost there, the derivative of that, and where it is reached."""
+    """A value, twice the loss of log-likelihood there, its derivative, and the maximum."""
 
     value: float
     loss: float
@@ -67,9 +67,9 @@ class Profile:
     Parameters
     ----------
     objective : Objective
-    top : Maximum, of all weights; where there is none, weights near the supremum
-    of : array of shape (weights,), the function's coefficients
-    supremum : float, the largest value; default: that of ``top``
+    top : Maximum over all weights; if there is none, weights near the supremum
+    of : array of shape (weights,), the coefficients of the function
+    supremum : float, the largest log-likelihood; default: that of ``top``
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Profile:
         self.error = 0.0 if inverse is None else float(np.sqrt(of @ self.tangent))
 
     def at(self, value: float, near: Maximum) -> Point:
-        """The profile at a value, the other weights following from ``near``."""
+        """Return the profile at a value, maximised starting from ``near``."""
         aside, start = value - self.of @ near.b, near.b
         start = start + aside / (self.of @ self.tangent) * self.tangent
         known = self.objective.at(start)
@@ -101,16 +101,16 @@ class Profile:
         return Point(value, loss, slope, top)
 
     def interval(self, level: float, runs: str = "") -> Interval:
-        """The interval and the test.
+        """Return the interval and the test.
 
         Parameters
         ----------
         level : float between 0 and 1
-        runs : "+inf", "-inf" or "infinite" (to either side) where the function has no finite
-            estimate, else empty
+        runs : "+inf", "-inf" or "infinite" (to both sides) if the estimate of the function
+            diverges, else empty
         """
         high = float(chdtri(1, 1.0 - level))
-        if runs == "infinite":  # at every value the supremum is reached
+        if runs == "infinite":  # the supremum is reached at every value
             return Interval(-np.inf, np.inf, 1.0)
         zero, unit = self.at(0.0, self.top), float(np.linalg.norm(self.of))
         p = float(chdtrc(1, zero.loss))
@@ -124,10 +124,10 @@ class Profile:
         return Interval(low, top, p)
 
     def _end(self, start: Point, side: float, stride: float, high: float) -> float:
-        """Where twice the loss is ``high``, on that side of the estimate.
+        """Return the value on one side of the estimate where twice the loss is ``high``.
 
-        Newton's method on the root of the loss, which is about linear, between points where the
-        loss is smaller and larger.
+        Uses Newton's method on the square root of the loss, which is nearly linear, bracketed by
+        points with smaller and larger loss.
         """
         inner, outer = (start, None) if start.loss < high else (None, start)
         value = start.value + (side if outer is None else -side) * stride
@@ -144,7 +144,7 @@ class Profile:
     def _next(
         self, point: Point, between: tuple[Point, Point | None, Point | None], high: float
     ) -> float:
-        """Where to look next: a step of Newton's method, or the middle, or farther."""
+        """Return the next value: by a Newton step, by bisection, or further out."""
         start, inner, outer = between
         root = np.sqrt(point.loss)
         with np.errstate(all="ignore"):
@@ -158,32 +158,31 @@ class Profile:
 
 
 def _orthogonal(of: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of what is orthogonal to a vector (by a Householder reflection)."""
+    """Return an orthonormal basis of a vector's orthogonal complement (Householder reflection)."""
     u = of / np.linalg.norm(of)
     u[0] += 1.0 if u[0] >= 0 else -1.0
     return (np.eye(len(of)) - 2.0 / (u @ u) * np.outer(u, u))[:, 1:]
 
 
-#: limits of weights that have no finite estimate
+#: values of ``limits`` for weights without finite estimate
 RUNAWAY = ("+inf", "-inf", "infinite")
-#: numbers of an interval: its ends, and the p-value of zero
+#: ends of intervals, and p-values of zero
 Ends = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class FirthFit(NamedTuple):
-    """Firth's estimates, in the features as they are.
+    """Firth's estimates, in the raw features.
 
     Attributes
     ----------
     weights : array of shape (q, width), the intercept last; 0 for features left out
-    log_likelihood : float, the penalty left out
+    log_likelihood : float, without the penalty
     covariance : array of shape (q width, q width), the inverse of the information
     reason : "converged", "max_iter" or "stuck"
     n_iter : int
     gained : float, twice what the features add to the penalised log-likelihood
     dependent : tuple of int, the features left out
-    ends : (low, high, p) of every weight by profiles, arrays of the shape of the weights; None
-        where they were not asked for
+    ends : (low, high, p) of every weight by profiles, arrays of the shape of the weights, or None
     """
 
     weights: np.ndarray
@@ -198,8 +197,8 @@ class FirthFit(NamedTuple):
 
 @contextmanager
 def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardization, np.ndarray]]:
-    """The objective of a task, how features are seen, and the matrix that turns its weights into
-    those of the features as they are.
+    """Yield the objective of a task, the standardisation, and the matrix that converts weights to
+    the raw features.
     """
     with workers() as pool:
         sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
@@ -219,9 +218,9 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
 
     Parameters
     ----------
-    task : Task, of rows in memory and no more weights than a Hessian is made for
+    task : Task, with rows in memory and few enough weights for a Hessian
     level : of the profile intervals, None for none
-    steps : what is told; ``ended`` becomes the fit without them
+    steps : Steps; ``finished`` becomes the fit without intervals
     """
     with _opened(task, penalised=True) as (objective, how, raw):
         start = np.zeros((task.q, task.width))
@@ -251,18 +250,17 @@ def profiled(
     task: Task, weights: np.ndarray, limits: np.ndarray, log_likelihood: float, level: float,
     steps: Steps,
 ) -> Ends:  # fmt: skip
-    """Intervals and tests of every weight by profiles of the plain likelihood.
+    """Return profile intervals and tests of every weight, of the plain likelihood.
 
     Parameters
     ----------
     task : as for :func:`firth_fitted`
     weights : array of shape (q, width)
-        Of the largest likelihood; where there is none, so large that rows which run away have their
-        class with certainty.
-    limits : array of str of that shape, what becomes of each weight
-    log_likelihood : float, the largest, or the supremum
+        At the maximum; if there is none, large enough to saturate separated rows.
+    limits : array of str of that shape, the limit of each weight
+    log_likelihood : float, the maximum or the supremum
     level : of the intervals
-    steps : what is told
+    steps : Steps
     """
     with _opened(task, penalised=False) as (objective, how, raw):
         flat = how.standard(weights, task.intercept).ravel()[objective.used]
@@ -279,7 +277,7 @@ def _profile(
     objective: Objective, top: Maximum, raw: np.ndarray, level: float, limits: np.ndarray,
     steps: Steps,
 ) -> None:  # fmt: skip
-    """Work out the intervals of all weights, one after another; NaN for those left out."""
+    """Compute the intervals of all weights, one after another; NaN for those left out."""
     found = steps.intervals
     for of, limit in zip(raw, limits.ravel().tolist(), strict=True):
         if not of.any():
@@ -290,7 +288,7 @@ def _profile(
 
 
 def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
-    """The intervals as arrays, NaN for those that were not worked out."""
+    """Return the intervals as arrays, NaN for those not computed."""
     missing = int(np.prod(shape)) - len(steps.intervals)
     found = [*steps.intervals, *[Interval(np.nan, np.nan, np.nan)] * missing]
     low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))

@@ -1,8 +1,9 @@
-"""Logistic regression where the likelihood has no maximum: what runs away, and what does not.
+"""The limit of a logistic regression whose likelihood has no maximum.
 
-Along a direction that has no row on the wrong side the likelihood grows for ever. In its limit the
-rows on the right side are certain and say nothing more; those on the boundary decide about the
-weights that stay finite (Albert and Anderson 1984; Geyer 2009: the limiting conditional model).
+Along a direction with no row on the wrong side the likelihood keeps growing. In the limit the rows
+on the right side have probability 1 and no information; those on the boundary determine the
+coefficients that stay finite (Albert and Anderson 1984; Geyer 2009: the limiting conditional
+model).
 """
 
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search.slices import both_signs
 from linsep.separability.time_limit import TooLarge
 
-#: scores this far apart are certainty
+#: difference of scores that saturates the probabilities
 CERTAIN = 40.0
-#: a difference of scores below this share of their terms is none
+#: a difference of scores below this share of their terms counts as zero
 TIE = 1e-9
 
 
@@ -30,12 +31,12 @@ class Limit:
     Attributes
     ----------
     weights : array of shape (q, width)
-        Of the finite coefficients the estimate; the others so large that rows which run away have
-        their class with certainty.
+        Finite coefficients are estimates; diverging ones are set large enough to saturate separated
+        rows.
     limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite" or
         "not checked"
-    log_likelihood : float, its supremum
-    covariance : array of shape (q width, q width), NaN where an estimate is not finite
+    log_likelihood : float, the supremum
+    covariance : array of shape (q width, q width), NaN for estimates that are not finite
     """
 
     weights: np.ndarray
@@ -45,13 +46,13 @@ class Limit:
 
 
 class Contrasts:
-    """The verdict's weights as those of a regression: differences from the reference.
+    """Converts a verdict's weights to those of a regression: differences from the reference.
 
     Parameters
     ----------
-    verdict : about two classes, or in the multinomial sense
-    data : what it is about, as :func:`linsep.separability.problem.data.data_of` opens it
-    order : class codes whose weights the regression has, the reference last
+    verdict : for two classes, or of the multinomial formulation
+    data : its data, from :func:`linsep.separability.problem.data.data_of`
+    order : class codes in the order of the regression, the reference last
     """
 
     def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
@@ -60,12 +61,12 @@ class Contrasts:
         self.block = {1: 0} if two else {code: code for code in range(len(order) - 1)}
 
     def functional(self, row: int, j: int) -> dict[int, int]:
-        """The verdict's weights, and how often, that make up a weight of the regression."""
+        """Return a weight of the regression as a combination of the verdict's weights."""
         sides = ((self.order[row], 1), (self.order[-1], -1))
         return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
 
     def of(self, number: Any) -> np.ndarray:
-        """Numbers of the verdict's weights as an array like the regression's weights."""
+        """Convert numbers per weight of the verdict to an array like the regression's weights."""
         found = [
             [sum(s * number(i) for i, s in self.functional(row, j).items()) for j in self._all()]
             for row in range(len(self.order) - 1)
@@ -77,7 +78,7 @@ class Contrasts:
         return range(self.width)
 
     def direction(self) -> np.ndarray:
-        """Along which the likelihood grows for ever, its largest number 1."""
+        """Return a direction along which the likelihood keeps growing, scaled to maximum 1."""
         verdict = self.verdict
         if isinstance(verdict, QuasiSeparable):
             return self.of(lambda i: verdict.direction.get(i, 0))
@@ -88,7 +89,7 @@ class Contrasts:
         return self.of(lambda i: flat[i])
 
     def limits(self) -> np.ndarray:
-        """What becomes of every weight of the regression: "not checked" where time is over."""
+        """Return the limit of every weight, "not checked" after the time limit."""
         limits = np.full((len(self.order) - 1, self.width), "not checked")
         places = list(np.ndindex(*limits.shape))
         functions = [self.functional(row, j) for row, j in places]
@@ -97,15 +98,15 @@ class Contrasts:
             both = both_signs(self.data, cone.working.question, functions)
             for place, function, free in zip(places, functions, both, strict=True):
                 limits[place] = _limit_of(cone, function, free)
-        except TooLarge:  # the words so far hold
+        except TooLarge:  # those found so far are valid
             return limits
         return limits
 
 
 def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
-    """What becomes of a linear function of the weights that seems to have ``both`` signs, or not.
+    """Return the limit of a linear function of the weights; ``both``: it seems to have both signs.
 
-    Of one that has both nothing need be proved: "infinite" claims no sign.
+    In that case nothing has to be proved: "infinite" claims no sign.
     """
     if not cone.boundary.remainder(function):
         return "finite"
@@ -116,22 +117,22 @@ def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
 
 
 def proves(verdict: Verdict) -> bool:
-    """Whether the verdict says that the likelihood has no maximum."""
+    """Return whether the verdict proves that the likelihood has no maximum."""
     return isinstance(verdict, Separable | QuasiSeparable)
 
 
 def limit(
     contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray
 ) -> Limit:
-    """What the regression comes to.
+    """Compute the limit of the regression.
 
     Parameters
     ----------
-    contrasts : of a verdict, Separable or QuasiSeparable, about these rows
+    contrasts : of a verdict on these rows, Separable or QuasiSeparable
     Z : array of shape (rows, width), the rows with a 1 for the intercept
-    codes : array of shape (rows,), place of each row's class in the order of the contrasts
+    codes : array of shape (rows,), index of each row's class in the order of the contrasts
     weights : array of shape (rows,)
-    last : array of shape (q, width), the weights where the climb was broken off
+    last : array of shape (q, width), the weights of the last iteration
     """
     verdict, order = contrasts.verdict, contrasts.order
     direction, limits = contrasts.direction(), contrasts.limits()
@@ -141,7 +142,7 @@ def limit(
     own = scores[rows, codes]
     reach = TIE * (size.max(axis=1, keepdims=True) + 1e-300)
     behind = own[:, None] - scores > reach
-    if len(order) == 2 and isinstance(verdict, QuasiSeparable):  # here the verdict is exact
+    if len(order) == 2 and isinstance(verdict, QuasiSeparable):  # the verdict is exact in this case
         behind[:] = False
         behind[rows, 1 - codes] = True
         behind[list(verdict.boundary)] = False
@@ -159,7 +160,7 @@ def limit(
 
 
 def _separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:
-    """Whether every row has its class by the highest score."""
+    """Return whether the class of every row has the highest score."""
     scores = np.column_stack([Z @ W.T, np.zeros(len(Z))])
     own = scores[np.arange(len(Z)), codes].copy()
     scores[np.arange(len(Z)), codes] = -np.inf
@@ -169,14 +170,14 @@ def _separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:
 def conditional(
     Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """Maximum likelihood where each row can only be of some classes.
+    """Maximise the likelihood if each row can only belong to some classes.
 
-    Weights that these rows do not determine are the shortest in standardised features.
+    Weights that the rows do not determine have minimum norm in standardised features.
 
     Parameters
     ----------
     Z : array of shape (rows, width)
-    codes : array of shape (rows,), those of the reference being q
+    codes : array of shape (rows,); the code of the reference is q
     weights : array of shape (rows,)
     allowed : array of bool of shape (rows, q + 1)
 
@@ -208,14 +209,14 @@ def conditional(
 
 
 def _regular_inverse(H: np.ndarray) -> np.ndarray:
-    """The inverse on the space where the rows say anything."""
+    """Return the pseudo-inverse: the inverse on the space with information."""
     return np.linalg.pinv(H, rcond=1e-10, hermitian=True) if H.any() else np.zeros_like(H)
 
 
 def _known(
     Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray, B: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Log-likelihood, gradient and information."""
+    """Return the log-likelihood, its gradient and the information."""
     q, width = B.shape
     scores = np.column_stack([Z @ B.T, np.zeros(len(Z))])
     scores[~allowed] = -np.inf

@@ -1,4 +1,4 @@
-"""The log-likelihood of a logistic regression of sparse rows, with very many weights."""
+"""The log-likelihood of a logistic regression on sparse rows with very many weights."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +8,7 @@ from linsep.regression.logistic.likelihood import Batch, Likelihood, Moves, Poin
 
 
 class SparseLikelihood(Likelihood):
-    """The same of CSR rows with more weights than a Hessian is made for: nothing is centred."""
+    """Likelihood of CSR rows with too many weights for a Hessian; features are not centred."""
 
     def _lane(
         self, batch: Batch, first: int, last: int, B: np.ndarray, hessian: bool, shares: bool
@@ -21,7 +21,7 @@ class SparseLikelihood(Likelihood):
         return Point(value, self._seen(G), None, [kept])
 
     def moves(self, step: np.ndarray) -> Moves:
-        """How a step moves the scores of the rows; nothing is told of the columns."""
+        """Return the effect of a step on the scores, without the columns' values."""
         W, nothing = self._raw(step), np.zeros(0)
 
         def lane(batch: Batch, first: int, last: int) -> np.ndarray:
@@ -36,7 +36,7 @@ class SparseLikelihood(Likelihood):
         return Moves(forward, backward, apart, nothing, nothing)
 
     def _raw(self, B: np.ndarray) -> np.ndarray:
-        """Weights for features as they are, a column a class, the intercept last."""
+        """Return the weights of the raw features, a column per class, the intercept last."""
         d = len(self.scales)
         W = np.zeros((d + 1, self.q))
         W[:d] = (B[:, :d] * self.scales).T
@@ -45,12 +45,12 @@ class SparseLikelihood(Likelihood):
         return W
 
     def _seen(self, G: np.ndarray) -> np.ndarray:
-        """A gradient with respect to raw weights as one with respect to B."""
+        """Convert a gradient with respect to raw weights to one with respect to B."""
         d = len(self.scales)
         return np.column_stack([G[:d].T * self.scales, G[d:].T])[:, : self.width]
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
-        """The negative Hessian at a point with shares times V, of the shape of the weights."""
+        """Return the negative Hessian at a point with shares, times V of the weights' shape."""
         W = self._raw(V)
 
         def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
@@ -62,7 +62,7 @@ class SparseLikelihood(Likelihood):
         return self._seen(sum(found, np.zeros_like(W)))
 
     def diagonal(self, point: Point) -> np.ndarray:
-        """The diagonal of the negative Hessian at a point with shares."""
+        """Return the diagonal of the negative Hessian at a point with shares."""
 
         def lane(batch: Batch, first: int, last: int, P: np.ndarray) -> np.ndarray:
             out = np.zeros((len(self.scales) + 1, self.q))
