@@ -193,7 +193,7 @@ class MarginLearner(Learner):
             return "it is all zeros and has no margin; leave such rows out or fit an intercept"
         return TOO_LARGE
 
-    def went_on(self, state: State) -> bool:
+    def restarts(self, state: State) -> bool:
         """Halve a margin that took more updates than its bound, and restart from zero."""
         gamma = float(state.per_machine("gamma", np.float64)[0])
         total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))

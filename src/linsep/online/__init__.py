@@ -1,1 +1,1 @@
-"""How an online fit runs: passes, state, which weights are kept, votes, cycle detection."""
+"""Online fitting: passes, state, which weights are kept, votes, cycle detection."""

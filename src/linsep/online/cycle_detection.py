@@ -1,10 +1,10 @@
-"""Weights that come back at the start of a pass: then no number of passes will separate the rows.
+"""Detect weights that recur at the start of a pass, which proves the rows inseparable.
 
-A perceptron whose rate and order never change does the same from the same weights, and each of
-several machines by itself. Comparing costs a hash a pass, of few weights only; before anything is
-claimed, the passes are replayed in whole numbers (:mod:`linsep.certificate.cycles`), so that
-neither a hash nor rounding can lie. Of a kernel machine scores are compared, for different weights
-of the rows can be the same in the space of the kernel.
+A perceptron with constant rate and order repeats itself from the same weights, as does each of
+several machines. Each pass hashes the weights, if they are few. Before a cycle is reported, its
+passes are replayed in integers (:mod:`linsep.certificate.cycles`), so that
+neither hashes nor rounding matter. For a kernel machine scores are compared, because different
+dual weights can be the same vector in the feature space of the kernel.
 """
 
 from typing import TYPE_CHECKING
@@ -21,46 +21,46 @@ if TYPE_CHECKING:
     from linsep.certificate.cycles import Cycle, Cycles
     from linsep.separability.exact.replaying import Given
 
-#: to hash more weights would show in the time of a pass over few rows
+#: most weights to hash; more would slow down passes over few rows
 MOST_WEIGHTS = 1024
-#: sums of short decimals are the same if they are so in steps of 1 / GRID
+#: sums of short decimals are compared in steps of 1 / GRID
 GRID = 1e9
-#: passes whose weights are remembered, some 100 bytes each
+#: most passes remembered, some 100 bytes each
 MOST_PASSES = 100_000
-#: values that a replay may look at: less than a second
+#: most values in a replay, which takes less than a second
 MOST_VALUES = 2_000_000
-#: repeats that exact arithmetic did not confirm, after which nothing more is compared
+#: unconfirmed recurrences after which detection stops
 MOST_FAILURES = 3
 
 
 class CycleDetection:
-    """Remembers the weights of each machine at the start of each pass, as hashes."""
+    """Remembers hashes of the weights of each machine at the start of each pass."""
 
     def __init__(self, state: State, stream: RowStream, rate: float, update: str, tie: str) -> None:
         self.rate, self.update, self.tie, self.failures = rate, update, tie, 0
         self._seen: list[dict[int, int]] = [
-            {key: 0} for key in _keys(_standing(state, stream), state)
+            {key: 0} for key in _keys(_compared_weights(state, stream), state)
         ]
 
     def after(self, state: State, stream: RowStream, passes: int) -> "Cycle | Cycles | None":
-        """The cycle that so many passes have closed, None if there is none."""
+        """Return the cycle that ended with this pass, or None."""
         if self.failures == MOST_FAILURES or state.W.size > MOST_WEIGHTS:
             return None
-        standing = _standing(state, stream)
+        weights = _compared_weights(state, stream)
         lengths = []
-        for seen, key in zip(self._seen, _keys(standing, state), strict=True):
+        for seen, key in zip(self._seen, _keys(weights, state), strict=True):
             lengths.append(passes - seen.get(key, passes))
             seen[key] = passes
-        if 0 in lengths:  # some machine has never been here before
+        if 0 in lengths:  # the weights of some machine are new
             if len(self._seen[0]) > MOST_PASSES:
                 self._seen = [{} for _ in self._seen]
             return None
-        found = self._confirmed(state, stream, standing, lengths, passes)
+        found = self._confirmed(state, stream, weights, lengths, passes)
         self.failures += found is None
         return found
 
     def _confirmed(
-        self, state: State, stream: RowStream, standing: np.ndarray, lengths: list[int], again: int
+        self, state: State, stream: RowStream, weights: np.ndarray, lengths: list[int], again: int
     ) -> "Cycle | Cycles | None":
         from linsep.separability.exact.replaying import machines
         from linsep.separability.search.cycle_search import Standing, find_cycles
@@ -78,19 +78,21 @@ class CycleDetection:
         if not given:
             return None
         parts = [
-            Standing(machine, weights, length)
-            for machine, weights, length in zip(
-                found, _of_machines(standing, state, gram), lengths, strict=True
+            Standing(machine, vector, length)
+            for machine, vector, length in zip(
+                found, _of_machines(weights, state, gram), lengths, strict=True
             )
         ]
         cycle = find_cycles(given, parts, self.rate, len(given) if gram else state.n_features)
         return None if cycle is None else cycle.of_run(again)
 
 
-def watched(
+def cycle_detection_for(
     state: State, learner: Learner, keeping: KeepLast, stream: RowStream, tie: str
 ) -> CycleDetection | None:
-    """Who watches a run, if its weights can come back: one rate, one order, nothing else kept."""
+    """Return the detection for a run, or None unless its rate and order are constant and only the
+    last weights are kept.
+    """
     update = learner.replayed
     if update is None or not learner.schedule.is_constant:  # type: ignore[attr-defined]
         return None
@@ -102,28 +104,28 @@ def watched(
     return CycleDetection(state, stream, rate, update, tie)
 
 
-def _standing(state: State, stream: RowStream) -> np.ndarray:
-    """What comes back: the weights, or the scores of the rows by which a kernel knows them; two
-    axes for several classes.
+def _compared_weights(state: State, stream: RowStream) -> np.ndarray:
+    """Return what is compared: the weights, or for a kernel the scores of the rows; two axes for
+    several classes.
     """
     return stream.scores_now() if isinstance(stream, KernelStream) else state.W
 
 
-def _of_machines(standing: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
-    """The vectors of each machine: weights and intercept, or scores."""
-    columns = standing.reshape(len(standing), -1)[:, : state.n_columns]
+def _of_machines(weights: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
+    """Return the vector of each machine: weights and intercept, or scores."""
+    columns = weights.reshape(len(weights), -1)[:, : state.n_columns]
     used = columns if gram else np.vstack([columns[: state.n_features], columns[-1:]])
     return [used.T] if state.n_machines == 1 else [row[None] for row in used.T]
 
 
-def _keys(standing: np.ndarray, state: State) -> list[int]:
-    """For each machine the same for the same weights but for rounding, however much room for
-    features there is.
+def _keys(weights: np.ndarray, state: State) -> list[int]:
+    """Return a hash for each machine, equal for weights equal up to rounding and independent of the
+    capacity for features.
     """
     with np.errstate(over="ignore"):
-        whole = standing * GRID
+        whole = weights * GRID
     np.rint(whole, out=whole)
-    whole += 0.0  # no zero is negative
+    whole += 0.0  # replaces -0.0
     if state.n_machines == 1:
         return [_key(whole.tobytes(), whole[-1].nbytes)]
     return [_key(row.tobytes(), 8) for row in whole.T[: state.n_columns]]
@@ -134,7 +136,7 @@ def _key(text: bytes, intercept: int) -> int:
 
 
 def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":
-    """The rows learnt, in order; None if they are not at hand, too many, weighted or scaled."""
+    """Return the training rows in order; None if not kept, too many, weighted or scaled."""
     from linsep.separability.exact.replaying import Given
 
     row_batches, given, values = stream.learnt(), [], 0
@@ -160,7 +162,7 @@ def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gram_rows(stream: KernelStream, most_values: int) -> "list[Given] | None":
-    """The rows of the Gram matrix; None if they are too many."""
+    """Return the rows of the Gram matrix; None if there are too many."""
     from linsep.separability.exact.replaying import Given
 
     n = stream.codes.size

@@ -1,4 +1,4 @@
-"""From scores to classes: the rules of prediction for two classes, native, ovr and ovo."""
+"""Prediction from scores, for two classes, native, ovr and ovo."""
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
@@ -9,23 +9,23 @@ import scipy.sparse as sp
 
 from linsep.online.learner import State, pairs
 
-#: from row numbers to a number of 64 bits for each
+#: function from row numbers to a 64-bit number each
 Draws = Callable[[np.ndarray], np.ndarray]
 
-# Of SplitMix64: shift, then multiply, twice; then shift.
+# Constants of SplitMix64: shift and multiply, twice; then shift.
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def mixed(numbers: np.ndarray) -> np.ndarray:
-    """uint64 numbers whose every bit depends on all bits of the given ones."""
+    """Return uint64 hashes, every bit of which depends on all bits of the input."""
     for shift, factor in zip(SHIFTS, FACTORS, strict=False):
         numbers = (numbers ^ (numbers >> shift)) * factor
     return numbers ^ (numbers >> SHIFTS[-1])
 
 
 def numbered(X: Any, n_features: int) -> np.ndarray:
-    """uint64 of shape (rows,), from the values of the first ``n_features`` columns of each row."""
+    """Hash the first ``n_features`` values of each row; uint64 of shape (rows,)."""
     if sp.issparse(X):
         X = X[:, :n_features].tocsr()
         X.sum_duplicates()
@@ -36,37 +36,36 @@ def numbered(X: Any, n_features: int) -> np.ndarray:
         values, starts = X[rows, columns], np.searchsorted(rows, np.arange(X.shape[0] + 1))
     values = values.astype(np.float64)
     hashes = mixed(values.view(np.uint64) ^ mixed(columns.astype(np.uint64) + np.uint64(1)))
-    hashes[values == 0] = 0  # a stored zero is none
+    hashes[values == 0] = 0  # stored zeros do not matter
     sums = np.append(np.uint64(0), np.cumsum(hashes, dtype=np.uint64))
     return sums[starts[1:]] - sums[starts[:-1]]
 
 
 def numbered_texts(texts: Iterable[str | bytes]) -> np.ndarray:
-    """uint64 of shape (rows,), from texts."""
+    """Hash texts; uint64 of shape (rows,)."""
     plain = (t.encode("utf-8", "surrogatepass") if isinstance(t, str) else t for t in texts)
     digests = b"".join(blake2b(text, digest_size=8).digest() for text in plain)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def seeded(numbers: Callable[[np.ndarray], np.ndarray], seed: int) -> Draws:
-    """The draws of rows that ``numbers`` gives a number each, with this seed."""
+    """Return the random draws of rows from their hashes by ``numbers`` and a seed."""
     salt = mixed(np.array([seed], dtype=np.uint64))
     return lambda rows: mixed(numbers(rows) ^ salt)
 
 
-# What a match of one-vs-one at score zero is to its larger class, and into how small a part of the
-# least difference in wins summed scores are squeezed.
+# Win of the larger class in a one-vs-one match with score zero, and the range of scaled sums of
+# scores, smaller than the least difference in wins.
 ZERO_MATCH = {"negative": (0.0, 3), "positive": (1.0, 3), "random": (0.5, 6)}
 
 
 def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
-    """What decision_function returns: scores as they are, or matches won for one-vs-one.
+    """Return the decision values: scores, or for one-vs-one matches won.
 
-    One-vs-one counts the matches a class wins, a score of zero being a win of the class that
-    ``tie`` says, or half a win for each where a draw would decide. It adds the summed scores
-    squeezed into (-1/3, 1/3), with half wins (-1/6, 1/6), so that they decide nothing but ties.
-    Sums too large to differ when squeezed still decide: the class with the highest is kept above
-    the others by the last bit.
+    One-vs-one counts the matches that a class wins; a score of zero is a win of the class given by
+    ``tie``, or half a win for each with "random". The summed scores, scaled into (-1/3, 1/3), or
+    (-1/6, 1/6) with half wins, are added to break ties. If sums are too large to differ when
+    scaled, the class with the highest is raised above the others by the last bit.
     """
     if state.n_classes == 2 or state.multiclass != "ovo":
         return scores
@@ -88,7 +87,7 @@ def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
 
 
 def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.ndarray:
-    """The code of the winning class of each row.
+    """Return the code of the winning class of each row.
 
     Equal scores go to the smaller class ("negative"), the larger ("positive"), or by the ``draws``
     of the rows ("random").

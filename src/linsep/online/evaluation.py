@@ -1,4 +1,4 @@
-"""Counting what given weights get wrong, without learning."""
+"""Count the mistakes of given weights, without learning."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,8 @@ from linsep.online.rows.array import RowBatch, rows_per_slice, slices
 def count_mistakes(
     state: State, weights: np.ndarray, row_batches: Iterator[RowBatch], tie: str
 ) -> tuple[np.ndarray, int, int]:
-    """What ``weights`` get wrong: what the mistakes of each machine count, rows predicted wrongly,
-    and rows.
+    """Return the weighted mistakes of each machine, the number of rows predicted wrongly, and the
+    number of rows.
     """
     rule, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(3, np.int64), 0
     scheme = state.scheme(tie, count_errors=True, learning=False)

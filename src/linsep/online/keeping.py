@@ -1,4 +1,4 @@
-"""Which weights to predict with: the last, their average, a vote of all, or the best so far."""
+"""Weights to predict with: the last, their average, a vote of all versions, or the best."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
@@ -18,45 +18,45 @@ Learnt = Callable[[], Iterator[RowBatch] | None]
 
 
 class KeepLast:
-    """The weights as they are at the end."""
+    """Keep the last weights."""
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """What the compiled loop remembers of weights that change, ``most_changes`` at most."""
+        """Return what the compiled loop records of at most ``most_changes`` changes of weights."""
         return Last()
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """How many rows of at most so many values may be learnt at once; None for any number."""
+        """Return how many rows of at most ``longest`` values may be learnt at once; None: any."""
         return None
 
     def take(self, state: State) -> None:
-        """Take over what the compiled loop wrote down."""
+        """Collect what the compiled loop recorded."""
 
     def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
-        """A pass has ended; ``learnt`` gives the rows it learnt from once more, if kept."""
+        """Finish a pass; ``learnt`` returns its training rows, if kept."""
 
     def remember(self) -> Callable[[], None]:
-        """Copy all that changes; the function returned puts it back."""
+        """Copy the state and return a function that restores it."""
         return lambda: None
 
     def start_again(self, state: State) -> None:
-        """Forget everything, the weights being zero again."""
+        """Reset, as the weights are zero again."""
 
     def features_in_use(self, state: State) -> np.ndarray:
-        """The features that what is predicted with, or learnt on, has a weight for."""
+        """Return the features with a nonzero weight in training or prediction."""
         arrays = (array[: state.n_features] for array in state.shaped.values())
         used = [array.reshape(state.n_features, -1).any(axis=1) for array in arrays]
         return np.flatnonzero(np.any(used, axis=0))
 
     def select(self, state: State, features: np.ndarray) -> None:
-        """Go on with these features of the state only."""
+        """Restrict the state to these features."""
         state.select(features)
 
     def weights(self, state: State) -> np.ndarray:
-        """Weights to predict with, like ``state.W``."""
+        """Return the weights to predict with, of the shape of ``state.W``."""
         return state.W
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
-        """How many of the visited rows are predicted wrongly, and how many there are."""
+        """Return the number of rows predicted wrongly, and the number of rows."""
         _, errors, rows = count_mistakes(state, self.weights(state), row_batches, tie)
         return errors, rows
 
@@ -88,33 +88,32 @@ class KeepLast:
         return codes != row_batch.codes[chosen]
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Scores to predict by, of the shape :meth:`State.scores` has."""
+        """Return the scores to predict with, of the shape of :meth:`State.scores`."""
         return state.scores(rows, n_rows, self.weights(state))
 
 
 class KeepAverage(KeepLast):
-    """The mean over all rounds of the weights after the round, never summed round by round."""
+    """Keep the mean of the weights over all rounds, computed from the changes."""
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """The sum of all changes, each times its round."""
+        """Return the sum of all changes, each times its round."""
         return Average(state.like_weights("sums"))
 
     def weights(self, state: State) -> np.ndarray:
-        """The mean."""
+        """Return the mean weights."""
         rounds = state.per_column(state.machine_rounds())
         return state.W - state.like_weights("sums") / np.maximum(rounds, 1)
 
 
 class KeepBest(KeepLast):
-    """The pocket with ratchet: at the end of every pass the longest-lived weights and the last are
-    counted out on all rows, and those with the fewest mistakes so far are kept.
+    """Keep the best weights (pocket algorithm with ratchet): after every pass the mistakes of the
+    longest-surviving and the last weights on all rows are counted, and the best so far are kept.
 
-    Before a pass has ended, or where rows are never seen again (partial_fit), it is the
-    longest-lived weights.
+    During the first pass, and with partial_fit, these are the longest-surviving weights.
     """
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Those of the weights that survived longest."""
+        """Return the record of the longest-surviving weights."""
         return Best(
             state.like_weights("longest_surviving"),
             state.per_machine("record"),
@@ -122,12 +121,12 @@ class KeepBest(KeepLast):
         )
 
     def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
-        """Put a candidate in the pocket where it makes fewer mistakes."""
+        """Put candidates that make fewer mistakes in the pocket."""
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
         for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
             rows = learnt()
-            if rows is None:  # they were not kept
+            if rows is None:  # the rows were not kept
                 return
             fewest = state.per_machine("pocket_mistakes", np.float64)
             if "pocket" not in state.shaped:
@@ -141,7 +140,7 @@ class KeepBest(KeepLast):
         state.per_machine("record")[:] = 0
 
     def weights(self, state: State) -> np.ndarray:
-        """The pocket, or the longest-lived weights while there is none."""
+        """Return the weights in the pocket, else the longest-surviving ones."""
         return state.shaped.get("pocket", self._longest_surviving(state))
 
     def start_again(self, state: State) -> None:
@@ -149,7 +148,7 @@ class KeepBest(KeepLast):
         state.shaped.pop("pocket", None)
 
     def open_pocket(self, state: State) -> None:
-        """Go on without ratchet, from the weights in the pocket: more rows come, once only."""
+        """Continue from the weights in the pocket without ratchet, for rows that come only once."""
         pocket = state.shaped.pop("pocket", None)
         if pocket is not None:
             state.like_weights("longest_surviving")[:] = pocket
@@ -163,7 +162,7 @@ class KeepBest(KeepLast):
 
 
 def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndarray) -> None:
-    """Copy the weights of the chosen machines."""
+    """Copy the weights of the chosen machines into an array."""
     if chosen.size == 1:
         if chosen[0]:
             into[:] = weights
@@ -173,7 +172,7 @@ def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndar
 
 
 def count_changes(state: State, longest: int) -> int:
-    """How many weights one example with so many values may change."""
+    """Return how many weights an example with ``longest`` values may change."""
     if state.n_classes == 2:
         machines = 1
     else:
@@ -182,7 +181,7 @@ def count_changes(state: State, longest: int) -> int:
 
 
 def concatenated(parts: Iterable[np.ndarray], kind: Any) -> np.ndarray:
-    """The parts as one array, empty of that type if there are none."""
+    """Return the parts as one array, empty with dtype ``kind`` if there are none."""
     parts = list(parts)
     return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
@@ -191,21 +190,21 @@ CHANGES_AT_ONCE = 1 << 20
 BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
 
 
-#: of the arrays of compiled.keep.Vote, but for the last
+#: dtypes of the arrays of Vote in compiled/core/weights.py, except the last
 KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
 
 
 class TooManyVotes(LinsepError, ValueError):
-    """The changes of all versions take more memory than allowed."""
+    """The changes of all versions exceed the memory limit."""
 
 
 class KeepVote(KeepLast):
-    """The changes of every version since the ``first`` weights.
+    """Keep all versions, as changes since the ``first`` weights.
 
     Parameters
     ----------
-    megabytes : what the changes may take
-    tie : what a version says of a score of exactly zero
+    megabytes : memory limit of the changes
+    tie : class of a score of exactly zero in a vote
     """
 
     def __init__(self, megabytes: float, tie: str):
@@ -216,11 +215,11 @@ class KeepVote(KeepLast):
         self._room: Vote | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the room, which holds nothing between calls."""
+        """Leave out the buffer, which is empty between calls."""
         return self.__dict__ | {"_room": None}
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Room for the changes of the next rows."""
+        """Return a buffer for the changes of the next rows."""
         if self.first is None:
             self.first = state.W.copy()
         if self._room is None or self._room.amounts.size < most_changes:
@@ -229,23 +228,23 @@ class KeepVote(KeepLast):
         return self._room
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """As many as there is room for, should each change all it may."""
+        """Return how many rows fit in the buffer, whatever they change."""
         return max(1, CHANGES_AT_ONCE // count_changes(state, longest))
 
     def take(self, state: State) -> None:
-        """Move the changes out of the room; TooManyVotes where they are more than allowed."""
+        """Move the changes out of the buffer; raise TooManyVotes beyond the memory limit."""
         room = self._room
         if room is None or not room.used[1]:
             return
         changes, versions = room.used.tolist()
         room.used[:] = 0
-        # The constant feature comes last, which is elsewhere when more features have come.
+        # The constant feature comes last; its position moves when features are added.
         room.features[:changes][room.features[:changes] == state.W.shape[0] - 1] = -1
         self._taken.append(
             tuple(a[:changes].copy() for a in (room.features, room.columns, room.amounts))
             + tuple(a[:versions].copy() for a in (room.starts, room.rounds, room.machines))
         )
-        # Rows may come one by one: small parts are joined, so that there are but few.
+        # Small parts are joined, because rows may come one by one.
         while len(self._taken) > 1 and self._taken[-1][0].size >= self._taken[-2][0].size:
             self._taken[-2:] = [joined(self._taken[-2:])]
         self._bytes += _size(changes, versions)
@@ -257,20 +256,20 @@ class KeepVote(KeepLast):
             )
 
     def remember(self) -> Callable[[], None]:
-        """Note where the changes end now."""
+        """Note the number of changes and return a function that drops later ones."""
         taken, size = list(self._taken), self._bytes
 
-        def recall() -> None:
+        def restore() -> None:
             self._taken, self._bytes = taken, size
 
-        return recall
+        return restore
 
     def start_again(self, state: State) -> None:
-        """Forget all versions."""
+        """Drop all versions."""
         self.first, self._taken, self._bytes = None, [], 0
 
     def features_in_use(self, state: State) -> np.ndarray:
-        """Those of the last weights, and all that any version has a weight for."""
+        """Return the features with a nonzero weight in any version."""
         used = np.zeros(state.n_features, dtype=bool)
         used[super().features_in_use(state)] = True
         for features, *_ in self._taken:
@@ -279,7 +278,7 @@ class KeepVote(KeepLast):
         return np.flatnonzero(used | first.reshape(state.n_features, -1).any(axis=1))
 
     def select(self, state: State, features: np.ndarray) -> None:
-        """Renumber the changes too."""
+        """Restrict the state to these features and renumber the changes."""
         first = self.first_weights(state)
         self.first = None if self.first is None else np.concatenate([first[features], first[-1:]])
         places = np.full(state.n_features + 1, -1, np.int32)
@@ -288,7 +287,7 @@ class KeepVote(KeepLast):
         state.select(features)
 
     def first_weights(self, state: State) -> np.ndarray:
-        """Version 0, with room for the features that came later."""
+        """Return version 0, extended by features added later."""
         if self.first is None:
             return state.W
         wide = np.full_like(state.W, state.fill)
@@ -296,7 +295,7 @@ class KeepVote(KeepLast):
         return wide
 
     def restore(self, state: State, first: np.ndarray, changes: dict[str, np.ndarray]) -> None:
-        """Take over what :meth:`changes` gave; ValueError where it makes no sense."""
+        """Restore the result of :meth:`changes`; raise ValueError if it is inconsistent."""
         features, columns, amounts, starts, rounds, machines = changes.values()
         last = amounts.size
         sound = features.shape == columns.shape == amounts.shape == (last,)
@@ -314,13 +313,13 @@ class KeepVote(KeepLast):
         self._bytes = _size(last, starts.size)
 
     def changes(self) -> dict[str, np.ndarray]:
-        """All changes and versions as six arrays; see
+        """Return all changes and versions as six arrays; see
         :class:`linsep.compiled.core.weights.Vote`.
         """
         return dict(zip(Vote._fields, joined(self._taken), strict=False))
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
-        """By what is predicted; a random tie counts as if the lowest class were drawn."""
+        """Count wrong predictions; a random tie counts as if the lowest class were drawn."""
         wrong = rows = 0
         for row_batch in row_batches:
             missed = self.missed(state, row_batch, tie)
@@ -328,7 +327,7 @@ class KeepVote(KeepLast):
         return wrong, rows
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Share of the votes: in [-1, 1] of a machine, in [0, 1] of a class of the native rule."""
+        """Return shares of votes: in [-1, 1] for a machine, in [0, 1] for a native rule's class."""
         self._taken = [joined(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
         votes = VoteScoring(state, self.changes(), self.tie).votes(rows, first)
@@ -336,7 +335,7 @@ class KeepVote(KeepLast):
 
 
 def joined(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """Changes taken one after the other as if they had been taken at once."""
+    """Concatenate the changes of several parts."""
     columns = list(zip(*parts, strict=True)) or [()] * len(KINDS)
     found = [concatenated(arrays, kind) for arrays, kind in zip(columns, KINDS, strict=True)]
     starts = Vote._fields.index("starts")
@@ -349,12 +348,12 @@ def _size(changes: int, versions: int) -> int:
     return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions
 
 
-#: the names of the ways to keep weights
+#: values of the parameter ``keep``
 Keep = Literal["last", "average", "vote", "best"]
 
 
 def keeping_of(keep: str, vote_mb: float, tie: str) -> KeepLast:
-    """A new keeper of weights; ``vote_mb`` and ``tie`` matter to a vote only."""
+    """Return a new keeper of weights; ``vote_mb`` and ``tie`` are for "vote" only."""
     if keep == "vote":
         return KeepVote(vote_mb, tie)
     return {"last": KeepLast, "average": KeepAverage, "best": KeepBest}[keep]()

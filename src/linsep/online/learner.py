@@ -1,4 +1,4 @@
-"""Everything a linear learner carries from pass to pass."""
+"""The state of a linear learner and the base class of its rules."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,17 +21,17 @@ from linsep.errors import LinsepError
 
 LANES = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
-#: arrays like the weights that sum up changes; the others are weights
+#: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
-    """The matches of one-vs-one, in the order of its machines: (0,1), (0,2), ..., (1,2), ..."""
+    """Return the class pairs of one-vs-one in order: (0,1), (0,2), ..., (1,2), ..."""
     return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
 
 
 def columns_of(multiclass: str, n_classes: int) -> int:
-    """How many weight vectors there are."""
+    """Return the number of weight vectors."""
     if n_classes == 2:
         return 1
     return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
@@ -49,7 +49,7 @@ class State:
     n_classes : at least 2
     n_features : may grow later
     fit_intercept : whether the constant feature is 1 or 0
-    fill : what the weight of a feature is before it was seen
+    fill : initial weight of a feature
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class State:
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
         self.bias, self.fill = float(fit_intercept), fill
         self.n_columns = columns_of(multiclass, n_classes)
-        #: binary learners; all classes of the native rule are one
+        #: number of binary learners; the native rule counts as one
         self.n_machines = 1 if multiclass == "native" else self.n_columns
         #: arrays of the shape of the weights, by name: they grow with them
         self.shaped: dict[str, np.ndarray] = {}
-        #: one number a machine, by name
+        #: arrays with one number per machine, by name
         self.counts: dict[str, np.ndarray] = {}
         self.W = np.full(self._shape(n_features), fill)
         self.W[-1] = 0.0
         self.n_updates = 0
-        #: examples learnt from
+        #: number of examples learnt
         self.rounds = 0
 
     def _shape(self, n_features: int) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ class State:
 
     @property
     def W(self) -> np.ndarray:
-        """The weights that learn."""
+        """The current weights."""
         return self.shaped["W"]
 
     @W.setter
@@ -90,19 +90,19 @@ class State:
         self.shaped["W"] = weights
 
     def like_weights(self, name: str) -> np.ndarray:
-        """The array of this name, of the shape of the weights; zeros if it is new."""
+        """Return the array of this name, of the shape of the weights; zeros if new."""
         if name not in self.shaped:
             self.shaped[name] = np.zeros_like(self.W)
         return self.shaped[name]
 
     def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
-        """The array of this name with one number a machine; zeros if it is new."""
+        """Return the array of this name with one number per machine; zeros if new."""
         if name not in self.counts:
             self.counts[name] = np.zeros(self.n_machines, dtype=kind)
         return self.counts[name]
 
     def grow(self, n_features: int) -> None:
-        """Make room for features not seen before."""
+        """Add features."""
         room = self.W.shape[0] - 1
         if n_features > room:
             for name, array in self.shaped.items():
@@ -114,7 +114,7 @@ class State:
         self.n_features = max(self.n_features, n_features)
 
     def select(self, features: np.ndarray) -> None:
-        """Keep the weights of these features only, in this order."""
+        """Keep only the weights of these features, in this order."""
         for name, array in self.shaped.items():
             chosen = np.zeros(self._shape(features.size))
             chosen[:-1], chosen[-1] = array[features], array[-1]
@@ -122,13 +122,13 @@ class State:
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
-        """How many examples each machine has seen; one-vs-one shows it only its two classes."""
+        """Return the number of examples each machine has seen; in one-vs-one of its two classes."""
         if self.n_classes > 2 and self.multiclass == "ovo":
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)
 
     def per_column(self, numbers: np.ndarray) -> np.ndarray:
-        """One number a machine as one a column of W, those for padding 0."""
+        """Expand one number per machine to one per column of W, 0 for padding."""
         if self.n_classes == 2:
             return numbers
         out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
@@ -136,7 +136,7 @@ class State:
         return out
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Views of an array like W: coefficients (columns, features) and intercepts (columns,)."""
+        """Return views of an array like W: coefficients (columns, features) and intercepts."""
         weights = weights.reshape(weights.shape[0], -1)
         return (
             weights[: self.n_features, : self.n_columns].T,
@@ -152,33 +152,33 @@ class State:
             own_intercept[:] = intercept
 
     def forget(self) -> None:
-        """Keep nothing but the weights: a new run goes on from them."""
+        """Reset all but the weights, for a new run that starts from them."""
         self.shaped, self.counts, self.rounds = {"W": self.W}, {}, 0
 
     def start_again(self) -> None:
-        """Set all weights and counters to zero, but for ``n_updates``."""
+        """Set all weights and counters except ``n_updates`` to zero."""
         for arrays in (self.shaped, self.counts):
             for array in arrays.values():
                 array[:] = 0
         self.rounds = 0
 
     def remember(self) -> Callable[[], None]:
-        """Copy all that changes; the function returned puts it back."""
+        """Copy the state and return a function that restores it."""
         before = (
             {name: array.copy() for name, array in self.shaped.items()},
             {name: array.copy() for name, array in self.counts.items()},
             self.rounds,
         )
 
-        def recall() -> None:
+        def restore() -> None:
             self.shaped, self.counts, self.rounds = before
 
-        return recall
+        return restore
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
-        """How examples are learnt; without ``learning`` nothing of the state is changed.
+        """Return the multiclass scheme; without ``learning`` it does not change the state.
 
-        Counting prediction errors costs one-vs-one a score of every machine a row.
+        For one-vs-one, counting prediction errors requires the scores of all machines for each row.
         """
         equals = TIES[tie]
         if self.n_classes == 2:
@@ -197,7 +197,7 @@ class State:
         return OneVsOne(k, equals, machines, sides, count_errors, rounds, scores, votes)
 
     def scores(self, rows: Dense | Csr | Unit, n_rows: int, weights: np.ndarray) -> np.ndarray:
-        """Scores by ``weights`` (like W), shape (rows,) for two classes, else (rows, columns)."""
+        """Return scores by ``weights`` (like W), (rows,) for two classes, else (rows, columns)."""
         if self.n_classes == 2:
             out = np.empty(n_rows)
             score_vector(rows, n_rows, weights, self.bias, out)
@@ -207,7 +207,7 @@ class State:
         return out[:, : self.n_columns]
 
 
-# A sum of weights may be rounded upwards; no bound fails by that.
+# A sum of weights may be rounded upwards, which keeps the bounds valid.
 ROUNDING = 1.0 + 1e-9
 TOO_LARGE = "the score is beyond floating point; scale the features"
 
@@ -222,13 +222,13 @@ class BadRow(LinsepError):
         self.row, self.column, self._template = row, column, message
 
     def message_for(self, feature: str) -> str:
-        """The same with the name of the feature."""
+        """Return the message with the name of the feature."""
         return self._template.format(feature=feature)
 
 
 def too_large(rows: Any, row: int) -> BadRow | None:
-    """What is said of a row whose score is beyond floating point: its largest value; None of rows
-    that have no features.
+    """Return the error for a row whose score overflows, which names its largest value; None for
+    rows without features.
     """
     rows = rows.rows if isinstance(rows, Unit) else rows
     if isinstance(rows, Dense):
@@ -246,8 +246,8 @@ def too_large(rows: Any, row: int) -> BadRow | None:
 
 
 class Unlearnable(LinsepError):
-    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad``
-    tells more where it was looked at by the learner.
+    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad`` is
+    the learner's error, if any.
     """
 
     def __init__(self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None):
@@ -256,12 +256,12 @@ class Unlearnable(LinsepError):
 
 
 def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
-    """What is said of weights beyond floating point: the feature of the first of them.
+    """Return the error for weights that overflow, which names the first such feature.
 
     Parameters
     ----------
     W : array of shape (features + 1, ...), the intercept last; or weights of examples
-    of_features : bool, whether they are those of features
+    of_features : bool, whether they are weights of features
     """
     at = int(np.argwhere(~np.isfinite(W))[0, 0])
     rest = "is beyond floating point; scale the features"
@@ -274,60 +274,60 @@ def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
 
 
 class Learner:
-    """Its parameters, and how they act on a state; this one's rule never changes."""
+    """Base class of learners: parameters and their effect on a state. Here the rule is constant."""
 
-    #: how a proof that weights come back repeats its updates: "single", "batch" or not at all
+    #: how cycle detection replays updates: "single", "batch" or None
     replayed: str | None = None
 
-    #: weight of a feature before it was seen
+    #: initial weight of a feature
     fill = 0.0
-    #: at most so many rows may be learnt with one rule
+    #: most rows to learn with one rule
     rows_at_once: int | None = None
-    #: whether a pass makes one update, at its end
+    #: whether there is one update per pass, at its end
     by_pass = False
     #: whether the number of features must be known before learning
     needs_width = False
-    #: whether the lengths of rows matter, so that no column may stand twice in one
+    #: whether the norms of rows matter, so that duplicate columns have to be summed
     needs_lengths = False
 
     def __init__(self, rule: Any = None):
         self._rule = rule
 
     def begin(self, state: State) -> None:
-        """Set up a new state, before its weights are set to any that are given."""
+        """Set up a new state, before initial weights are set."""
 
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Raise ValueError for initial weights this learner cannot start from; ``warm`` says that
-        those not given are of an earlier run.
+        """Raise ValueError for invalid initial weights; ``warm``: weights not given come from an
+        earlier run.
         """
 
     def start(self, state: State) -> None:
-        """Set up a state whose weights are those to start with."""
+        """Set up a state that has its initial weights."""
 
     def rule(self, state: State) -> Any:
-        """The compiled rule for the next rows."""
+        """Return the compiled rule for the next rows."""
         return self._rule
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Raise BadRow for the first row this learner cannot learn."""
+        """Raise BadRow for the first row that cannot be learnt."""
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        """Why the loop stopped before this row."""
+        """Return why the loop stopped before this row."""
         return TOO_LARGE
 
     def check_updates(self, state: State) -> None:
         """Raise if an invalid update was applied to the rows that were learnt."""
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
-        """A pass has ended; returns how many updates are made now."""
+        """Finish a pass and return the number of updates made now."""
         return 0
 
     def criterion(self, state: State) -> float | None:
-        """The value of the criterion in the pass that has just ended, None if there is none."""
+        """Return the criterion of the last pass, or None."""
         return None
 
-    def went_on(self, state: State) -> bool:
-        """Whether, after a pass with mistakes, learning has been started again otherwise."""
+    def restarts(self, state: State) -> bool:
+        """Return whether learning restarts with other parameters after a pass with mistakes."""
         return False

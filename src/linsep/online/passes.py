@@ -1,4 +1,4 @@
-"""Passes until there is a reason to stop. It knows no rule, no storage and no file format."""
+"""Run passes until a stopping criterion holds, for any rule, storage and file format."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -11,7 +11,7 @@ from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
 from linsep.compiled.core.weights import Last
 from linsep.errors import DataError, hint
 from linsep.interrupts import checkpoint, held
-from linsep.online.cycle_detection import watched
+from linsep.online.cycle_detection import cycle_detection_for
 from linsep.online.keeping import KeepLast, count_changes
 from linsep.online.learner import (
     TOO_LARGE,
@@ -26,7 +26,7 @@ from linsep.online.rows.array import RowBatch, RowStream, longest_row, rows_per_
 
 
 class StopReason(StrEnum):
-    """Why passes ended; compares equal to its name, e.g. ``"converged"``."""
+    """Why a run ended; compares equal to its name, e.g. ``"converged"``."""
 
     CONVERGED = "converged"
     CYCLE = "cycle"
@@ -36,7 +36,7 @@ class StopReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What happened, in one sentence."""
+        """The reason in one sentence."""
         return _SENTENCES[self]
 
 
@@ -55,8 +55,8 @@ _SENTENCES = {
 
 
 class Plan(NamedTuple):
-    """When to stop: after ``max_iter`` passes, or ``patience`` passes without a better score on
-    the held-out rows (None looks at no held-out rows).
+    """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
+    held-out rows (None: no held-out rows).
     """
 
     max_iter: int
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
 
 
 class Progress:
-    """Where a run is, to be read from another thread while it goes on.
+    """Progress of a run, to be read by another thread.
 
     ``tally`` holds the running pass's counts of mistakes, updates and errors.
     """
@@ -81,30 +81,30 @@ class Progress:
         self.stage = "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
-        """Start counting a pass over ``total`` rows (None while unknown)."""
+        """Start a pass over ``total`` rows (None if unknown)."""
         self.stage = "learning"
         self.pass_number, self.rows, self.total = pass_number, 0, total
         self.tally = np.zeros(3, dtype=np.int64)
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Where the time went: waiting for rows, and walking over them."""
+        """Return the seconds spent reading and learning."""
         return {"read": self.reading, "learn": self.learning}
 
     @property
     def mistakes(self) -> int:
-        """Mistakes in the running pass so far."""
+        """Mistakes in the current pass so far."""
         return int(self.tally[MISTAKES])
 
     @property
     def updates(self) -> int:
-        """Updates in the running pass so far."""
+        """Updates in the current pass so far."""
         return int(self.tally[UPDATES])
 
 
 class Scores(NamedTuple):
-    """How the weights kept do after a pass: accuracy on held-out rows and on the rows learnt, and
-    the learner's own criterion; None where it was not asked for.
+    """Scores of the weights kept after a pass: accuracy on held-out and training rows, and the
+    learner's criterion; None if not computed.
     """
 
     held_out: float | None
@@ -116,7 +116,7 @@ NO_SCORES = Scores(None, None, None)
 
 
 class PassReport(NamedTuple):
-    """What one pass did. ``errors`` are rows predicted wrongly before they were learnt; for the
+    """Report of one pass. ``errors`` counts rows predicted wrongly before they were learnt; for the
     scores see :class:`Scores`.
     """
 
@@ -132,25 +132,25 @@ class PassReport(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What learns: the weights, how they change, and which of them are kept."""
+    """State, learner and keeper of weights of one run."""
 
     state: State
     learner: Learner
     keeping: KeepLast
 
     def remember(self) -> Callable[[], None]:
-        """Copy what is learnt; the function returned puts it back."""
+        """Copy the state and return a function that restores it."""
         weights, kept = self.state.remember(), self.keeping.remember()
 
-        def recall() -> None:
+        def restore() -> None:
             weights()
             kept()
 
-        return recall
+        return restore
 
 
 def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) -> None:
-    """Learn from the rows of one visit, in slices; raises Unlearnable at a row that cannot be."""
+    """Learn the rows of a batch, in slices; raise Unlearnable for the first invalid row."""
     state, learner, keeping = run
     state.grow(row_batch.n_features)
     started, longest = perf_counter(), longest_row(row_batch.rows)
@@ -161,7 +161,7 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
-        with held():  # what was learnt and what is counted of it belong together
+        with held():  # weights and counts must stay consistent
             done = pass_loop(
                 scheme, rule, keep, state.W, state.bias, row_batch.rows,
                 row_batch.codes, row_batch.importance, piece, state.rounds, progress.tally,
@@ -179,7 +179,7 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
 
 
 def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBatch]:
-    """The same visits, their rows looked at first; raises Unlearnable."""
+    """Yield the batches after checking their rows; raise Unlearnable for an invalid one."""
     for row_batch in row_batches:
         try:
             learner.check(row_batch.rows)
@@ -190,13 +190,13 @@ def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBa
 
 
 def accuracy(run: Run, row_batches: Iterator[RowBatch], tie: str) -> float:
-    """Share of the visited rows that the weights kept predict rightly."""
+    """Return the accuracy of the weights kept on these rows."""
     errors, rows = run.keeping.errors(run.state, row_batches, tie)
     return 1.0 - errors / rows
 
 
 def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
-    """Share of the held-out rows that the weights kept predict rightly, by what they weigh."""
+    """Return the weighted accuracy of the weights kept on the held-out rows."""
     errors, total = run.keeping.weighed_errors(run.state, stream.held_out(), tie)
     if total == 0:
         raise DataError(
@@ -208,7 +208,7 @@ def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
 
 
 def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> Iterator[RowBatch]:
-    """The same visits, the time spent waiting for them added to that of reading, or of learning."""
+    """Yield the batches and add the time spent waiting for them to reading or learning."""
     started = perf_counter()
 
     def add() -> None:
@@ -224,17 +224,18 @@ def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> I
 
 
 def passes(run: Run, stream: RowStream, plan: Plan, progress: Progress) -> Iterator[PassReport]:
-    """Pass after pass over ``stream``, changing the state; a report after each.
+    """Run passes over ``stream``, which change the state; yield a report after each.
 
-    The last report carries the stop reason. On Ctrl-C a report of the unfinished pass is yielded
-    (stop reason ``interrupted``), unless no row of it was learnt, before KeyboardInterrupt goes on
-    its way. With ``patience``, the
-    weights of the best held-out score are put back when the passes end, unless they converged:
-    then the last weights are what the stop reason speaks of.
+    The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
+    learnt, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
+    ``patience``, the weights of the best held-out score are restored at the end, unless the run
+    converged, which refers to the last weights.
     """
     state, best_score, put_back, since_best = run.state, -1.0, None, 0
-    alone = plan.patience is None  # else earlier weights may be put back
-    detection = watched(state, run.learner, run.keeping, stream, plan.tie) if alone else None
+    alone = plan.patience is None  # else earlier weights may be restored
+    detection = (
+        cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie) if alone else None
+    )
 
     def report(scores: Scores, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors = (int(n) for n in progress.tally)
@@ -262,10 +263,10 @@ def passes(run: Run, stream: RowStream, plan: Plan, progress: Progress) -> Itera
                 reason = StopReason.EARLY_STOP
             elif number + 1 == plan.max_iter:
                 reason = StopReason.MAX_ITER
-            elif run.learner.went_on(state):
+            elif run.learner.restarts(state):
                 run.keeping.start_again(state)
                 best_score, put_back, since_best = -1.0, None, 0
-            # An infinite weight of a feature that no later row has shows in no score.
+            # An infinite weight of a feature that no later row has does not affect any score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
                 raise infinite_weight(state.W, stream.of_features)
             yield report(scores, reason)
@@ -277,7 +278,7 @@ def passes(run: Run, stream: RowStream, plan: Plan, progress: Progress) -> Itera
 
 
 def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number: int) -> Scores:
-    """Learn from every row once; returns how the weights kept do afterwards, where that matters."""
+    """Learn from every row once; return the scores of the weights kept, if needed."""
     progress.begin(number, stream.n_rows)
     state, learner, keeping = run
     scheme = state.scheme(plan.tie, count_errors=number == 0)
@@ -300,7 +301,7 @@ def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number
 
 
 def close_pass(run: Run, scheme: Any) -> int:
-    """Make the update of a learner that makes one a pass; returns how many machines it changed."""
+    """Apply the update at the end of a pass, if any; return the number of machines it changed."""
     state, learner, keeping = run
     if not learner.by_pass:
         return 0

@@ -1,7 +1,7 @@
-"""The votes of all versions of the weights on some rows.
+"""Score rows by the votes of all versions of the weights.
 
-Rows come in blocks, versions too: a block of versions moves the scores of a block of rows by one
-product of matrices, then the versions vote one after the other. A version is made of parts, one
+Rows and versions are processed in blocks: one matrix product updates the scores of a block of rows
+by a block of versions, then the versions vote one after another. A version consists of parts, one
 for each column of the weights that it changed.
 """
 
@@ -17,19 +17,19 @@ from linsep.compiled.vote_scoring import first_votes, score_single_votes, score_
 from linsep.online.learner import TIES, State
 from linsep.parallel import spread
 
-# A block of versions, or of rows, is about so many numbers.
+# Approximate number of values in a block of versions or rows.
 BLOCK_VALUES = 1 << 22
 ROWS_AT_ONCE = 4096
 
 
 class VoteScoring:
-    """All versions, ready to be asked.
+    """All versions of the weights, ready to vote.
 
     Parameters
     ----------
-    state : whose versions they are
+    state : the state they belong to
     log : the changes, as six arrays; see :class:`linsep.compiled.core.weights.Vote`
-    tie : what a version says of a score of exactly zero
+    tie : class of a score of exactly zero in a vote
     """
 
     def __init__(self, state: State, log: dict[str, np.ndarray], tie: str):
@@ -37,7 +37,7 @@ class VoteScoring:
         self.joint = state.n_classes > 2 and state.multiclass == "native"
         self.ends = np.append(log["starts"][1:], log["amounts"].size)
         self.rounds = state.machine_rounds()
-        #: how many rounds each version survived, and the first weights of each machine
+        #: rounds that each version survived, and those of each machine's first weights
         self.survived = np.empty(log["rounds"].size, np.int64)
         self.at_first = np.empty(state.n_machines, np.int64)
         order = np.argsort(log["machines"], kind="stable")
@@ -49,21 +49,21 @@ class VoteScoring:
             self.at_first[machine], self.survived[mine] = lasted[0], lasted[1:]
 
     def votes(self, rows: Dense | Csr | Unit, first_scores: np.ndarray) -> np.ndarray:
-        """Share of the votes, of the shape of ``first_scores``, those of the first weights."""
+        """Return shares of votes, of the shape of ``first_scores``, the scores of version 0."""
         X, scales = _matrix(rows, first_scores.shape[0], self.state.n_features)
         votes = np.zeros_like(first_scores)
         at_once = ROWS_AT_ONCE if sp.issparse(X) else max(1, BLOCK_VALUES // (X.shape[1] + 1))
         for start in range(0, votes.shape[0], at_once):
             some = slice(start, start + at_once)
             scale = None if scales is None else scales[some].reshape(-1, 1)
-            self._ask(X[some], scale, first_scores[some], votes[some])
+            self._vote(X[some], scale, first_scores[some], votes[some])
         return votes / np.maximum(self.rounds, 1)
 
-    def _ask(self, X: Any, scale: Any, scores: np.ndarray, votes: np.ndarray) -> None:
+    def _vote(self, X: Any, scale: Any, scores: np.ndarray, votes: np.ndarray) -> None:
         scores = scores.copy()
         first_votes(self.at_first, self.joint, self.tie, scores, votes)
         if scale is None and self._singles and not sp.issparse(X):
-            self._ask_singles(X, scores, votes)
+            self._vote_singles(X, scores, votes)
             return
         X = X if sp.issparse(X) else X.astype(np.float64, copy=False)
         for versions, changes, columns, starts in self._blocks(X):
@@ -76,23 +76,23 @@ class VoteScoring:
                 self.survived[versions], self.joint, self.tie, scores, votes,
             )  # fmt: skip
 
-    def _ask_singles(self, X: np.ndarray, scores: np.ndarray, votes: np.ndarray) -> None:
-        """Ask all versions at once, by as many threads as there are processors."""
+    def _vote_singles(self, X: np.ndarray, scores: np.ndarray, votes: np.ndarray) -> None:
+        """Let all versions vote in one compiled loop, in threads."""
         log, starts = self.log, np.append(self.log["starts"], self.ends[-1])
 
-        def ask(first: int, last: int) -> None:
+        def vote(first: int, last: int) -> None:
             score_single_votes(
                 X[first:last], log["features"], log["amounts"], log["columns"], starts,
                 log["machines"], self.survived, self.joint, self.tie, scores[first:last],
                 votes[first:last],
             )  # fmt: skip
 
-        spread(ask, len(X), 2.0 * len(X) * log["amounts"].size)
+        spread(vote, len(X), 2.0 * len(X) * log["amounts"].size)
 
     @cached_property
     def _singles(self) -> bool:
-        """Whether each version changes one weight of a score at most, as where features are the
-        examples of a kernel, and none the constant feature.
+        """Whether each version changes at most one weight per score and never the intercept, as
+        with a kernel.
         """
         log, columns = self.log, self.state.n_columns
         size, versions = log["features"].size, self.survived.size
@@ -102,8 +102,8 @@ class VoteScoring:
         return bool(np.unique(parts + log["columns"]).size == size)
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, "Changes", np.ndarray, np.ndarray]]:
-        """Versions, what their parts change, the column of each part, and where the parts of each
-        version start.
+        """Yield versions, the changes of their parts, the column of each part, and the first part
+        of each version.
         """
         width = 0 if sp.issparse(X) else X.shape[1]
         parts = BLOCK_VALUES // max(X.shape[0], self.state.n_columns, width)
@@ -139,7 +139,7 @@ class Changes(NamedTuple):
     n_parts: int
 
     def times(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """By how much each part moves the score of each row, and that of the constant feature."""
+        """Return the change of each row's score, and of the intercept, by each part."""
         if sp.issparse(X):
             shape = self.width + 1, self.n_parts
             D: Any = sp.csr_array((self.amounts, (self.features, self.parts)), shape=shape)
@@ -153,7 +153,7 @@ class Changes(NamedTuple):
 def _matrix(
     rows: Dense | Csr | Unit, n_rows: int, n_features: int
 ) -> tuple[Any, np.ndarray | None]:
-    """The rows as scipy or numpy multiplies them, and their scales if they have any."""
+    """Return the rows as an array or CSR matrix, and their scales if any."""
     if isinstance(rows, Unit):
         return _matrix(rows.rows, n_rows, n_features)[0], rows.scales
     if isinstance(rows, Dense):

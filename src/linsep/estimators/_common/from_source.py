@@ -195,7 +195,7 @@ def _on_all(run: SourceRun) -> Measured | None:
 
 
 def knows_all_rows(estimator: Any) -> bool:
-    """Return whether a pass over all rows without a mistake shows that all predictions are right."""
+    """Return whether a pass without a mistake shows that all rows are predicted correctly."""
     converged = estimator.stop_reason_ == StopReason.CONVERGED
     return converged and estimator.keep in ("last", "best") and not estimator._left_out
 

@@ -1,1 +1,1 @@
-"""Row streams: arrays, sources, row caches, kernels, and the order in which rows are visited."""
+"""Row streams: passes over arrays, sources, row caches and kernels, and the order of rows."""

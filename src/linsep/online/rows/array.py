@@ -1,4 +1,4 @@
-"""What a run learns from: passes over rows, however they are stored."""
+"""Row streams, and the stream of rows in memory."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
@@ -14,26 +14,26 @@ from linsep.compiled.row_records import BLOCK
 
 Rows = Dense | Csr | Unit | Block
 
-# About a twentieth of a second of work between two looks at Ctrl-C and the progress bar.
+# About a twentieth of a second of work between checks for Ctrl-C and updates of the progress.
 VALUES_PER_SLICE = 1 << 24
 SMALL = 16_384
 FEW, MANY = 2, 256
 
 
 def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
-    """Random order of the blocks of ``n_rows`` rows."""
+    """Return a random order of the blocks of ``n_rows`` rows."""
     return np.random.default_rng([seed, pass_number]).permutation(-(-n_rows // BLOCK))
 
 
 class Mixing:
-    """How well neighbouring rows are mixed, counted as they pass by."""
+    """Measures in the first pass how well the classes of neighbouring rows are mixed."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(0, dtype=np.int64)
         self._changes, self._last = 0, -1
 
     def see(self, codes: np.ndarray) -> "Mixing":
-        """Count the class codes of the next rows."""
+        """Count the class changes in the next rows."""
         if codes.size:
             fresh = np.bincount(codes, minlength=self._counts.size)
             fresh[: self._counts.size] += self._counts
@@ -45,9 +45,9 @@ class Mixing:
 
     @property
     def group_size(self) -> int:
-        """How many blocks to interleave at a time: many if neighbours share a class too often.
+        """Number of blocks to interleave: many if neighbouring rows share a class too often.
 
-        That is, if the class changes less than half as often as in a random order.
+        That is if the class changes less than half as often as in a random order.
         """
         shares = self._counts / max(1, self._counts.sum())
         expected = (1.0 - (shares**2).sum()) * self._counts.sum()
@@ -55,12 +55,12 @@ class Mixing:
 
 
 def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
-    """Rows in each block: 64, but for the last of all."""
+    """Return the number of rows in each block: 64, except in the last."""
     return np.minimum(BLOCK, n_rows - blocks * BLOCK)
 
 
 def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) -> np.ndarray:
-    """Row numbers 0..n_rows-1 in the shuffled order of one pass, ``hands`` blocks at a time."""
+    """Return the row numbers in the shuffled order of a pass, ``group_size`` blocks interleaved."""
     if n_rows <= SMALL:
         return np.random.default_rng([seed, pass_number]).permutation(n_rows)
     blocks = shuffled_blocks(n_rows, seed, pass_number)
@@ -68,10 +68,10 @@ def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) ->
 
 
 def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Which rows are kept from learning: an even sample of every class, as the rows stream by.
+    """Return the mask of the held-out rows: an even sample of every class, drawn in one pass.
 
-    ``start`` (one number in [0, 1) a class) decides which rows are drawn; ``seen`` (int64, one a
-    class) counts the rows so far and is added to. Rows in one call or many give the same sample.
+    ``start`` (a number in [0, 1) per class) decides which rows are drawn; ``seen`` (int64 per
+    class) counts the rows so far and is updated. One call or many calls give the same sample.
     """
     held = np.zeros(codes.size, dtype=bool)
     for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
@@ -83,14 +83,14 @@ def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.nda
 
 
 def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
-    """Cut an order into pieces short enough for progress and Ctrl-C."""
+    """Yield an order in slices short enough for progress and Ctrl-C."""
     for start in range(0, len(order), rows_per_slice):
         piece = order[start : start + rows_per_slice]
         yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
 
 
 def rows_per_slice(rows: Rows, columns: int) -> int:
-    """How many rows make a slice, from their average length."""
+    """Return the number of rows per slice, from their average length."""
     if isinstance(rows, Unit):
         return rows_per_slice(rows.rows, columns)
     if isinstance(rows, Dense):
@@ -103,7 +103,7 @@ def rows_per_slice(rows: Rows, columns: int) -> int:
 
 
 def longest_row(rows: Rows) -> int:
-    """The most weights that a row changes."""
+    """Return the largest number of weights that a row changes."""
     if isinstance(rows, Unit):
         return longest_row(rows.rows)
     if isinstance(rows, Dense):
@@ -117,7 +117,7 @@ NO_IMPORTANCE = np.empty(0)
 
 
 def summed(X: Any) -> Any:
-    """X with no column twice in a row; itself where that is so."""
+    """Return X with duplicate columns of a row summed; X itself if there are none."""
     if not sp.issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
@@ -126,11 +126,10 @@ def summed(X: Any) -> Any:
 
 
 class RowBatch(NamedTuple):
-    """Rows to learn from: where they are, what they are, in which order.
+    """Rows to learn from, with their codes, weights and order.
 
-    ``order`` lists row numbers within ``rows`` (a range, or an array where some are left out or
-    shuffled). ``first`` is the number of the first row within the whole, None where rows were
-    drawn from all over.
+    ``order`` lists row numbers within ``rows`` (a range, or an array if some are left out or
+    shuffled). ``first`` is the number of the first row in the data, None for shuffled rows.
     """
 
     rows: Any
@@ -142,10 +141,9 @@ class RowBatch(NamedTuple):
 
 
 class RowStream(Protocol):
-    """Passes over the rows of one data set; ``n_rows`` is None until they are all known.
-    ``shuffle`` says whether passes after the first have an order of their own, ``reads`` whether
-    rows are waited for because they are read, ``of_features`` whether weights are those of
-    features, not of examples.
+    """Passes over the rows of one data set; ``n_rows`` is None until known.
+    ``shuffle`` tells whether passes after the first are shuffled, ``reads`` whether rows are read
+    from files, ``of_features`` whether weights belong to features rather than examples.
     """
 
     n_rows: int | None
@@ -154,22 +152,22 @@ class RowStream(Protocol):
     of_features: bool
 
     def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """The rows to learn from, in the order of that pass."""
+        """Yield the training rows in the order of a pass."""
         ...
 
     def held_out(self) -> Iterator[RowBatch]:
-        """The rows kept from learning, in given order; ``importance`` is what each counts."""
+        """Yield the held-out rows in the given order; ``importance`` has their weights in scores."""
         ...
 
     def learnt(self) -> Iterator[RowBatch] | None:
-        """The rows learnt from, in given order; None when they would have to be parsed again."""
+        """Return the training rows in the given order; None if they would be parsed again."""
         ...
 
 
 class HoldOut:
-    """Draws the held-out rows, the same whether rows come at once or in batches.
+    """Draws the held-out rows, independently of the batches.
 
-    ``weights`` are what the rows count when the held-out ones are scored, empty where all count 1.
+    ``weights`` are the row weights for scoring the held-out rows, empty if all are 1.
     """
 
     def __init__(
@@ -180,19 +178,19 @@ class HoldOut:
         self.seen = np.zeros(n_classes, dtype=np.int64)
 
     def draw(self, codes: np.ndarray) -> np.ndarray:
-        """Mask of the held-out rows among the next rows."""
+        """Return the mask of the held-out rows among the next rows."""
         return hold_out(codes, self.fraction, self.start, self.seen)
 
 
 class MemoryStream:
-    """In which order rows in memory are visited.
+    """Base class of streams over rows in memory: the order of rows.
 
     Parameters
     ----------
     codes : int32 class of each row
-    importance : float64 weight of each row or empty; rows of weight 0 are never visited
-    seed, shuffle : passes after the first are shuffled if asked to
-    hold_out : who draws the held-out rows, or None to learn from all
+    importance : float64 weight of each row, or empty; rows of weight 0 are skipped
+    seed, shuffle : whether and how passes after the first are shuffled
+    hold_out : draws the held-out rows; None to learn from all
     """
 
     reads, of_features = False, True
@@ -217,7 +215,7 @@ class MemoryStream:
         self._group_size = 0
 
     def order(self, pass_number: int) -> np.ndarray | range:
-        """The rows to learn from, shuffled after the first pass if asked to."""
+        """Return the training rows, shuffled after the first pass with ``shuffle``."""
         if not (self.shuffle and pass_number):
             return (
                 range(self.codes.size)
@@ -230,7 +228,7 @@ class MemoryStream:
         return order if self._learnable is None else order[self._learnable[order]]
 
     def held_out_rows(self) -> np.ndarray | range:
-        """The rows kept from learning, in given order."""
+        """Return the held-out rows in the given order."""
         return range(0) if self._held_out is None else self._held_out
 
 
@@ -241,7 +239,7 @@ class ArrayStream(MemoryStream):
     ----------
     X : C-contiguous array or CSR matrix, float32 or float64, not copied
     codes, importance, seed, shuffle, hold_out : see :class:`MemoryStream`
-    unit : whether rows are seen as if scaled to length 1
+    unit : whether rows are scaled to length 1
     """
 
     def __init__(
@@ -257,14 +255,14 @@ class ArrayStream(MemoryStream):
         super().__init__(codes, importance, seed, shuffle, hold_out)
         self.rows, self.n_features = as_rows(X, unit), X.shape[1]
         self._scored: RowBatch | None = None
-        if self.score_weights.size:  # those rows alone: all that are shown are scored
+        if self.score_weights.size:  # only the held-out rows, because all rows passed are scored
             held, weights = self.held_out_rows(), self.score_weights
             rows, order = as_rows(X[held], unit), range(len(held))
             self._scored = RowBatch(rows, codes[held], weights[held], order, X.shape[1], None)
 
     def pack(self) -> None:
-        """Pack dense rows that are mostly zeros: passes of several classes then take a third of the
-        time. Not where lengths matter, which differ in the last bit.
+        """Pack dense rows that are mostly zeros, so that passes of several classes take a third of
+        the time. Not if norms matter, which would differ in the last bit.
         """
         if isinstance(self.rows, Dense):
             self.rows = packed(self.rows)
@@ -273,11 +271,11 @@ class ArrayStream(MemoryStream):
         yield RowBatch(self.rows, self.codes, self.importance, order, self.n_features, 0)
 
     def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """One visit: all learnable rows, in the order of that pass."""
+        """Yield one batch: the training rows in the order of a pass."""
         return self._row_batch(self.order(pass_number))
 
     def held_out(self) -> Iterator[RowBatch]:
-        """One visit: the held-out rows in given order; ``importance`` is what they count."""
+        """Yield one batch: the held-out rows, with their weights in scores as ``importance``."""
         if self._scored is not None:
             yield self._scored
             return
@@ -285,9 +283,9 @@ class ArrayStream(MemoryStream):
             yield row_batch._replace(importance=NO_IMPORTANCE)
 
     def learnt(self) -> Iterator[RowBatch]:
-        """One visit: the learnable rows in given order."""
+        """Yield one batch: the training rows in the given order."""
         return self._row_batch(self.order(0))
 
     def every_row(self) -> Iterator[RowBatch]:
-        """One visit: all rows in given order, learnt or not."""
+        """Yield one batch: all rows in the given order, including those not learnt."""
         return self._row_batch(range(self.codes.size))

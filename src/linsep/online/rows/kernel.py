@@ -1,10 +1,10 @@
-"""Passes over rows that are known to each other by a kernel.
+"""Passes over rows in the feature space of a kernel.
 
-The dual weights of the rows are weights like any others, so the loop, the schemes and what is kept
-of the weights need not know. What is done here is to have the scores ready: a block of rows is
-scored by all weights that have changed since each row was seen last, by one Gram matrix; within the
-block the loop itself keeps the scores right (:mod:`linsep.compiled.core.kernel_rows`). So the
-mistakes are those of the algorithm that scores one row at a time, but for rounding.
+The dual weights of the rows are weights like any others for the loop, the schemes and the keepers.
+The stream provides the scores: the scores of a block of rows are updated with one Gram matrix for
+all weights that have changed since the rows were last scored; within the block the loop updates
+them (:mod:`linsep.compiled.core.kernel_rows`). So the mistakes are those of the algorithm that
+scores one row at a time, up to rounding.
 """
 
 import os
@@ -24,14 +24,14 @@ from linsep.online.rows.array import NO_IMPORTANCE, MemoryStream, RowBatch, slic
 
 
 class Grams:
-    """Kernel values between examples that are called by their numbers.
+    """Kernel values between examples, by their numbers.
 
     Parameters
     ----------
-    kernel : a :class:`linsep.kernels.Kernel` that knows its numbers
+    kernel : a fitted :class:`linsep.kernels.Kernel`
     examples : rows prepared by it
-    n_examples : how many
-    cache_bytes : if the Gram matrix of all fits in, values are kept; else none is
+    n_examples : number of examples
+    cache_bytes : values are cached if the whole Gram matrix fits in so many bytes
     """
 
     def __init__(self, kernel: Any, examples: Any, n_examples: int, cache_bytes: float = 0):
@@ -45,11 +45,11 @@ class Grams:
 
     @property
     def cached(self) -> bool:
-        """Whether values are kept."""
+        """Whether values are cached."""
         return self._known is not None
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Kernel values of shape (a.size, b.size)."""
+        """Return kernel values of shape (a.size, b.size)."""
         checkpoint()
         if self._known is None:
             return self._computed(a, b)
@@ -64,19 +64,19 @@ class Grams:
         return found
 
     def _computed(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        with window():  # a kernel may be anybody's function
+        with window():  # a kernel may be a user's function
             return self.kernel.gram(self.examples[a], self.examples[b])
 
 
 def memory_bytes() -> int | None:
-    """What memory this machine has; None where it does not say."""
+    """Return the memory of this machine; None if unknown."""
     if not hasattr(os, "sysconf"):
         return None
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _check_memory(size: int, n_examples: int) -> None:
-    """Raise DataError where the machine has less memory than the cache would take."""
+    """Raise DataError if the machine has less memory than the cache would take."""
     there = memory_bytes()
     if there is not None and size > there:
         raise DataError(
@@ -86,24 +86,26 @@ def _check_memory(size: int, n_examples: int) -> None:
         )
 
 
-#: what is left of a support vector that others represent but for rounding, in squares
+#: squared residual below which a support vector is a combination of others up to rounding
 ROUNDING = 1e-10
 
 
-def given_up(gram: np.ndarray, weights: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which support vectors to keep, and what represents each.
+def reduced_support(
+    gram: np.ndarray, weights: np.ndarray, budget: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the support vectors to keep, and represent the others by them.
 
     Parameters
     ----------
     gram : shape (supports, supports)
-    weights : shape (supports, columns), of which none is all zero in its row
-    budget : most to keep, at least 1
+    weights : shape (supports, columns), no row all zero
+    budget : largest number to keep, at least 1
 
     Returns
     -------
-    kept : int array of at most ``budget`` numbers
+    kept : int array of at most ``budget`` indices
     represents : array of shape (kept, supports)
-        Weights A become ``represents @ A`` of those kept.
+        Weights A become the weights ``represents @ A`` of those kept.
     """
     scale = np.sqrt(np.einsum("jk,jk->j", weights, weights))
     scaled = scale[:, None] * gram * scale
@@ -118,16 +120,16 @@ def given_up(gram: np.ndarray, weights: np.ndarray, budget: int) -> tuple[np.nda
     return order[:many], represents
 
 
-#: kernel values that are held at once beside a cache
+#: most kernel values in memory beside a cache
 GRAM_VALUES = 1 << 21
-#: most support vectors beyond a budget that may wait: many are given up as fast as one
+#: most support vectors beyond the budget before a reduction, which costs the same for one or many
 WAITING = 512
 
 
 class Changes:
-    """Every change of the dual weights that some row has not been scored with yet.
+    """Changes of the dual weights that are not yet in the scores of all rows.
 
-    Changes are numbered from the beginning; those that all rows know of are dropped.
+    Changes are numbered from the start of the run; those in all scores are dropped.
     """
 
     def __init__(self) -> None:
@@ -139,7 +141,7 @@ class Changes:
         )
 
     def add(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
-        """Note the weights of ``examples`` that are not what they were, a row each."""
+        """Record the weights of ``examples`` (one row each) that have changed."""
         moved = after - before
         at, columns = np.nonzero(moved)
         self._append(examples[at], columns, moved[at, columns])
@@ -154,13 +156,13 @@ class Changes:
         self.end += more
 
     def since(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Example, column and amount of the changes from number ``first`` on."""
+        """Return example, column and amount of the changes from number ``first`` on."""
         some = slice(first - self.dropped, self.end - self.dropped)
         examples, columns, amounts = (part[some] for part in self._parts)
         return examples, columns, amounts
 
     def drop(self, first: int) -> None:
-        """Forget the changes before number ``first``."""
+        """Drop the changes before number ``first``."""
         self._parts = tuple(part.copy() for part in self.since(first))
         self.dropped = first
 
@@ -170,8 +172,8 @@ class KernelStream(MemoryStream):
 
     Parameters
     ----------
-    grams : who computes kernel values, see :class:`linsep.online.rows.kernel.Grams`; its rows are
-    the     examples, of which the last ``codes.size`` are learnt from
+    grams : :class:`linsep.online.rows.kernel.Grams`
+        The last ``codes.size`` of its examples are the training rows.
     codes, importance, seed, shuffle, hold_out : see :class:`linsep.online.rows.array.MemoryStream`
     """
 
@@ -188,11 +190,11 @@ class KernelStream(MemoryStream):
         self.offset = grams.n_examples - codes.size
 
     def begin(self, state: State, keeping: KeepLast) -> None:
-        """Take over what will be learnt: no row is scored by any of its weights yet."""
+        """Set the state to learn; no row has been scored yet."""
         self.state, self.keeping, self.changes = state, keeping, Changes()
         self.scores = np.zeros((self.codes.size, *state.W.shape[1:]))
         self.seen = np.zeros(self.codes.size, np.int64)
-        #: weights, and the scores of all rows by them, once they are asked for
+        #: weights, and the scores of all rows by them, once computed
         self._then: tuple[np.ndarray, np.ndarray] | None = None
         W = self._weights()
         examples = np.flatnonzero(W.any(axis=1))
@@ -203,13 +205,13 @@ class KernelStream(MemoryStream):
 
     @property
     def replayable(self) -> bool:
-        """Whether a pass can be replayed: nothing but mistakes changes weights, all by as much, and
-        kernel values are at hand once more.
+        """Whether passes can be replayed: only mistakes change weights, all by the same amount, and
+        kernel values are cached.
         """
         return self.budget is None and not self.importance.size and self.grams.cached
 
     def scores_now(self) -> np.ndarray:
-        """The scores of all rows by the weights as they are: shape (rows, columns)."""
+        """Return the scores of all rows by the current weights, shape (rows, columns)."""
         if self._then is None:
             W = self._weights()
             self._then = np.zeros_like(W), np.zeros((self.codes.size, W.shape[1]))
@@ -222,16 +224,16 @@ class KernelStream(MemoryStream):
         return self._then[1]
 
     def gram(self) -> np.ndarray:
-        """The Gram matrix of the rows: shape (rows, rows)."""
+        """Return the Gram matrix of the rows, shape (rows, rows)."""
         rows = np.arange(self.offset, self.grams.n_examples)
         return self.grams.between(rows, rows)
 
     def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """A visit a block, in the order of that pass."""
+        """Yield the training rows in blocks, in the order of a pass."""
         order = self.order(pass_number)
         for piece in slices(order, self.grams.rows_at_once):
             yield from self._block(piece)
-        self._give_up(waiting=0)
+        self._reduce_support(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
 
     def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
@@ -242,12 +244,12 @@ class KernelStream(MemoryStream):
         yield RowBatch(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
-        # Of a function, whose rows come one by one, the values among all of them are dear.
-        self._give_up(waiting=min(WAITING, max(self.grams.rows_at_once, self.budget or 0)))
+        # A function takes rows one by one, so values between all of them are expensive.
+        self._reduce_support(waiting=min(WAITING, max(self.grams.rows_at_once, self.budget or 0)))
 
-    def _give_up(self, waiting: int) -> None:
-        """Have as many support vectors as the budget allows, if there are more than ``waiting``
-        beyond: all arrays of weights are projected on them.
+    def _reduce_support(self, waiting: int) -> None:
+        """Reduce the support vectors to the budget if it is exceeded by more than ``waiting``: all
+        arrays of weights are projected onto those kept.
         """
         if self.budget is None:
             return
@@ -257,7 +259,7 @@ class KernelStream(MemoryStream):
         before = self._weights()[used]
         mean = self.keeping.weights(self.state)[: self.n_features]
         both = np.hstack([before, mean.reshape(self.n_features, -1)[used]])
-        kept, represents = given_up(self.grams.between(used, used), both, self.budget)
+        kept, represents = reduced_support(self.grams.between(used, used), both, self.budget)
         for array in self.state.shaped.values():
             weights = array[: self.n_features].reshape(self.n_features, -1)
             projected = represents @ weights[used]
@@ -266,7 +268,7 @@ class KernelStream(MemoryStream):
         self.changes.add(used, before, self._weights()[used])
 
     def _caught_up(self, rows: np.ndarray) -> np.ndarray:
-        """The scores of ``rows`` by the weights as they are now."""
+        """Return the scores of ``rows`` by the current weights."""
         scores, seen = self.scores[rows], self.seen[rows]
         first = int(seen.min())
         examples, columns, amounts = self.changes.since(first)
@@ -283,11 +285,11 @@ class KernelStream(MemoryStream):
         return scores
 
     def held_out(self) -> Iterator[RowBatch]:
-        """The held-out rows, as sparse rows of their kernel values, and what they count."""
+        """Yield the held-out rows as sparse rows of kernel values, with their weights in scores."""
         return self._sparse(self.held_out_rows(), self.score_weights)
 
     def learnt(self) -> Iterator[RowBatch]:
-        """The learnable rows in given order, as sparse rows of their kernel values."""
+        """Yield the training rows in the given order as sparse rows of kernel values."""
         return self._sparse(self.order(0), self.importance)
 
     def _sparse(self, order: np.ndarray | range, importance: np.ndarray) -> Iterator[RowBatch]:

@@ -1,4 +1,4 @@
-"""Labels as they turn up in a stream: numbered by first appearance, sorted into classes."""
+"""Labels of a stream, numbered by first appearance and sorted into classes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ MOST_CLASSES = 100_000
 
 
 class BadLabel(LinsepError):
-    """A label that is no class. ``index`` is its place among the labels that were given."""
+    """A label that is not a class. ``index`` is its position among the labels passed."""
 
     def __init__(self, message: str, index: int):
         super().__init__(message)
@@ -22,7 +22,7 @@ class LabelBook:
 
     Parameters
     ----------
-    labels : labels known beforehand, in that order
+    labels : known labels, in that order
     """
 
     def __init__(self, labels: Any = ()):
@@ -38,9 +38,9 @@ class LabelBook:
         self._numbers = np.argsort(self.codes).astype(np.int32)
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
-        """Number of each label, int32; labels not seen before get the next numbers.
+        """Return the number of each label as int32; new labels get the next numbers.
 
-        Raises BadLabel for the first label that no classifier can learn.
+        Raises BadLabel for the first invalid label.
         """
         if y.dtype.kind not in "biufU":
             y = self._plain(y)
@@ -52,7 +52,7 @@ class LabelBook:
         return found
 
     def _plain(self, y: np.ndarray) -> np.ndarray:
-        """Labels that are Python objects as an array of text or of numbers."""
+        """Return labels that are Python objects as an array of text or numbers."""
         labels = y.tolist()
         for index, label in enumerate(labels):
             if not isinstance(label, str | int | float):

@@ -1,4 +1,4 @@
-"""Some rows of a stream, spread evenly over it, for whoever wants to measure on them afterwards."""
+"""An evenly spread sample of the rows of a stream, to measure accuracy on."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from linsep.online.rows.stored import join, nbytes
 
 
 class Sample:
-    """Every k-th of the rows, learnt or not, and how many rows each class has.
+    """Every k-th row, learnt or not, and the number of rows of each class.
 
-    ``k`` is a power of two that grows with the stream, so that the rows are the same however it is
-    cut.
+    ``k`` is a power of two that grows with the stream, so that the sample does not depend on the
+    batches.
 
     Parameters
     ----------
     n_classes : int
-    most_rows, most_bytes : what is kept at most
+    most_rows, most_bytes : limits of the sample
     """
 
     def __init__(self, n_classes: int, most_rows: int = 1 << 15, most_bytes: int = 8 << 20):
@@ -26,7 +26,7 @@ class Sample:
         self._parts: list[tuple[Any, np.ndarray, np.ndarray]] = []
 
     def take(self, X: Any, codes: np.ndarray) -> None:
-        """Take in the rows of X, whose classes are ``codes``."""
+        """Add the rows of X, with class codes ``codes``."""
         self.counts += np.bincount(codes, minlength=self.counts.size)
         places = np.arange(self._seen, self._seen + codes.size)
         self._seen += codes.size
@@ -38,13 +38,13 @@ class Sample:
             self._parts = [_thinned(*part, self._every) for part in self._parts]
 
     def rows(self, n_features: int) -> tuple[Any, np.ndarray]:
-        """The rows kept, as wide as given, and their classes."""
+        """Return the sample, with ``n_features`` columns, and its class codes."""
         parts = [part[0] for part in self._parts]
         return join(parts, n_features), np.concatenate([part[1] for part in self._parts])
 
     @property
     def whole(self) -> bool:
-        """Whether no row was left out."""
+        """Whether the sample has all rows."""
         return self._every == 1
 
     def _too_many(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where a stream's rows stay after the first pass: in memory if they fit, else in a row cache."""
+"""Storage of a stream's rows after the first pass: in memory if they fit, else in a row cache."""
 
 import mmap
 import os
@@ -15,19 +15,19 @@ from linsep.sources.base import Batch
 from linsep.sources.row_cache.reading import RowCache
 from linsep.sources.row_cache.writing import RowCacheWriter
 
-#: bytes of arrays that are worth memory of their own: a process may have some 65,000 maps
+#: smallest array with a memory map of its own: a process may have some 65,000 maps
 LARGE = 1 << 20
 
 
 def nbytes(X: Any) -> int:
-    """Bytes of the rows of an array or CSR matrix."""
+    """Return the size in bytes of an array or CSR matrix."""
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes
 
 
 def join(parts: list[Any], n_features: int) -> Any:
-    """Row blocks of equal or growing width as one matrix of ``n_features`` columns.
+    """Stack row blocks of equal or growing width to one matrix of ``n_features`` columns.
 
-    The list is emptied as its blocks are copied, so that the rows are in memory about once.
+    The list is emptied while its blocks are copied, so that the rows are in memory about once.
     """
     rows, dtype = sum(part.shape[0] for part in parts), parts[0].dtype
     if not sp.issparse(parts[0]):
@@ -51,7 +51,7 @@ def join(parts: list[Any], n_features: int) -> Any:
 
 
 def _taken(parts: list[Any]) -> Iterator[tuple[int, Any]]:
-    """Each block with the number of rows before it, forgotten by the list."""
+    """Yield each block with the number of rows before it, and remove it from the list."""
     first = 0
     parts.reverse()
     while parts:
@@ -61,10 +61,10 @@ def _taken(parts: list[Any]) -> Iterator[tuple[int, Any]]:
 
 
 def apart(X: Any) -> Any:
-    """A copy of a row block whose memory goes back to the system when it is forgotten.
+    """Return a copy of a row block whose memory is returned to the system when it is freed.
 
-    What is freed piece by piece elsewhere stays with the process: rows that are joined would be in
-    memory twice.
+    Other memory that is freed piece by piece stays with the process, so joining rows would hold
+    them twice.
     """
     if not sp.issparse(X):
         return _copied(X)
@@ -85,10 +85,10 @@ def _copied(array: np.ndarray) -> np.ndarray:
 
 
 class Keeper:
-    """Takes batches as they stream by and keeps them for later passes.
+    """Keeps the batches of the first pass for later passes.
 
-    Up to ``memory_bytes`` they stay in memory; beyond, everything goes to a row cache that
-    ``writer()`` starts. :meth:`finish` says where they are.
+    Up to ``memory_bytes`` they stay in memory; beyond that, everything goes to a row cache created
+    by ``writer()``. :meth:`finish` returns them.
     """
 
     def __init__(self, writer: Callable[[], RowCacheWriter], memory_bytes: int):
@@ -98,7 +98,7 @@ class Keeper:
         self._row_cache: RowCacheWriter | None = None
 
     def keep(self, batch: Batch) -> None:
-        """Keep the rows of one batch; may raise RowCacheError, leaving nothing behind."""
+        """Keep the rows of one batch; on RowCacheError no file is left."""
         if self._row_cache is not None:
             self._row_cache.write(batch)
             return
@@ -113,7 +113,7 @@ class Keeper:
     def finish(
         self, n_features: int, names: list[str] | None, recipe: dict[str, Any], dropped: int
     ) -> RowCache | tuple[Any, np.ndarray]:
-        """The finished row cache, or all rows and labels in memory."""
+        """Return the finished row cache, or all rows and labels in memory."""
         if self._row_cache is not None:
             return self._row_cache.commit(n_features, names, recipe, dropped)
         y = np.concatenate([np.asarray(part.y) for part in self._parts])
@@ -122,18 +122,18 @@ class Keeper:
         return join(blocks, n_features), y
 
     def abort(self) -> None:
-        """Forget everything; no file is left behind."""
+        """Drop everything and remove files."""
         self._parts = []
         if self._row_cache is not None:
             self._row_cache.abort()
 
 
-#: blocks are interleaved whole while those at hand take at most so many batches of memory
+#: most batches of memory for whole blocks to interleave
 MOST_BATCHES = 4
 
 
 class Shuffled(NamedTuple):
-    """Rows of a row cache: their numbers, X, label numbers, and in which order to visit them."""
+    """Rows of a row cache: row numbers, X, label numbers, and their order."""
 
     rows: np.ndarray
     X: Any
@@ -144,13 +144,13 @@ class Shuffled(NamedTuple):
 def shuffled_batches(
     row_cache: RowCache, batch_bytes: int, seed: int, pass_number: int, group_size: int
 ) -> Iterator[Shuffled]:
-    """Every row of ``row cache`` once, in the very order of
+    """Yield every row of a row cache once, in the order of
     :func:`linsep.online.rows.array.shuffled`.
 
     Parameters
     ----------
-    batch_bytes : about what a batch may take in memory
-    seed, pass_number, hands : as in :func:`linsep.online.rows.array.shuffled`
+    batch_bytes : approximate size of a batch in memory
+    seed, pass_number, group_size : as in :func:`linsep.online.rows.array.shuffled`
     """
     n, per_block = row_cache.n_rows, max(1, row_cache.n_bytes // row_cache.n_blocks)
     fit = max(1, batch_bytes // per_block)
@@ -169,9 +169,9 @@ def shuffled_batches(
 
 
 def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
-    """Batches of ``at_once`` rows, for few or very wide rows.
+    """Yield batches of ``at_once`` rows, for few or very wide rows.
 
-    Each batch picks its rows from all the blocks that hold one, read piece by piece.
+    Each batch reads the blocks that contain its rows one after another.
     """
     n = order.size
     for start in range(0, n, at_once):
@@ -189,6 +189,6 @@ def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Sh
 
 
 def _rows_of(blocks: np.ndarray, n_rows: int) -> np.ndarray:
-    """Numbers of the rows in these blocks."""
+    """Return the numbers of the rows in these blocks."""
     rows = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
     return rows[rows < n_rows]

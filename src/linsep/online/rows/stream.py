@@ -1,6 +1,6 @@
-"""Passes over a source: the first as it is read, later ones from memory or from a row cache.
+"""Passes over a source: the first while reading it, later ones from memory or a row cache.
 
-Visits are those of rows in memory, in the same order, so the weights are the same to the bit.
+The order of rows is that of rows in memory, so the weights are the same to the bit.
 """
 
 import tempfile
@@ -36,9 +36,9 @@ BATCH_BYTES = 16 << 20
 
 
 class StartAgain(LinsepError):
-    """The first pass must start anew: a class turned up late, or a cache was damaged.
+    """The first pass must be restarted: a new class turned up late, or a cache was damaged.
 
-    By now the stream knows every class, or has done away with the cache.
+    When raised, the stream knows every class, or has removed the cache.
     """
 
 
@@ -51,16 +51,16 @@ class SourceStream:
     Parameters
     ----------
     source : Source
-    seed, shuffle : later passes are shuffled if asked to
-    keep : whether there will be more than one pass over the rows
-    fraction : share of every class to hold out, None holds nothing out
+    seed, shuffle : whether and how later passes are shuffled
+    keep : whether there will be more than one pass
+    fraction : share of each class to hold out, or None
     importance : function of classes and their row counts (None before they are known) to the
         weight of each class, or None
-    counts : whether ``importance`` needs the row counts, which costs a reading beforehand
-    expected : labels that something was said about beforehand; where the first rows do not show
-        them all, the rest is read for its labels before any row is learnt
-    unit : whether rows are seen as if scaled to length 1
-    lengths : whether the lengths of rows matter, so that no column may stand twice in one
+    counts : whether ``importance`` needs the row counts, which takes an additional reading
+    expected : labels named by parameters such as class_weight; unless the first rows have all of
+        them, the whole source is read for its labels before learning
+    unit : whether rows are scaled to length 1
+    lengths : whether the norms of rows matter, so that duplicate columns have to be summed
     """
 
     reads, of_features = True, True
@@ -97,7 +97,7 @@ class SourceStream:
         self._held: list[np.ndarray] = []
 
     def begin(self) -> None:
-        """Look at the first rows, or at all where classes or their counts are needed first."""
+        """Read the first rows, or all if classes or their counts are needed before learning."""
         self._open_cache()
         try:
             if self.row_cache is not None and self._counts:
@@ -107,10 +107,10 @@ class SourceStream:
         except RowCacheDamaged:
             self._forget_cache()
         if self.row_cache is None:
-            self._look()
+            self._peek()
 
-    def _look(self) -> None:
-        """Read the first rows of the source, or all where they do not tell enough."""
+    def _peek(self) -> None:
+        """Read the first rows of the source, or all if they do not suffice."""
         reading = self._read()
         self._reading = _chain(next(reading), reading)
         late = not self._expected.issubset(self.book.labels)
@@ -121,11 +121,11 @@ class SourceStream:
 
     @property
     def classes(self) -> np.ndarray:
-        """Sorted labels known so far."""
+        """Sorted labels so far."""
         return self.book.classes
 
     def recipe(self) -> dict[str, Any]:
-        """How raw rows became features; see :meth:`linsep.sources.base.Source.recipe`."""
+        """Return the recipe of the source; see :meth:`linsep.sources.base.Source.recipe`."""
         cached = self.row_cache.recipe if self.row_cache is not None else None
         return cached if cached is not None else self.source.recipe()
 
@@ -139,7 +139,7 @@ class SourceStream:
         )
 
     def close(self) -> None:
-        """Stop reading, whoever still holds an iterator; remove what was only temporary."""
+        """Stop all iterators and remove temporary files."""
         for going_on in (self._row_batches_of, self._reading):
             if going_on is not None:
                 going_on.close()
@@ -150,10 +150,10 @@ class SourceStream:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    # Reading the source once, keeping what comes by.
+    # First reading, which keeps the rows.
 
     def _open_cache(self) -> None:
-        # Another version of linsep may parse differently.
+        # Other versions of linsep may parse differently.
         options = self.source.options() | {"version": linsep.__version__}
         self._key = source_key(self.source.paths, options)
         self._folder = None
@@ -173,9 +173,9 @@ class SourceStream:
             self.source.stage = "reading the cache"
 
     def _forget_cache(self) -> None:
-        """Do away with a damaged cache and all that was learnt from it."""
+        """Remove a damaged cache and drop what was read from it."""
         assert self.row_cache is not None
-        with suppress(OSError):  # in a folder that cannot be written to, it is only passed by
+        with suppress(OSError):  # in a read-only folder it is ignored instead
             self.row_cache.remove()
         self.row_cache, self.from_cache, self.book = None, False, LabelBook()
         self.n_rows, self.n_features = None, 0
@@ -195,9 +195,9 @@ class SourceStream:
         return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
 
     def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
-        """Yield (X, label numbers, first row) of every batch, keeping the rows if need be."""
+        """Yield (X, label numbers, first row) of every batch, and keep the rows if needed."""
         memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
-        # Rows that will not fit need not fill the memory first.
+        # If the rows will not fit, do not fill the memory first.
         keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
         rows = 0
         self._rows_of = np.zeros(0, dtype=np.int64)
@@ -208,14 +208,14 @@ class SourceStream:
                 numbers = self._numbers(batch)
                 self._rows_of = _added(self._rows_of, numbers)
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
-                if keeper is not None and not self._possible(keeper.keep, batch):
+                if keeper is not None and not self._try_keep(keeper.keep, batch):
                     keeper = None
                 yield batch.X, numbers, batch.first
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to learn from.")
             self.n_rows = rows
             if keeper is not None:
-                self._possible(self._put_away, keeper)
+                self._try_keep(self._store, keeper)
         except BaseException:
             reading.close()
             if keeper is not None:
@@ -230,8 +230,8 @@ class SourceStream:
         except BadLabel as bad:
             raise DataError(f"{self.source.where(batch.first + bad.index)}: {bad}.") from None
 
-    def _possible(self, keep: Callable[[Any], None], what: Any) -> bool:
-        """Keep something; False where the disk has no room and the order allows to do without."""
+    def _try_keep(self, keep: Callable[[Any], None], what: Any) -> bool:
+        """Keep rows; return False if the disk is full and they can be read again in order."""
         try:
             keep(what)
         except RowCacheError:
@@ -240,7 +240,7 @@ class SourceStream:
             self.keep = False
         return self.keep
 
-    def _put_away(self, keeper: Keeper) -> None:
+    def _store(self, keeper: Keeper) -> None:
         source = self.source
         names, recipe = source.feature_names, source.recipe()
         kept = keeper.finish(self.n_features, names, recipe, source.dropped)
@@ -249,10 +249,10 @@ class SourceStream:
         else:
             self._memory = kept[0], self.book.numbers(kept[1])
 
-    # Visits.
+    # Passes.
 
     def start(self) -> None:
-        """Fix the classes: from here on, rows are visited with their class codes."""
+        """Fix the classes, so that batches have class codes."""
         k = self.classes.size
         self._class_importance = NO_IMPORTANCE
         if self._importance is not None:
@@ -274,7 +274,7 @@ class SourceStream:
                 self._fed.pack()
 
     def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """The rows to learn from in the order of that pass."""
+        """Yield the training rows in the order of a pass."""
         if pass_number == 0:
             self.sample = Sample(self.classes.size)
         if self._fed is not None:
@@ -293,13 +293,13 @@ class SourceStream:
         return self._watched(self._streamed(draw=pass_number == 0))
 
     def held_out(self) -> Iterator[RowBatch]:
-        """The held-out rows in given order."""
+        """Yield the held-out rows in the given order."""
         if self._fed is not None:
             return self._fed.held_out()
         return self._cached(self._sequential("held out"))
 
     def learnt(self) -> Iterator[RowBatch] | None:
-        """The rows learnt from in given order; None when they were not kept."""
+        """Return the training rows in the given order; None if they were not kept."""
         if self._fed is not None:
             return self._fed.learnt()
         return self._cached(self._sequential()) if self.row_cache is not None else None
@@ -314,19 +314,19 @@ class SourceStream:
         return self._watched(self._verified(elsewhere(row_batches, ahead=True)))
 
     def _watched(self, row_batches: RowBatches) -> RowBatches:
-        """The same visits, to be ended by :meth:`close` if nobody asks for the last of them."""
+        """Yield the batches; :meth:`close` ends the iteration."""
         self._row_batches_of = row_batches
         return row_batches
 
     def _verified(self, row_batches: RowBatches) -> RowBatches:
-        """The same visits; a cache of an earlier run that turns out damaged is done away with."""
+        """Yield the batches; if a cache of an earlier run is damaged, remove it and restart."""
         try:
             yield from row_batches
         except RowCacheDamaged:
             if not self.from_cache:
                 raise
             self._forget_cache()
-            self._look()
+            self._peek()
             raise StartAgain("the cache was damaged") from None
 
     def _weights(self, codes: np.ndarray) -> np.ndarray:
@@ -343,7 +343,7 @@ class SourceStream:
         return RowBatch(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
 
     def _streamed(self, draw: bool) -> RowBatches:
-        """Rows as the source is read; the first time, what turns up is noted."""
+        """Yield batches while reading the source; the first time, collect labels and features."""
         known, seen = self.classes.size, 0
         reading, self._reading = self._reading or self._read(), None
         with closing(reading):
@@ -363,10 +363,10 @@ class SourceStream:
                 yield self._row_batch(X, codes, free, first)
                 seen += codes.size
         if self._memory is not None:
-            self.start()  # rows that fit in memory are now streamed like any array
+            self.start()  # rows that fit in memory are now streamed as an array
 
     def _mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
-        """Which of these rows are held out: drawn in the first pass, then remembered."""
+        """Return the mask of the held-out rows, drawn in the first pass."""
         if draw:
             assert self._hold is not None
             self._held.append(self._hold.draw(codes))
@@ -405,14 +405,14 @@ class SourceStream:
 
 
 def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """``counts`` plus how often each number occurs, longer if there are new ones."""
+    """Return ``counts`` plus the frequency of each number, extended by new ones."""
     fresh = np.bincount(numbers, minlength=counts.size)
     fresh[: counts.size] += counts
     return fresh
 
 
 def _chain(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
-    """``first``, then ``rest``, which is closed with it."""
+    """Yield ``first``, then ``rest``, which is closed at the end."""
     with closing(rest):
         yield first
         yield from rest

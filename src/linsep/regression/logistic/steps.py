@@ -69,12 +69,13 @@ class Steps:
         return report
 
     def doing(self, max_iter: int) -> str:
-        """What is being done now, in a few words; steps may be made beyond ``max_iter`` to tell
-        whether there is a maximum.
+        """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
+        there is a maximum.
         """
-        if self.ended is not None:
-            return f"profile interval {len(self.intervals) + 1:,} of {self.ended.weights.size:,}"
-        if self.asked is not None:
+        if self.finished is not None:
+            size = self.finished.weights.size
+            return f"profile interval {len(self.intervals) + 1:,} of {size:,}"
+        if self.suspect is not None:
             return "deciding whether there is a maximum"
         made = self.so_far.n_iter if self.so_far else 0
         most = f" of at most {max_iter:,}" if made < max_iter else ""

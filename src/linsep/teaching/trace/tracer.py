@@ -17,7 +17,7 @@ from linsep.estimators.margin import MarginPerceptron
 from linsep.estimators.passive_aggressive import PassiveAggressive
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import BalancedWinnow, Winnow
-from linsep.online.cycle_detection import CycleDetection, watched
+from linsep.online.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.online.learner import State
 from linsep.online.passes import StopReason
 from linsep.online.rows.array import ArrayStream
@@ -99,7 +99,7 @@ def trace(
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
-    ending = Ending(begun, stream, watched(begun, learner, keeping, stream, model.tie))
+    ending = Ending(begun, stream, cycle_detection_for(begun, learner, keeping, stream, model.tie))
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
