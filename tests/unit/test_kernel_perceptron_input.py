@@ -27,7 +27,7 @@ def test_a_matrix_that_no_kernel_has_is_learnt_with_a_warning():
     ("given", "message"),
     [
         ({"budget": 0}, "budget of KernelPerceptron must be a whole number of at least 1"),
-        ({"budget": 5, "keep": "vote"}, "A vote asks every support vector"),
+        ({"budget": 5, "keep": "vote"}, "A vote needs every support vector"),
         ({"kernel": "polly"}, "kernel of KernelPerceptron must be|did you mean"),
         ({"kernel": 3}, "kernel"),
         ({"degree": 0}, "degree"),
