@@ -103,9 +103,9 @@ def test_nested_contexts_are_windows_where_they_stand_in_one():
     with held() as outer:
         with held():
             interrupt()
-        assert interrupts.heard() == signal.SIGINT
+        assert interrupts.received() == signal.SIGINT
         assert outer.forget() == signal.SIGINT
-    assert interrupts.heard() is None
+    assert interrupts.received() is None
 
 
 def test_errors_go_on_and_a_press_beside_them_is_not_lost():
@@ -149,7 +149,7 @@ def test_other_threads_hold_nothing():
 
     def work():
         with held(), window():
-            seen.append(interrupts._hearing.depth)
+            seen.append(interrupts._signals.depth)
             checkpoint()
 
     with held():
@@ -164,7 +164,7 @@ def test_other_signals_like_ctrl_c(name):
     number = getattr(signal, name)
     with like_ctrl_c(), pytest.raises(KeyboardInterrupt), held():
         interrupt(number)
-        assert interrupts.heard() == number
+        assert interrupts.received() == number
     assert signal.getsignal(number) == signal.SIG_DFL
 
 
