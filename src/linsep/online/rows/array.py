@@ -156,7 +156,7 @@ class RowStream(Protocol):
         ...
 
     def held_out(self) -> Iterator[RowBatch]:
-        """Yield the held-out rows in the given order; ``importance`` has their weights in scores."""
+        """Yield the held-out rows in the given order; ``importance`` weighs them in scores."""
         ...
 
     def learnt(self) -> Iterator[RowBatch] | None:
