@@ -121,9 +121,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return known, codes, labels.importance(self.class_weight, known, codes, weights)
 
     def _hold_out(self, n_classes: int, sample_weight: Any, n_rows: int) -> HoldOut | None:
-        """Return the rule that holds rows out for early stopping, else None; as in scikit-learn,
-        class weights are ignored.
-        """
+        """Return the rule that holds rows out, if any; class weights are ignored, as in sklearn."""
         if not self.early_stopping:
             return None
         weights = labels.check_sample_weight(sample_weight, n_rows)
