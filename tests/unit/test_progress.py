@@ -152,13 +152,13 @@ def test_what_comes_after_the_iterations_is_said(path, monkeypatch):
 
 def test_the_question_of_separation_is_said(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("a,y\n1,0\n2,0\n3,1\n4,1\n")
-    seen, asked = [], separation._asked
+    seen, verdict = [], separation._verdict
 
     def noting(*given):
         seen.append(source.doing())
-        return asked(*given)
+        return verdict(*given)
 
-    monkeypatch.setattr(separation, "_asked", noting)
+    monkeypatch.setattr(separation, "_verdict", noting)
     source = open_source(tmp_path / "s.csv", target="y")
     with pytest.warns(SeparationWarning):
         linsep.LogisticRegression().fit(source)
