@@ -185,7 +185,12 @@ def test_a_constant_feature_and_a_class_without_rows():
         (IRIS[:, :2], SPECIES + 5, {}, "Row 0: 5 is no class of the fit, which has 0, 1, 2"),
         (IRIS[:, :2], SPECIES[:9], {}, "inconsistent"),
         (IRIS[:, :2], SPECIES, {"features": [0]}, "features names two features"),
-        (IRIS[:, :2], SPECIES, {"features": [0, "z"]}, "features has 'z', but there are: x0, x1"),
+        (
+            IRIS[:, :2],
+            SPECIES,
+            {"features": [0, "z"]},
+            "no feature 'z'; there are: x0, x1",
+        ),
         (IRIS[:, :2], SPECIES, {"features": [1, 1]}, "names 1 twice"),
     ],
 )

@@ -1,6 +1,9 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
+from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .decision import DecisionDisplay as DecisionDisplay
+from .descent import DescentDisplay as DescentDisplay
 from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from .margins import MarginDisplay as MarginDisplay
+from .regression import RegressionDisplay as RegressionDisplay
 from .weight_space import WeightSpaceDisplay as WeightSpaceDisplay

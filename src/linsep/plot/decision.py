@@ -18,7 +18,7 @@ from linsep.plot.display import (
     limits,
     new_axes,
 )
-from linsep.plot.plane import Plane, normal_of, numbers_of, plane_of
+from linsep.plot.plane import Plane, frame_like, normal_of, numbers_of, plane_of
 
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
@@ -153,7 +153,7 @@ class DecisionDisplay(Display):
             wrong = np.asarray(predicted) != estimator.classes_[codes]
         xs, ys = (np.linspace(*limits(points[:, k]), resolution) for k in (0, 1))
         places = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
-        grid = _like(X, plane.points(places))
+        grid = frame_like(X, plane.points(places))
         shape = (ys.size, xs.size)
         said = np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(shape)
         boundary, undecided = _scores(estimator, grid, shape)
@@ -315,13 +315,6 @@ class DecisionDisplay(Display):
                 Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
             )
         return handles
-
-
-def _like(X: Any, grid: np.ndarray) -> Any:
-    """The grid as a data frame where X is one, because estimators compare names."""
-    if not hasattr(X, "columns"):
-        return grid
-    return type(X)(dict(zip(X.columns, grid.T, strict=True)))
 
 
 def _codes(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:

@@ -38,6 +38,13 @@ def numbers_of(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=np.float64)
 
 
+def frame_like(X: Any, rows: np.ndarray) -> Any:
+    """Return rows as a data frame where X is one, because estimators compare names."""
+    if not hasattr(X, "columns"):
+        return rows
+    return type(X)(dict(zip(X.columns, rows.T, strict=True)))
+
+
 def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     """Return the plane in which to draw a classifier and the rows of X.
 
@@ -117,12 +124,15 @@ def _two(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
     """The numbers of two features, given by number or name."""
     if len(features) != 2:
         raise DataError(f"features names two features to draw, got {len(features)}.")
-    found = []
-    for feature in features:
-        known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
-        if not known:
-            raise DataError(f"features has {feature!r}, but there are: {', '.join(names[:8])}.")
-        found.append(names.index(feature) if isinstance(feature, str) else int(feature))
-    if found[0] == found[1]:
+    first, second = (feature_position(feature, names) for feature in features)
+    if first == second:
         raise DataError(f"features names {features[0]!r} twice; name two features.")
-    return found[0], found[1]
+    return first, second
+
+
+def feature_position(feature: int | str, names: list[str]) -> int:
+    """Return the number of a feature that is given by number or name; DataError if unknown."""
+    known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
+    if not known:
+        raise DataError(f"There is no feature {feature!r}; there are: {', '.join(names[:8])}.")
+    return names.index(feature) if isinstance(feature, str) else int(feature)
