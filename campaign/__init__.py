@@ -1,6 +1,6 @@
-"""Kills, interrupts, disk faults and damaged input, over and over, with counts.
+"""Stress tests with random kills, interrupts, disk faults and damaged input, and their counts.
 
-``make campaign`` runs all of it in about an hour; ``python -m campaign PART=COUNT ...`` some of it,
-``--seed`` draws other cases than those of the day, ``--minutes`` gives more time or less.
-The tests run a few cases of every part.
+``make campaign`` runs all of them in about an hour, ``python -m campaign PART=COUNT ...`` some.
+``--seed`` draws other cases than those of the day; ``--minutes`` sets the time limit. The tests run
+a few cases of every part.
 """

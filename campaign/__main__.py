@@ -1,4 +1,4 @@
-"""``python -m campaign [PART[=COUNT] ...]``: run parts, all without names; print a table."""
+"""``python -m campaign [PART[=COUNT] ...]``: run some parts, or all, and print a table."""
 
 import argparse
 import functools
@@ -22,14 +22,13 @@ from campaign import (
     kills,
     models,
     presses,
-    same_bits,
     texts,
 )  # fmt: skip
 from campaign.batches import Limits
 
 
 class Part(NamedTuple):
-    """What runs cases within limits, how many in ``make campaign``, and its share of the time."""
+    """A function that runs cases, their number in ``make campaign``, and its share of the time."""
 
     run: Callable[[Limits], Counter]
     count: int
@@ -58,19 +57,18 @@ PARTS = {
     "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
     "estimators": Part(estimators.checked, 294, 10),
-    "same-bits": Part(same_bits.promised, 384, 3),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")
 
 
 def main(words: list[str]) -> int:
-    """Run parts and print what was counted; returns 1 where anything was wrong."""
+    """Run parts and print the counts; return 1 if anything was wrong."""
     options = _options(words)
     given = dict(word.partition("=")[::2] for word in options.parts or PARTS)
     if unknown := given.keys() - PARTS.keys():
         sys.exit(f"no part {', '.join(sorted(unknown))}; there are: {' '.join(PARTS)}")
     counts = {name: int(count or PARTS[name].count) for name, count in given.items()}
-    # Each part has its share of the time, the longest first, so that none is left alone at the end.
+    # Each part has its share of the time, the longest first, so that none runs alone at the end.
     seconds = 60 * options.minutes * options.jobs / sum(PARTS[name].share for name in counts)
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, seed {options.seed}", flush=True)
     print(f"{'part':14}" + "".join(f"{name:>12}" for name in (*COLUMNS, "seconds")), flush=True)
@@ -96,7 +94,7 @@ def _options(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="default: the date"
     )
-    parser.add_argument("--minutes", type=float, default=60, help="at most so long (60)")
+    parser.add_argument("--minutes", type=float, default=60, help="time limit (60)")
     parser.add_argument(
         "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="parts at once (2)"
     )
@@ -104,7 +102,7 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 
 def _started(name: str, count: int, seed: str, seconds: float) -> dict[Any, Any]:
-    """A part in a process of its own, by the pipe that brings what it found."""
+    """Start a part in a process of its own; return its pipe and the process."""
     context = multiprocessing.get_context("fork")
     reading, writing = context.Pipe(duplex=False)
     limits = Limits(count, seed, time.monotonic() + seconds)
@@ -119,7 +117,7 @@ def _run(name: str, limits: Limits, out: Connection) -> None:
 
 
 def _result(pipe: Connection, process: Any) -> Counter:
-    """What a part found; nothing where it died itself."""
+    """Return the counts of a part, or none if its process died."""
     try:
         found: Counter = pipe.recv()
     except EOFError:
@@ -130,7 +128,7 @@ def _result(pipe: Connection, process: Any) -> Counter:
 
 def _print(name: str, found: Counter, count: int, seconds: float) -> None:
     row = "".join(f"{found[column]:>12,}" for column in COLUMNS)
-    ended = "" if found["cases"] >= count else f"   the time was over; {count:,} were asked for"
+    ended = "" if found["cases"] >= count else f"   the time was up; {count:,} were requested"
     print(f"{name:14}{row}{seconds:>12,.0f}{ended}", flush=True)
 
 

@@ -1,7 +1,7 @@
 """Cases in forked processes: one that crashes or hangs ends its batch, not the rest.
 
-A case is a function of a random generator that returns what is wrong, None where nothing is. The
-same seed and number draw the same case.
+A case is a function of a random generator that returns what is wrong, or None. The same seed and
+number draw the same case.
 """
 
 import math
@@ -24,31 +24,31 @@ from typing import NamedTuple, NoReturn
 
 Case = Callable[[random.Random], str | None]
 BATCH, HANG_SECONDS, MOST_KILOBYTES = 500, 10.0, 1_000_000
-#: the first case of a process may have loops to compile
+#: the first case of a process may have to compile loops
 FIRST_SECONDS = 300.0
 
 
 class Limits(NamedTuple):
-    """How many cases are drawn with which seed, and the ``time.monotonic()`` that ends it."""
+    """The number of cases, their seed, and the ``time.monotonic()`` at which to stop."""
 
     count: int
     seed: str = "0"
     until: float = math.inf
 
     def over(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time is up."""
         return time.monotonic() >= self.until
 
 
 def folder() -> Path:
-    """The folder of a batch, for files of its cases and all temporary ones; it is removed."""
+    """Return the folder of a batch for all its files, which is removed at the end."""
     return Path(tempfile.gettempdir())
 
 
 def run(case: Case, limits: Limits, batch: int = BATCH, hang_seconds: float = 0.0) -> Counter:
-    """Count how cases ended; what is wrong is printed with the number of the case.
+    """Count how cases ended; print what is wrong with the number of the case.
 
-    A case hangs after ``hang_seconds``, ``HANG_SECONDS`` if they are more.
+    A case hangs after the larger of ``hang_seconds`` and ``HANG_SECONDS``.
     """
     found: Counter = Counter(cases=0)
     first = 0
@@ -64,15 +64,15 @@ def run(case: Case, limits: Limits, batch: int = BATCH, hang_seconds: float = 0.
 
 
 class _Batch:
-    """Cases that one process runs."""
+    """The cases of one process."""
 
     def __init__(self, case: Case, limits: Limits, place: Path, hang_seconds: float):
         self.case, self.limits, self.place = case, limits, place
         self.hang_seconds = hang_seconds
-        self.number = mmap.mmap(-1, 8)  # of the case that is at work: written there, read here
+        self.number = mmap.mmap(-1, 8)  # of the running case: written by the child, read here
 
     def run(self, first: int, last: int, found: Counter) -> int:
-        """Run cases in a process; returns the first that it did not come to."""
+        """Run cases in a process; return the first that it did not reach."""
         reading, writing = Pipe(duplex=False)
         self.number[:] = struct.pack("q", first)
         child = os.fork()
@@ -88,7 +88,7 @@ class _Batch:
         return done
 
     def at(self) -> int:
-        """The number of the case that is at work, at the end that of the next."""
+        """The number of the running case, or of the next at the end."""
         return int(struct.unpack("q", self.number[:])[0])
 
     def _patience(self, first: bool) -> float:
@@ -97,7 +97,7 @@ class _Batch:
     def _watch(
         self, child: int, first: int, reading: Connection, found: Counter
     ) -> tuple[bool, int]:
-        """Wait for the end of a process; returns whether it hung, and its status."""
+        """Wait for the end of a process; return whether it hung, and its status."""
         at, since, hung = -1, time.monotonic(), False
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             if self.at() != at:
@@ -123,7 +123,7 @@ class _Batch:
                     out.send(("wrong", number, wrong[:2000]))
                 self.number[:] = struct.pack("q", number + 1)
                 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - inherited
-                if grown > MOST_KILOBYTES:  # a new process will tell what the next cases take
+                if grown > MOST_KILOBYTES:  # a new process measures the next cases
                     out.send(("over 1 GB", number, f"{grown:,} kB"))
                     break
             status = 0
@@ -135,13 +135,13 @@ class _Batch:
 
 
 def _resident_kilobytes() -> int:
-    """Return the memory in use now: a forked process begins with most of its parent's."""
+    """Return the memory in use; a forked process starts with most of its parent's."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def _drain(reading: Connection, found: Counter) -> None:
-    """Note what a process has said so far; at its end there is nothing more."""
+    """Count what a process has sent so far."""
     try:
         while reading.poll():
             _note(found, *reading.recv())
@@ -149,6 +149,6 @@ def _drain(reading: Connection, found: Counter) -> None:
         return
 
 
-def _note(found: Counter, what: str, number: int, said: str) -> None:
+def _note(found: Counter, what: str, number: int, text: str) -> None:
     found[what] += 1
-    print(f"  case {number}: {what}: {said}", flush=True)
+    print(f"  case {number}: {what}: {text}", flush=True)

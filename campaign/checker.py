@@ -1,8 +1,8 @@
 """Both checkers of verdicts against each other and against exact oracles.
 
-A case of ``verdicts`` is a set of rows, whose verdicts must hold for ``verify`` and for
-``linsep.check`` and be what elimination in fractions finds; of ``edited-proofs`` and
-``damaged-proofs`` an altered proof, which both must judge alike, and accept only where it is true.
+A case of ``verdicts`` is a set of rows, whose verdicts must pass ``verify`` and ``linsep.check``
+and agree with elimination in fractions. A case of ``edited-proofs`` and ``damaged-proofs`` is an
+altered proof, on which both must agree, and which they may accept only if it is true.
 """
 
 import sys
@@ -21,7 +21,7 @@ verdict_case = checkers_agree.verdict_case
 
 
 def altered(case: batches.Case) -> Callable[[Limits], Counter]:
-    """Runs cases on the same few hundred proofs, which many cases find made already."""
+    """Return a runner of cases that share a few hundred proofs."""
 
     def run(limits: Limits) -> Counter:
         if limits.count >= 10 * checkers_agree.MOST_PROOFS:

@@ -1,4 +1,4 @@
-"""Damaged Parquet, Arrow and Feather files: refused in a sentence, or read as rows with labels."""
+"""Damaged Parquet, Arrow and Feather files: refused in a sentence, or read as labelled rows."""
 
 import io
 import random
@@ -18,7 +18,7 @@ ROWS = 40
 
 @cache
 def _files() -> list[tuple[str, bytes]]:
-    """The same table in every format: how its name ends, and its bytes."""
+    """Return the same table in every format, as (suffix, bytes)."""
     table = pa.table(
         {
             "x": [k / 2 for k in range(ROWS)],
@@ -39,7 +39,7 @@ def _files() -> list[tuple[str, bytes]]:
 
 
 def columnar(draw: random.Random) -> str | None:
-    """A damaged file ends neither the process nor in anything but a sentence."""
+    """Check that a damaged file is refused in a sentence or read."""
     ending, whole = draw.choice(_files())
     data = mutated(whole, draw) if draw.random() < 0.5 else _flipped(whole, draw)
     path = folder() / f"table.{ending}"
@@ -54,7 +54,7 @@ def columnar(draw: random.Random) -> str | None:
 
 
 def _flipped(data: bytes, draw: random.Random) -> bytes:
-    """A few bits flipped, which leaves the rest in its place."""
+    """Flip a few bits, which keeps all other bytes in place."""
     out = bytearray(data)
     for _ in range(draw.choice((1, 2, 4))):
         out[draw.randrange(len(out))] ^= 1 << draw.randrange(8)

@@ -1,8 +1,8 @@
-"""Signals to commands at random moments: files are whole, nothing is left, the next run works.
+"""Signals to commands at random moments: files stay whole, nothing is left, the next run works.
 
-A command is run in a process forked from one that has imported linsep, which saves two seconds
-each, or, now and then, in one of its own. It starts, a signal comes (now and then a second one),
-and then the same command runs again, undisturbed.
+A command runs in a process forked from one that has imported linsep, which saves two seconds each,
+or, sometimes, in an interpreter of its own. It gets a signal (sometimes a second one), and then the
+same command runs again undisturbed.
 """
 
 import os
@@ -23,7 +23,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import linsep
-import linsep.cli.app  # what a forked process need not import
+import linsep.cli.app  # imported once, for all forked processes
 import linsep.estimators.logistic
 from campaign.batches import folder
 from linsep.cli import main
@@ -31,11 +31,11 @@ from linsep.cli.proofs import read_proof
 from linsep.errors import LinsepError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
-#: one command in so many has an interpreter of its own
+#: one in this many commands has an interpreter of its own
 OWN = 20
-#: seconds that an interpreter of its own takes to start, more or less
+#: approximate seconds that an interpreter takes to start
 OWN_SECONDS = 2.5
-#: seconds that a command may take; it may have to wait for compiled code
+#: time limit of a command in seconds; it may have to wait for compiled code
 PATIENCE = 180.0
 #: seconds within which most loops of a command are compiled
 COMPILING_SECONDS = 10.0
@@ -72,65 +72,65 @@ def _write_data(place: Path) -> None:
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit code, as a shell says it, what it said, and seconds."""
+    """How a command ended: its exit code as in a shell, its output, and its seconds."""
 
     code: int
-    said: str
+    output: str
     seconds: float
 
 
 class Running:
-    """A command that runs, in a session of its own, with temporary files in ``scratch``."""
+    """A running command, in a session of its own, with temporary files in ``scratch``."""
 
     def __init__(
         self, place: Path, arguments: list[str], environment: dict[str, str], own: bool = False
     ):
         self.place, self.started = place, time.monotonic()
         environment = environment | {"TMPDIR": str(place / "scratch"), "OMP_NUM_THREADS": "1"}
-        with (place / "said").open("wb") as said:
+        with (place / "output").open("wb") as output:
             self.process: Any = None
             if own:
-                self.process = self._in_own_interpreter(arguments, environment, said)
+                self.process = self._in_own_interpreter(arguments, environment, output)
                 self.pid = self.process.pid
             else:
-                # A signal waits until the new process is ready to hear it.
+                # Signals are blocked until the new process has its handlers.
                 signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
                 self.pid = os.fork()
                 if self.pid == 0:
-                    self._in_fork(arguments, environment, said)
+                    self._in_fork(arguments, environment, output)
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
-    def _in_own_interpreter(self, arguments: list[str], environment: Any, said: Any) -> Any:
+    def _in_own_interpreter(self, arguments: list[str], environment: Any, output: Any) -> Any:
         return subprocess.Popen(
-            [sys.executable, "-m", "linsep", *arguments], cwd=self.place, stdout=said, stderr=said,
-            start_new_session=True,
+            [sys.executable, "-m", "linsep", *arguments], cwd=self.place, stdout=output,
+            stderr=output, start_new_session=True,
             env=os.environ | environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
         )  # fmt: skip
 
-    def _in_fork(self, arguments: list[str], environment: Any, said: Any) -> None:
+    def _in_fork(self, arguments: list[str], environment: Any, output: Any) -> None:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             os.setsid()
             os.chdir(self.place)
             for number in (1, 2):
-                os.dup2(said.fileno(), number)
+                os.dup2(output.fileno(), number)
             sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
             os.environ.update(environment)
             tempfile.tempdir = None
             sys.argv = ["linsep", *arguments]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             main()
-        except KeyboardInterrupt:  # as soon as it is heard, before the command begins
+        except KeyboardInterrupt:  # before the command begins
             os._exit(130)
         finally:
             os._exit(99)
 
-    def tell(self, number: int) -> None:
-        """Send a signal; a process that has just ended does not hear it."""
+    def send(self, number: int) -> None:
+        """Send a signal, unless the process has just ended."""
         os.kill(self.pid, number)
 
     def wait(self) -> Ended | None:
-        """How it ended; None where it did not, in time."""
+        """Return how it ended, or None after the time limit."""
         while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
             if time.monotonic() - self.started > PATIENCE:
                 os.killpg(self.pid, signal.SIGKILL)
@@ -139,14 +139,14 @@ class Running:
             time.sleep(0.002)
         code = os.waitstatus_to_exitcode(ended[1])
         if self.process is not None:
-            self.process.returncode = code  # it need not wait itself
-        said = (self.place / "said").read_text(errors="replace")
-        return Ended(code if code >= 0 else 128 - code, said, time.monotonic() - self.started)
+            self.process.returncode = code  # already waited for
+        output = (self.place / "output").read_text(errors="replace")
+        return Ended(code if code >= 0 else 128 - code, output, time.monotonic() - self.started)
 
 
 def left_by(place: Path) -> list[str]:
-    """Files that no command should leave: temporary ones, and processes of its session."""
-    known = {"rows.svm", "dense.csv", "words.csv", "words.jsonl", "learnt", "out", "said", "kept"}
+    """Return what no command should leave: temporary files, and processes of its session."""
+    known = {"rows.svm", "dense.csv", "words.csv", "words.jsonl", "learnt", "out", "output", "kept"}
     left = [path.name for path in place.iterdir() if path.name not in known | {"scratch"}]
     left += [path.name for path in (place / "scratch").iterdir()]
     return left + [path.name for path in (place / "kept").rglob("*.tmp")]
@@ -154,7 +154,7 @@ def left_by(place: Path) -> list[str]:
 
 @cache
 def _place() -> Path:
-    """A folder with data and a model."""
+    """Return a folder with data and a model."""
     place = folder() / "commands"
     (place / "scratch").mkdir(parents=True)
     _write_data(place)
@@ -165,7 +165,7 @@ def _place() -> Path:
 
 @cache
 def _undisturbed(number: int) -> tuple[float, Any]:
-    """How long a command takes, and what it writes, by the second run of two."""
+    """Return how long a command takes and what it writes, by the second run of two."""
     place = _place()
     for _ in range(2):
         seconds = _succeed(place, COMMANDS[number])
@@ -174,7 +174,7 @@ def _undisturbed(number: int) -> tuple[float, Any]:
 
 
 def _succeed(place: Path, words: str) -> float:
-    """Run a command, which must succeed; returns how many seconds it took."""
+    """Run a command, which must succeed; return its seconds."""
     ended = Running(place, words.split(), {}).wait()
     if ended is None or ended.code:
         raise RuntimeError(f"{words} ended {ended}")
@@ -182,13 +182,13 @@ def _succeed(place: Path, words: str) -> float:
 
 
 def _content(path: Path) -> Any:
-    """The same, read by another process: this one stays without compiled loops."""
+    """Read a result file in another process, to keep this one without compiled loops."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         return pool.submit(content, path).result()
 
 
 def content(path: Path) -> Any:
-    """What a file of results says, the same in every run; raises where it is not whole."""
+    """Return the content of a result file, equal in every run; raise if it is not whole."""
     data = path.read_bytes()
     if data[:1] == b"{":
         read_proof(path)
@@ -198,13 +198,13 @@ def content(path: Path) -> Any:
             raise ValueError("some predictions are missing")
         return data
     model = linsep.load(path)
-    vars(model).pop("feature_names_in_", None)  # it would warn of rows without names
+    vars(model).pop("feature_names_in_", None)  # or it would warn of rows without names
     assert len(model.predict(np.zeros((2, model.n_features_in_)))) == 2
     return {name: array.tobytes() for name, array in load_file(path).items()}
 
 
 def signalled(draw: random.Random) -> str | None:
-    """Send a command a signal at a random moment, perhaps another; then run it again."""
+    """Send a command one or two signals at random moments; then run it again."""
     _load_loops()
     number = draw.randrange(len(COMMANDS))
     own = draw.randrange(OWN) == 0
@@ -214,14 +214,14 @@ def signalled(draw: random.Random) -> str | None:
 
 @cache
 def _load_loops() -> None:
-    """Have most loops in memory, which forked processes then need not load."""
+    """Load most loops, so that forked processes need not."""
     content(_place() / "learnt")
     source = linsep.open_source(_place() / "rows.svm")
     linsep.Perceptron(max_iter=2).fit(source)
 
 
 def signalled_compiling(draw: random.Random) -> str | None:
-    """The same while it compiles its loops, with an empty cache of compiled code."""
+    """Do the same while the command compiles its loops into an empty cache."""
     number = draw.choice((0, 2, 5, 7))
     cache_folder = folder() / "code"
     shutil.rmtree(cache_folder, ignore_errors=True)
@@ -236,7 +236,7 @@ def signalled_compiling(draw: random.Random) -> str | None:
 def _signalled(
     number: int, draw: random.Random, most: float, own: bool, environment: dict[str, str]
 ) -> str | None:
-    """What is wrong after signals within ``most`` seconds, or about the next run."""
+    """Return what is wrong after signals within ``most`` seconds, or with the next run."""
     place, whole = _place(), _undisturbed(number)[1]
     out = place / "out"
     if draw.random() < 0.5:
@@ -249,7 +249,7 @@ def _signalled(
     running = Running(place, COMMANDS[number].split(), environment, own)
     time.sleep(draw.uniform(0, most))
     for one in signals:
-        running.tell(one)
+        running.send(one)
         time.sleep(draw.choice((0, draw.uniform(0, 0.05))))
     wrong = _wrong_after(signals, running.wait(), place, whole, own)
     wrong = wrong or _wrong_again(number, environment)
@@ -259,20 +259,20 @@ def _signalled(
 def _wrong_after(
     signals: list[signal.Signals], ended: Ended | None, place: Path, whole: Any, own: bool
 ) -> str | None:
-    """What is wrong right after a signal."""
+    """Return what is wrong right after a signal."""
     if ended is None:
         return "it did not end"
     if ended.code not in {0, *(128 + one for one in signals)}:
-        return f"exit code {ended.code}: {ended.said}"
-    if "Traceback" in ended.said and not own:  # Python's own, before anything of linsep runs
-        return f"a traceback: {ended.said}"
+        return f"exit code {ended.code}: {ended.output}"
+    if "Traceback" in ended.output and not own:  # Python's own, before anything of linsep runs
+        return f"a traceback: {ended.output}"
     if signal.SIGKILL not in signals and (left := left_by(place)):
         return f"left: {left}"
     return _wrong_file(place, whole if ended.code == 0 else None)
 
 
 def _wrong_file(place: Path, whole: Any) -> str | None:
-    """What is wrong about the file that a command writes, which is there if it was done."""
+    """Return what is wrong with the file that a command writes."""
     out = place / "out"
     if not out.exists():
         return None if whole is None else "done, and nothing written"
@@ -286,7 +286,7 @@ def _wrong_file(place: Path, whole: Any) -> str | None:
 
 
 def _wrong_again(number: int, environment: dict[str, str]) -> str | None:
-    """What is wrong about the next run."""
+    """Return what is wrong with the next run."""
     place, whole = _place(), _undisturbed(number)[1]
     ended = Running(place, COMMANDS[number].split(), environment).wait()
     if ended is None or ended.code:

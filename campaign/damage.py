@@ -1,4 +1,4 @@
-"""Damaged bytes; a damaged row cache is refused in one sentence, and nothing else happens."""
+"""Random damage to files; a damaged row cache must be refused in one sentence."""
 
 import random
 from collections.abc import Callable
@@ -21,7 +21,7 @@ KEY = {"files": [["rows", 1, 2]], "options": {}}
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
-    """A few random edits: bits, bytes, cuts, copies, runs of one byte."""
+    """Make a few random edits: bits, bytes, cuts, copies, runs of one byte."""
     out = bytearray(data)
     for _ in range(draw.choice((1, 1, 1, 2, 5))):
         at, size = draw.randrange(len(out) + 1), draw.choice((1, 2, 8, 64))
@@ -42,7 +42,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 
 def judged(data: bytes, whole: bytes, name: str, read: Callable[[Path], Any]) -> str | None:
-    """What is wrong about reading a damaged file, which must be refused in a sentence."""
+    """Return what is wrong with reading a damaged file, which must be refused in a sentence."""
     path = folder() / name
     path.write_bytes(data)
     try:
@@ -54,7 +54,7 @@ def judged(data: bytes, whole: bytes, name: str, read: Callable[[Path], Any]) ->
 
 @cache
 def _row_caches() -> list[bytes]:
-    """Row caches of 200 rows, dense and sparse."""
+    """Return row caches of 200 rows, dense and sparse."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
     words = np.array(["no", "yes"])[y]
@@ -68,7 +68,7 @@ def _row_caches() -> list[bytes]:
 
 
 def row_cache(draw: random.Random) -> str | None:
-    """A damaged row cache is not learnt."""
+    """Check that a damaged row cache is refused."""
     whole = draw.choice(_row_caches())
     return judged(mutated(whole, draw), whole, "rows.rows", _all_rows)
 

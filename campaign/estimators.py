@@ -1,7 +1,7 @@
-"""scikit-learn's checks of the online estimators, in one configuration of parameters after another.
+"""scikit-learn's checks of the online estimators, for many configurations of parameters.
 
-They are about how estimators behave, whether or not loops are compiled: a process without the
-compiler runs them, since each configuration would have loops of its own compiled.
+They run in a process without the compiler, since each configuration would compile loops of its
+own, which the checks do not need.
 """
 
 import os
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"
 
 
 def checked(limits: Limits) -> Counter:
-    """Run all checks of the first configurations, each parameter by itself before all pairs."""
+    """Run all checks of the first configurations: single parameters first, then pairs."""
     found = Counter(cases=0)
     command = [sys.executable, "-m", "campaign.estimators", str(limits.count)]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
@@ -40,7 +40,7 @@ def checked(limits: Limits) -> Counter:
 
 
 def main(count: int) -> None:
-    """For each line read check a configuration and print what is wrong."""
+    """Check a configuration for each line of input, and print what is wrong."""
     from estimator_configurations import (
         REASONS_OF_LUCK,
         built,

@@ -1,4 +1,4 @@
-"""kill -9 and full disks: old files stay whole, the next run is as if nothing had been."""
+"""kill -9 and full disks: old files stay whole, and the next run is unaffected."""
 
 import os
 import random
@@ -25,7 +25,7 @@ def _fit(path: Path, cache_folder: Path) -> Perceptron:
 
 @cache
 def _expected() -> tuple[Path, bytes, float]:
-    """A file of rows, the weights they give, and how long that takes."""
+    """Return a file of rows, the weights learnt from it, and the seconds taken."""
     rng = np.random.default_rng(0)
     path = folder() / "rows.svm"
     lines = (f"{k % 2} 1:{rng.normal()!r} 2:{rng.normal()!r}\n" for k in range(3000))
@@ -62,7 +62,7 @@ def killed(draw: random.Random) -> str | None:
 
 
 def no_room(draw: random.Random) -> str | None:
-    """Fit and save where no file may grow beyond a random size: done, or one sentence."""
+    """Fit and save with a random limit on file sizes: it works, or fails with one sentence."""
     path, weights, _ = _expected()
     rows, saved = folder() / "full", folder() / "full.linsep"
     for old in rows.rglob("*.rows") if draw.random() < 0.7 else ():
@@ -82,8 +82,8 @@ def no_room(draw: random.Random) -> str | None:
         finally:
             os._exit(status)
     if os.waitpid(child, 0)[1]:
-        return "something else than a sentence"
+        return "no single sentence"
     if linsep.load(saved).coef_.tobytes() != weights:
-        return "the saved model is another"
+        return "the saved model differs"
     left = [p.name for p in (*rows.rglob("*"), *folder().iterdir()) if NAME.fullmatch(p.name)]
     return f"left: {left}" if left else None

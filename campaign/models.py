@@ -1,7 +1,7 @@
-"""Damaged model files, and those by somebody else: any edit, under a checksum that fits.
+"""Damaged model files, and forged ones: any edit with a matching checksum.
 
-What is damaged is refused in a sentence. What is forged is refused, too, or loaded as a model that
-predicts: numbers that no fit would learn are no fault, but an error of another kind is, or a crash.
+Damaged files must be refused in a sentence. Forged files must be refused in a sentence too, or load
+as a model that predicts, whatever its numbers.
 """
 
 import copy
@@ -48,7 +48,7 @@ KINDS = ["f8", "f4", "i8", "i4", "u1", "?", "f2"]
 
 @cache
 def _whole() -> list[tuple[Any, bytes]]:
-    """Fitted models as they stand in their files: arrays and description, and the bytes."""
+    """Return fitted models as in their files: arrays and description, and the bytes."""
     path = folder() / "whole.linsep"
     found = []
     for fit in FITS:
@@ -59,23 +59,23 @@ def _whole() -> list[tuple[Any, bytes]]:
 
 
 def damaged_model(draw: random.Random) -> str | None:
-    """A damaged model is refused in a sentence."""
+    """Check that a damaged model is refused in a sentence."""
     _, whole = draw.choice(_whole())
     return judged(mutated(whole, draw), whole, "model.linsep", linsep.load)
 
 
 def forged_model(draw: random.Random) -> str | None:
-    """An edited model with a checksum that fits is refused, or predicts."""
+    """Check that an edited model with a matching checksum is refused, or predicts."""
     number = draw.randrange(len(FITS))
     (tensors, about), _ = _whole()[number]
-    arrays, said = dict(tensors), json.loads(json.dumps(about))
+    arrays, content = dict(tensors), json.loads(json.dumps(about))
     for _ in range(draw.choice((1, 1, 2, 4))):
         if draw.random() < 0.5:
             _edit_arrays(arrays, draw)
         else:
-            _edit_json(said, draw)
+            _edit_json(content, draw)
     path = folder() / "edited.linsep"
-    path.write_bytes(model_file.sealed(arrays, said))
+    path.write_bytes(model_file.sealed(arrays, content))
     X = WORDS if number == 5 else abs(ROWS) if number == 3 else ROWS
     try:
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
@@ -115,8 +115,8 @@ def _edit_arrays(arrays: dict[str, np.ndarray], draw: random.Random) -> None:
     arrays[name] = np.ascontiguousarray(array)
 
 
-def _edit_json(said: Any, draw: random.Random) -> None:
-    holder, key = said, draw.choice(list(said))
+def _edit_json(content: Any, draw: random.Random) -> None:
+    holder, key = content, draw.choice(list(content))
     while isinstance(holder[key], dict | list) and holder[key] and draw.random() < 0.8:
         holder = holder[key]
         key = draw.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))

@@ -1,9 +1,9 @@
-"""Ctrl-C at a chosen line of a fit, once or twice, and what must be true of the model then.
+"""Ctrl-C at a chosen line of a fit, once or twice, and checks of the model afterwards.
 
-A fit runs under a trace function that counts lines of Python, of linsep and of every library, and
-presses Ctrl-C at one of them: the same moment each time, however loaded the machine is. Before, the
-same fit runs to its end and notes the weights between slices of rows: what an interrupted fit keeps
-must be one of these, that of the rows it says it has learnt.
+A fit runs under a trace function that counts lines of Python, in linsep and in libraries, and
+presses Ctrl-C at one of them: the same moment each time, however loaded the machine is. First the
+same fit runs to its end and records the weights between slices of rows: an interrupted fit must
+keep the recorded weights of the rows that it reports as learnt.
 """
 
 import random
@@ -39,20 +39,20 @@ ROWS, FEATURES, PASSES = 240, 5, 4
 
 
 class Fit:
-    """A kind of fit: an estimator, and where its rows are."""
+    """A kind of fit: an estimator, and the source of its rows."""
 
     def __init__(self, name: str, estimator: Callable[[], Any], kind: str, classes: int = 2):
         self.name, self.estimator, self.kind, self.classes = name, estimator, kind, classes
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of some classes that overlap, so that no pass is without mistakes."""
+        """Return rows of overlapping classes, so that every pass makes mistakes."""
         rng = np.random.default_rng(7)
         y = rng.integers(0, self.classes, ROWS)
         X = rng.normal(size=(ROWS, FEATURES)) + 0.5 * y[:, None]
         return np.abs(X) if "Winnow" in self.name else X, y
 
     def start(self, folder: Path) -> tuple[Any, Callable[[], Any]]:
-        """An estimator, and the function that fits it."""
+        """Return an estimator, and the function that fits it."""
         model, (X, y) = self.estimator(), self.data()
         if self.kind == "memory":
             return model, lambda: model.fit(X, y)
@@ -101,7 +101,7 @@ BY_NAME = {fit.name: fit for fit in FITS}
 
 @contextmanager
 def small_pieces(folder: Path) -> Iterator[None]:
-    """Several slices, batches and blocks, as of large data; temporary files in ``folder``."""
+    """Use small slices, batches and blocks, as if data were large, and put files in ``folder``."""
     (folder / "scratch").mkdir()
     places = [
         (tempfile, "tempdir", str(folder / "scratch")),
@@ -120,7 +120,7 @@ def small_pieces(folder: Path) -> Iterator[None]:
 
 
 def learnt(model: Any) -> tuple[Any, ...]:
-    """The weights and counts of a model, to compare."""
+    """Return the weights and counts of a model, for comparison."""
     state = model._state
     weights = model._keeping.weights(state)[: state.n_features + 1]
     return weights[np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))].tobytes(), (
@@ -151,11 +151,11 @@ def interrupted(limits: Limits) -> Counter:
 
 
 class Record:
-    """What an uninterrupted fit has learnt before each slice of rows, and at the end."""
+    """The weights of an uninterrupted fit before each slice of rows, and at the end."""
 
     def __init__(self, fit: Fit, folder: Path):
         self.lines, self.states = 0, {}
-        fit.start(folder)[1]()  # compile what it needs, and write the cache
+        fit.start(folder)[1]()  # compile its loops, and write the cache
         model, go = fit.start(folder)
         checkpoint = linsep.online.passes.checkpoint
 
@@ -178,7 +178,7 @@ class Record:
         self.lines += 1
 
     def note(self, model: Any, progress: Any) -> None:
-        """Note the weights at this moment, by pass and rows."""
+        """Record the current weights, by pass and rows."""
         weights, updates = learnt(model)
         done = weights, updates + progress.updates
         self.states[progress.pass_number, progress.rows] = done
@@ -188,7 +188,7 @@ class Record:
 
 @contextmanager
 def traced(tick: Callable[[], None]) -> Iterator[None]:
-    """Call ``tick`` at each line of Python that this thread runs in the block."""
+    """Call ``tick`` at each line of Python that this thread executes in the block."""
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
         if event == "line":
@@ -204,14 +204,14 @@ def traced(tick: Callable[[], None]) -> Iterator[None]:
 
 
 class Outcome:
-    """How a pressed fit ended: ``interrupted`` and what is wrong about it, None if nothing is."""
+    """How an interrupted fit ended: ``interrupted``, and what is ``wrong`` or None."""
 
     def __init__(self, interrupted: bool, wrong: str | None):
         self.interrupted, self.wrong = interrupted, wrong
 
 
 def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None) -> Outcome:
-    """Press Ctrl-C at a line of a fit, and again so many seconds later; look at what is left."""
+    """Press Ctrl-C at a line of a fit, and ``again`` seconds later; check what is left."""
     model, go = fit.start(folder)
     second = Second(again)
     seen = 0
@@ -241,9 +241,9 @@ def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None
 
 
 class Second:
-    """A thread that presses Ctrl-C some seconds after ``go`` is set; None for no such thread.
+    """A thread that presses Ctrl-C some seconds after ``go`` is set; without seconds, no thread.
 
-    It takes no lock, which the thread that is traced might hold.
+    It takes no lock, which the traced thread might hold.
     """
 
     def __init__(self, seconds: float | None):
@@ -262,7 +262,7 @@ class Second:
         signal.raise_signal(signal.SIGINT)
 
     def wait(self) -> None:
-        """Wait for the press, wherever it comes."""
+        """Wait for the press."""
         self.go = True
         while self.thread.is_alive():
             try:
@@ -270,7 +270,7 @@ class Second:
             except KeyboardInterrupt:
                 continue
         try:
-            for _ in range(100):  # lines at which a signal that is there would be noticed
+            for _ in range(100):  # lines at which a pending signal would be handled
                 pass
         except KeyboardInterrupt:
             return
@@ -279,11 +279,11 @@ class Second:
 def _wrong(
     fit: Fit, record: Record, model: Any, ending: Any, still_going: set, folder: Path
 ) -> str | None:
-    """What is wrong about a fit that was pressed; None if nothing is."""
+    """Return what is wrong with an interrupted fit, or None."""
     if not isinstance(ending, KeyboardInterrupt | None):
         return f"ended with {ending!r}"
     if still_going:
-        return f"threads go on: {still_going}"
+        return f"threads still run: {still_going}"
     if left := [path.name for path in Path(tempfile.gettempdir()).glob("linsep-*")]:
         return f"temporary files are left: {left}"
     if left := [path.name for path in folder.rglob("*.tmp")]:
@@ -305,12 +305,12 @@ def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:
         return f"{model.n_iter_} passes, {len(model._passes)} reports"
     rows = model._passes[-1].rows if model._passes else 0
     if isinstance(model, MarginPerceptron) and rows == ROWS:
-        return None  # it may have started again from zero
+        return None  # it may have restarted from zero
     if model.early_stopping or model.keep == "best" or getattr(model, "budget", None):
-        return None  # what is kept is chosen at the end of a pass
+        return None  # chosen at the end of a pass
     number = len(model._passes) - 1
     places = [(number, rows), (number, None)]
-    if getattr(model, "update", None) == "batch":  # made at the end of a pass, or not at all
+    if getattr(model, "update", None) == "batch":  # updated at the end of a pass only
         places.append((number, 0))
     known = [record.states.get(place) for place in places]
     if any(known) and learnt(model) not in known:

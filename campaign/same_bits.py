@@ -1,8 +1,7 @@
-"""``python -m campaign.same_bits [SETTING ...]``: which models are the same to the bit elsewhere.
+"""``python -m campaign.same_bits [SETTING ...]``: which models depend on the environment.
 
-Each setting is a process of its own that fits every learner with every ``keep`` on dense rows, CSR
-rows and a file, and hashes the weights and the scores. What differs from the usual setting is
-printed.
+For each setting, a process fits every learner with every ``keep`` on dense rows, CSR rows and a
+file, and hashes the weights and the scores. Differences from the usual setting are printed.
 """
 
 import hashlib
@@ -11,15 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from campaign.batches import Limits
-
-#: what each setting changes of the environment; "one CPU" also keeps the process on one
+#: changes of the environment by each setting; "one CPU" also pins the process
 SETTINGS: dict[str, dict[str, str]] = {
     "usual": {},
     "one CPU": {},
@@ -28,13 +24,12 @@ SETTINGS: dict[str, dict[str, str]] = {
     "no compiler": {"NUMBA_DISABLE_JIT": "1"},
     "generic CPU": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
 }
-PROMISED = ("one CPU", "one BLAS thread")
 LEARNERS = ("Perceptron", "MarginPerceptron", "PassiveAggressive", "Winnow", "BalancedWinnow")
 KEEPS = ("last", "average", "vote", "best")
 
 
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every learner with its parameters."""
+    """Yield every learner with its parameters."""
     for name, keep in product(LEARNERS, KEEPS):
         yield name, {"keep": keep, "max_iter": 3}
     for kernel, keep in product(("linear", "poly", "rbf"), KEEPS[:3]):
@@ -44,7 +39,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def hashes(learner: str | None = None) -> dict[str, str]:
-    """What one learner, or all, make of 400 rows of 30 numbers, by case and storage."""
+    """Return hashes of one learner or all on 400 rows of 30 numbers, by case and storage."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -61,16 +56,16 @@ def hashes(learner: str | None = None) -> dict[str, str]:
             rows = abs(X) if name == "Winnow" else X
             path = Path(folder) / "rows.svm"
             path.write_text("".join(_line(row, label) for row, label in zip(rows, y, strict=True)))
-            said = " ".join([name, *map(str, parameters.values())])
+            case = " ".join([name, *map(str, parameters.values())])
             for storage in ("dense", "CSR", "file"):
                 model = getattr(linsep, name)(**parameters)
                 if storage == "file":
                     model.fit(linsep.open_source(path, index_base=1))
                 else:
                     model.fit(sp.csr_matrix(rows) if storage == "CSR" else rows, y)
-                found[f"{said}, {storage}, weights"] = _hash(_weights(model))
+                found[f"{case}, {storage}, weights"] = _hash(_weights(model))
                 scores = getattr(model, "decision_function", model.predict)(rows)
-                found[f"{said}, {storage}, scores"] = _hash(scores)
+                found[f"{case}, {storage}, scores"] = _hash(scores)
     return found
 
 
@@ -93,7 +88,7 @@ def _hash(values: Any) -> str:
 
 
 def measured(setting: str, *learner: str) -> dict[str, str]:
-    """The hashes of one learner, or all, in a process of that setting."""
+    """Return the hashes of one learner or all, from a process with that setting."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "campaign.same_bits", "--child", setting, *learner],
         env=os.environ | SETTINGS[setting], capture_output=True, text=True, check=True,
@@ -102,21 +97,8 @@ def measured(setting: str, *learner: str) -> dict[str, str]:
     return answer
 
 
-def promised(limits: Limits) -> Counter:
-    """Compare the first settings that are promised to change nothing with the usual one."""
-    usual, found = measured("usual"), Counter(cases=0)
-    for setting in PROMISED:
-        other = measured(setting)
-        for case in sorted(usual)[: limits.count - found["cases"]]:
-            found["cases"] += 1
-            if usual[case] != other[case]:
-                found["wrong"] += 1
-                print(f"  {setting}: {case}", flush=True)
-    return found
-
-
 def main(chosen: list[str]) -> int:
-    """Print what differs from the usual setting."""
+    """Print the differences from the usual setting."""
     usual = measured("usual")
     for setting in chosen or [name for name in SETTINGS if name != "usual"]:
         other = measured(setting)

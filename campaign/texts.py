@@ -1,4 +1,4 @@
-"""Random and damaged text: what is read is what a plain parser reads; all else is refused."""
+"""Random and damaged text: read as a plain parser reads it, or refused."""
 
 import csv
 import gzip
@@ -29,7 +29,7 @@ DIGITS = "0123456789"
 
 
 def scanned(draw: random.Random) -> str | None:
-    """Lines of odd pieces: the compiled scanner reads the very numbers of the plain parser."""
+    """Check that the compiled scanner reads the same numbers as the plain parser."""
     data = _svmlight(draw).encode()
     base, dtype = draw.choice((0, 1)), draw.choice((np.float64, np.float64, np.float32))
     fast, plain = _scan(data, base, dtype), _parse(data, base, dtype)
@@ -37,7 +37,7 @@ def scanned(draw: random.Random) -> str | None:
 
 
 def _svmlight(draw: random.Random) -> str:
-    """Lines of pieces in any order, or lines as they should be with random numbers."""
+    """Return lines of pieces in any order, or valid lines with random numbers."""
     if draw.random() < 0.5:
         ends = ("\n", "\n", " ", " ", " ", "\t", "\r\n", "")
         pieces = (draw.choice(PIECES) + draw.choice(ends) for _ in range(draw.randrange(1, 12)))
@@ -50,7 +50,7 @@ def _svmlight(draw: random.Random) -> str:
 
 
 def _number(draw: random.Random) -> str:
-    """A decimal number of any length and size."""
+    """Return a decimal number of any length and size."""
     sizes = (1, 2, 3, 8, 15, 16, 17, 18, 19, 20, 21, 40)
     whole = "".join(draw.choices(DIGITS, k=draw.choice((0, *sizes))))
     part = "".join(draw.choices(DIGITS, k=draw.choice((0, *sizes))))
@@ -101,7 +101,7 @@ TABLES = {
         '{"b":true,"kind":false}\n{"b":false,"kind":true}\n',
     ],
 }
-#: what is put into them
+#: pieces inserted into tables
 PARTS = {
     "csv": [
         *('"', ",", "\n", "\r\n", "\r", '""', '"a,b"', '"a\nb"', '"a\r\nb"', " ", "\t", ";", "\\"),
@@ -117,7 +117,7 @@ PARTS = {
 
 
 def table(ending: str) -> Callable[[random.Random], str | None]:
-    """A case: a damaged table is refused in a sentence, or read as Python's own reader does."""
+    """Return a case: a damaged table is refused in a sentence, or read as Python's reader does."""
     plain = {"csv": _plain_csv, "jsonl": _plain_jsonl}[ending]
 
     def case(draw: random.Random) -> str | None:
@@ -141,7 +141,7 @@ def table(ending: str) -> Callable[[random.Random], str | None]:
 
 
 def _edited(ending: str, draw: random.Random) -> bytes:
-    """A table with pieces put in or with damaged bytes."""
+    """Return a table with inserted pieces or damaged bytes."""
     text = draw.choice(TABLES[ending])
     if draw.random() < 0.4:
         return mutated(text.encode(), draw)
@@ -164,7 +164,7 @@ def _plain_jsonl(data: bytes) -> list[dict[str, Any]]:
 
 
 def _differs(names: Any, batches: list, expected: list[dict[str, Any]]) -> str | None:
-    """Where rows that were read differ from those of a plain reader; None where they do not."""
+    """Return where rows differ from those of a plain reader, or None."""
     labels = [label for batch in batches for label in batch.y.tolist()]
     if len(labels) != len(expected):
         return f"{len(labels)} rows for {len(expected)}"
@@ -192,11 +192,11 @@ def _wrong_value(name: str, value: float, row: dict[str, Any]) -> str | None:
     return None if value == 0 else f"{name} {value!r} of no cell"
 
 
-def _same(found: Any, said: Any) -> bool:
-    """Whether a value is that of a cell: text, a number, or true and false."""
+def _same(found: Any, expected: Any) -> bool:
+    """Whether a value is that of a cell: text, a number, or a boolean."""
     if isinstance(found, str):
-        return bool(found == said)
-    if isinstance(said, str):
-        word = said.strip().lower()
+        return bool(found == expected)
+    if isinstance(expected, str):
+        word = expected.strip().lower()
         return bool(found == (word == "true" if word in ("true", "false") else float(word)))
-    return said is None or bool(found == float(said))  # the nearest double
+    return expected is None or bool(found == float(expected))  # the nearest double

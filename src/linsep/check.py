@@ -1,10 +1,9 @@
-"""Checks a proof of linsep's: ``python -m linsep.check PROOF DATA [--target COLUMN]``.
+"""Check a proof written by linsep: ``python -m linsep.check PROOF DATA [--target COLUMN]``.
 
-This file does it alone. DATA, a Gram matrix where the proof is about one, is svmlight text or, with
-the column of labels as target, CSV. docs/separation.md says what is proved, canonical.py what is
-hashed. Row x stands for constraints a = s (x) [x; 1], a Kronecker product with vectors s of signs:
-of two sides for y [x; 1]; of several classes, each with weights but the last, for one a rival.
-Weights w are right about x if <w, a> > 0. Rows are {column: number}, zeros left out.
+It needs no other file. DATA (a Gram matrix, if the proof is about one) is svmlight text or, with
+--target, CSV. docs/separation.md describes the proofs, canonical.py the hash. Row x has constraints
+a = s (x) [x; 1], Kronecker products with sign vectors: y [x; 1] for two sides, else one for each
+rival class. Weights w are right about x if <w, a> > 0. Rows are {column: number}, without zeros.
 """
 
 import csv
@@ -24,13 +23,13 @@ NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 
 
 def need(condition, reason):
-    """Go on only where the condition holds."""
+    """Raise ValueError with this reason unless the condition holds."""
     if not condition:
         raise ValueError(reason)
 
 
 def read_svmlight(lines, *_):
-    """Rows, labels, names and number of columns of ``label index:value ...``."""
+    """Read rows, labels, names and number of columns from ``label index:value ...``."""
     lines = [line for line in (line.partition("#")[0].split() for line in lines) if line]
     pairs = [[x.split(":") for x in line[1:] if not x.startswith("qid:")] for line in lines]
     base = min(1, 1, *(int(j) for row in pairs for j, _ in row))
@@ -40,7 +39,7 @@ def read_svmlight(lines, *_):
 
 
 def read_csv(lines, target, exclude):
-    """The same from a table: the nearest doubles, a column for every value of a column of text."""
+    """Read the same from CSV: numbers as the nearest doubles, text columns as indicators."""
     header, *records = [record for record in csv.reader(lines) if record]
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
@@ -54,7 +53,7 @@ def read_csv(lines, target, exclude):
 
 
 def numbers(cells):
-    """Numbers, or true and false; None where the cells are text."""
+    """Return the cells as numbers or booleans, or None if they are text."""
     if all(NUMBER.fullmatch(cell) for cell in cells):
         return [float(x) if re.search("[.eE]", x) else int(x) for x in cells]
     words = [cell.lower() for cell in cells]
@@ -62,7 +61,7 @@ def numbers(cells):
 
 
 def hash_of(rows, labels, width):
-    """The SHA-256 of rows and labels in canonical form."""
+    """Return the SHA-256 of rows and labels in canonical form."""
     (heads, runs, values), known = (sha256(), sha256(), sha256()), dict[tuple, int]()
     for row, label in zip(rows, labels, strict=True):
         starts, ends = ([j for j in row if j + k not in row] for k in (-1, 1))
@@ -81,20 +80,20 @@ def hash_of(rows, labels, width):
 
 
 def long(text):
-    """A whole number from its hexadecimal digits, in their only form."""
-    need(len(text) <= 2**18 and hex(int(text, 16)) == text, "a number is in another form")
+    """Read an integer from canonical hexadecimal digits."""
+    need(len(text) <= 2**18 and hex(int(text, 16)) == text, "a number is not in canonical form")
     return int(text, 16)
 
 
 def pairs_of(given):
-    """Pairs of a row and a constraint of its own, in order, each once."""
+    """Return pairs (row, constraint of the row), which must be sorted and distinct."""
     pairs = [(i, k) for i, k in given]
     need(dumps(pairs) == dumps(sorted({(int(i), int(k)) for i, k in pairs})), "rows not in order")
     return pairs
 
 
 def keyed(plain, size, read=long):
-    """{column: what is read}, columns in order: whole numbers, none zero, are in lowest terms."""
+    """Return {column: value}; columns must be sorted, integers nonzero and in lowest terms."""
     columns = [int(j) for j in plain]
     need([*plain] == [str(j) for j in sorted({*columns} & {*range(size)})], "columns not in order")
     row = {j: read(x) for j, x in zip(columns, plain.values(), strict=True)}
@@ -104,20 +103,20 @@ def keyed(plain, size, read=long):
 
 
 def space_of(plain, size):
-    """A space of rows in reduced echelon form: first a 1 in a column that no other row has."""
+    """Return a row space in reduced echelon form, each row divided by its pivot."""
     space = keyed(plain, size, lambda row: keyed(row, size))
     for p, row in space.items():
-        need(min(row) == p and row[p] > 0 and row.keys() & space.keys() == {p}, "a space is none")
+        need(min(row) == p and row[p] > 0 and row.keys() & space.keys() == {p}, "bad echelon form")
     return {p: {j: Fraction(m, row[p]) for j, m in row.items()} for p, row in space.items()}
 
 
 def dot(a, w):
-    """<a, w>."""
+    """Return <a, w>."""
     return sum(x * w[j] for j, x in a.items() if j in w)
 
 
 def total(terms):
-    """The sum of rows times numbers."""
+    """Return the sum of the rows times their numbers."""
     found: dict = {}
     for number, row in terms:
         for j, x in row.items():
@@ -126,27 +125,27 @@ def total(terms):
 
 
 def left_of(a, space):
-    """What a row is beside a row of the space: nothing where it lies in it."""
+    """Return the remainder of a row modulo a space: empty if the row lies in it."""
     while a.keys() & space.keys():
         a = total([(1, a), *((-a[p], space[p]) for p in a.keys() & space.keys())])
     return a
 
 
 def spanned(rows, space=None):
-    """What rows span, the space that is claimed, by elimination: first a 1 in each row of it."""
+    """Return the span of rows, by elimination; ``space``, if given, must be the same space."""
     found: dict = {}
     for a in rows:
-        need(space is None or not left_of(a, space), "rows are not in the space they span")
+        need(space is None or not left_of(a, space), "rows lie outside their space")
         rest = left_of(a, found)
         found |= {min(rest): {j: x / rest[min(rest)] for j, x in rest.items()}} if rest else {}
-    need(space is None or len(found) == len(space), "rows do not span their space")
+    need(space is None or len(found) == len(space), "rows do not span the space")
     return found
 
 
 def part_of(K, width, columns, whole):
-    """Some columns of a Gram matrix, which span all where the claim is about the whole of it."""
+    """Return some columns of a Gram matrix; with ``whole`` they must span all of its columns."""
     good = dumps(columns) == dumps(sorted({*map(int, columns)} & {*range(width)}))
-    need(good and len(K) == width, "it is about columns of a Gram matrix, with a row for each")
+    need(good and len(K) == width, "DATA must be the square Gram matrix")
     lines = [{i: row[j] for i, row in enumerate(K) if j in row} for j in range(width)]
     if whole and len(columns) < width:
         spanned(lines, spanned(lines[j] for j in columns))
@@ -154,7 +153,7 @@ def part_of(K, width, columns, whole):
 
 
 class Problem:
-    """The constraints of all rows: {(row, which of its own): (constraint, side)}."""
+    """The constraints of all rows: {(row, number of the constraint): (constraint, side)}."""
 
     def __init__(self, rows, labels, classes, positive, negative, features, bias, columns):
         self.features, self.bias, self.width = features, bias, features + bias
@@ -170,24 +169,24 @@ class Problem:
                 self.constraints[i, k] = a, side
 
     def named(self, given):
-        """The constraints of a combination, each with its positive multiplier, and its side."""
-        need([*given] == ["rows", "which", "multipliers"], "a combination is none")
+        """Return (positive multiplier, constraint, side) for each row of a combination."""
+        need([*given] == ["rows", "which", "multipliers"], "a combination has other fields")
         keys = pairs_of(zip(given["rows"], given["which"], strict=True))
         multipliers = [long(text) for text in list.__iter__(given["multipliers"])]
         need(min(multipliers, default=1) > 0 and math.gcd(*multipliers) <= 1, "multipliers")
         return [(m, *self.constraints[key]) for m, key in zip(multipliers, keys, strict=True)]
 
     def sum_of(self, given):
-        """The sum of a combination that is not empty."""
+        """Return the sum of a combination, which must not be empty."""
         return total((m, a) for m, a, _ in self.named(given) or need(False, "it is empty"))
 
     def separable(self, given):
-        """The weights are right about every row, by the margin; none has more."""
-        need([*given][3:] == ["coef", "intercept", "margin", "support"], "its fields are others")
+        """Check that the weights classify every row with the margin, which none can exceed."""
+        need([*given][3:] == ["coef", "intercept", "margin", "support"], "it has other fields")
         low, high = (math.inf if end is None else end for end in given["margin"])
-        need(type(low) is type(high) is float and math.copysign(1, low) > 0, "the margin is none")
-        need(low <= high and low < math.inf, "the margin is none")
-        need(self.plain or (low, high) == (0, math.inf), "only two sides have a margin, of rows")
+        need(type(low) is type(high) is float and math.copysign(1, low) > 0, "a malformed margin")
+        need(low <= high and low < math.inf, "a malformed margin")
+        need(self.plain or (low, high) == (0, math.inf), "no margin is defined here")
         need(len(given["coef"]) == len(given["intercept"]) == self.blocks, "weights are missing")
         w: dict = {}
         for k, row in enumerate(given["coef"]):
@@ -209,8 +208,8 @@ class Problem:
             need(square <= Fraction(high) ** 2, "the support rows allow a wider margin")
 
     def overlapping(self, given, more=()):
-        """Witness and spanning rows add up to zero, and the latter span the space of all rows."""
-        need([*given][3:] == ["witness", "spanning", "space", *more], "its fields are others")
+        """Check that witness and spanning rows sum to zero, and that the latter span the space."""
+        need([*given][3:] == ["witness", "spanning", "space", *more], "it has other fields")
         space = space_of(given["space"], self.size)
         need(not (self.sum_of(given["witness"]) or self.sum_of(given["spanning"])), "it is not 0")
         spanned((a for _, a, _ in self.named(given["spanning"])), space)
@@ -219,18 +218,18 @@ class Problem:
         return space, sorted({i for i, _ in inside})
 
     def quasi_separable(self, given):
-        """The direction is positive on all rows outside the space; the others are the boundary."""
+        """Check that the direction is positive on all rows outside the space, the boundary."""
         more = ["direction", "boundary", "everything", "basis", "signs"]
         space, boundary = self.overlapping(given, more)
-        need(dumps(given["boundary"]) == dumps(boundary), "the boundary rows are others")
+        need(dumps(given["boundary"]) == dumps(boundary), "the boundary rows differ")
         direction = keyed(given["direction"], self.size)
-        need(not any(dot(row, direction) for row in space.values()), "the direction is no normal")
+        need(not any(dot(row, direction) for row in space.values()), "it is not 0 on the space")
         everything = space_of(given["everything"], self.size)
         for (i, _), (a, _) in self.constraints.items():
-            need(not left_of(a, everything), f"row {i} is not in the space of all")
+            need(not left_of(a, everything), f"row {i} is not in the space of all rows")
             need(dot(a, direction) > 0 or not left_of(a, space), f"row {i} is on the wrong side")
         spanned((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
-        kept = dict(everything)  # columns independent of the constant one and of columns before
+        kept = dict(everything)  # columns independent of the constant and of earlier ones
         for one in range(self.features, self.size, self.width) if self.bias else ():
             holders = sorted(p for p, row in kept.items() if one in row and p != one)
             if holders:
@@ -240,45 +239,46 @@ class Problem:
         for j, added in keyed(given["signs"], self.size, self.sum_of).items():
             wanted, left = left_of(kept[j], space), left_of(added, space)
             times = {left.get(i, 0) / x for i, x in wanted.items()}
-            need(len(times) == 1 and left.keys() == wanted.keys(), "rows are no coefficient")
+            need(len(times) == 1 and left.keys() == wanted.keys(), "rows sum to no coefficient")
             need(min(times) * dot(kept[j], direction) > 0, "a coefficient has the other sign")
 
 
 def check(text, rows, labels, names, width):
-    """The claims of a proof, as lines; one of the errors WRONG where it does not hold."""
+    """Return the claims of a proof as lines; raise one of WRONG if it does not hold."""
     rows = [{j: Fraction(x) for j, x in sorted(row.items()) if x} for row in rows]
     labels = [int(x) if isinstance(x, float) and x.is_integer() else x for x in labels]
     plain = loads(text)
+    need(plain["format"] == "linsep proof 3", "its format is not 'linsep proof 3': write it again")
     need(dumps(plain, indent=1, allow_nan=False) + "\n" == text, "it was edited")
-    told, bias, recipe = plain["data"]["names"], plain["fit_intercept"] is True, plain["recipe"]
-    senses, verdicts, classes = plain["senses"], plain["verdicts"], sorted(set(labels))
+    claimed, bias, recipe = plain["data"]["names"], plain["fit_intercept"] is True, plain["recipe"]
+    chosen, verdicts, classes = plain["formulations"], plain["verdicts"], sorted(set(labels))
     columns = plain["data"]["columns"]
     if columns is not None:
         rows = part_of(rows, width, columns, {v["kind"] for v in verdicts} != {"separable"})
         names, width = None, len(columns)
-    same = told is None or (names in (None, told) and "".join(told).encode() is not None)
-    need(same and (told is None or len(told) == width), "the features have other names")
-    about = {"rows": len(rows), "features": width, "names": told and [*told], "classes": classes}
-    about |= {"columns": columns, "sha256": hash_of(rows, labels, width)}
-    whole: dict = {"format": "linsep proof 2", "recipe": None if recipe is None else {**recipe}}
-    whole |= {"data": about, "fit_intercept": bias, "senses": senses, "verdicts": verdicts}
-    need(dumps(plain) == dumps(whole), "it is about other data, or its fields are others")
+    same = claimed is None or (names in (None, claimed) and "".join(claimed).encode() is not None)
+    need(same and (claimed is None or len(claimed) == width), "the features have other names")
+    about = {"rows": len(rows), "features": width, "names": claimed and [*claimed]}
+    about |= {"classes": classes, "columns": columns, "sha256": hash_of(rows, labels, width)}
+    whole: dict = {"format": plain["format"], "recipe": None if recipe is None else {**recipe}}
+    whole |= {"data": about, "fit_intercept": bias, "formulations": chosen, "verdicts": verdicts}
+    need(dumps(plain) == dumps(whole), "it is about other data, or has other fields")
     pairs = [[[b], [a]] for k, a in enumerate(classes) for b in classes[k + 1 :]]
     known = {"ovr": [[[k], [c for c in classes if c != k]] for k in classes], "ovo": pairs}
     known = {"ovo": pairs} if len(classes) == 2 else known | {"multinomial": [[[], []]]}
-    order = [sense for sense in known if sense in (senses or known)]
-    sides = [both for sense in order for both in known[sense]]
+    order = [name for name in known if name in (chosen or known)]
+    sides = [both for name in order for both in known[name]]
     given = [[verdict["positive"], verdict["negative"]] for verdict in verdicts]
     good = [dumps([both]) for both in sides]
-    good = good if senses is None else [dumps(sides)] * (len(known) > 1 and senses == order)
-    need(dumps(given) in good, "its senses or sides are others")
+    good = good if chosen is None else [dumps(sides)] * (len(known) > 1 and chosen == order)
+    need(dumps(given) in good, "it has other formulations or sides")
     for (positive, negative), verdict in zip(given, verdicts, strict=True):
         fine = verdict["kind"] in ("separable", "overlapping", "quasi-separable")
         need(fine and [*verdict][:3] == ["kind", "positive", "negative"], "it claims nothing")
         problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
         getattr(problem, verdict["kind"].replace("-", "_"))(verdict)
     found = [f"{v['kind']}: {v['positive']} against {v['negative']}" for v in verdicts]
-    return [*found, f"intercept: {bias}", f"features: {told or width}", f"rows: {len(rows)}"]
+    return [*found, f"intercept: {bias}", f"features: {claimed or width}", f"rows: {len(rows)}"]
 
 
 if __name__ == "__main__":
@@ -295,5 +295,5 @@ if __name__ == "__main__":
             data = (read_csv if given.target else read_svmlight)(lines, given.target, given.exclude)
         with open(given.files[0], encoding="ascii", newline="") as proof:
             print("It holds.", *check(proof.read(), *data), sep="\n")
-    except (*WRONG, KeyboardInterrupt) as problem:  # the latter where the time is over
+    except (*WRONG, KeyboardInterrupt) as problem:  # the latter when the time is up
         raise SystemExit(f"Not proved ({type(problem).__name__}): {problem}") from None

@@ -95,6 +95,7 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path):
         (ROWS.replace("0.5", "0.25"), text),
         (ROWS.replace("+1", "-1"), text),
         (ROWS, text.replace("separable", "overlapping")),
+        (ROWS, text.replace("linsep proof 3", "linsep proof 2")),
         (ROWS, text.replace('"rows": 4', '"rows": 4.0')),
         (ROWS, text[:-5]),
         (ROWS, "[" * 100_000),

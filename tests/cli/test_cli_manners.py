@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 def test_a_model_or_a_proof_is_a_file(folder):
     for command in (("fit", "t.svm", "--model"), ("separate", "t.svm", "--proof")):
-        refused(*command, "-", cwd=folder, said=f"{command[-1]} - is the screen", code=2)
+        refused(*command, "-", cwd=folder, said=f"{command[-1]} - is standard output", code=2)
 
 
 def test_a_margin_that_is_no_word(folder):

@@ -170,7 +170,8 @@ def test_json(folder):
         (lambda text: text.replace('"0x', '"-0x', 1), "two.csv", "(a multiplier is not positive)"),
         (lambda text: text[:500], "two.csv", "p.json: This is no proof, or an altered one"),
         (lambda text: "a,b\n1,2\n", "two.csv", "p.json: This is no proof, or an altered one"),
-        (lambda text: text.replace("proof 2", "proof 9"), "two.csv", "can be read"),
+        (lambda text: text.replace("proof 3", "proof 9"), "two.csv", "can be read"),
+        (lambda text: text.replace("proof 3", "proof 2"), "two.csv", "earlier format"),
     ],
 )
 def test_what_does_not_hold_is_exit_code_1_and_one_sentence(folder, change, data, said):

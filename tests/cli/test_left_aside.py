@@ -52,16 +52,14 @@ def test_values_unknown_to_the_model_are_counted(folder):
     (folder / "new.csv").write_text("x,colour,kind\n1,green,a\n2,red,b\n3,grey,a\n")
     done = here("predict", "m", "new.csv", cwd=folder)
     assert done.stdout.count("\n") == 3
-    assert done.stderr == (
-        "linsep: 2 values of column 'colour' that learning never saw, taken for nothing.\n"
-    )
+    assert done.stderr == ("linsep: 2 values of column 'colour' not seen in training; ignored.\n")
     shown = here("score", "m", "new.csv", cwd=folder).stdout
-    assert re.search("unknown +2 values of column 'colour' that learning never saw", shown)
+    assert re.search("unknown +2 values of column 'colour' not seen in training", shown)
     here("fit", "t.svm", "--model", "s", cwd=folder)
     told = json.loads(here("score", "s", "wide.svm", "--json", cwd=folder).stdout)
     assert told["unknown_values"] == {"features": 3}
     done = here("predict", "s", "wide.svm", cwd=folder)
-    assert done.stderr.startswith("linsep: 3 values of features that learning never saw")
+    assert done.stderr.startswith("linsep: 3 values of features not seen in training")
     assert here("predict", "s", "narrow.svm", cwd=folder).stderr == ""
 
 

@@ -254,7 +254,7 @@ def test_what_a_model_does_not_know_is_refused(folder):
         (("predict", "p", "t.csv", "--interval", "confidence"), "--interval is for numbers", 1),
         (("predict", "l", "t.csv", "--scores"), "predicts numbers and has no scores", 1),
         (("predict", "l", "t.csv", "--level", 1), "--level must be .* below 1", 2),
-        (("predict", "p", "t.csv", "--scores", "--probabilities"), "one or the other", 2),
+        (("predict", "p", "t.csv", "--scores", "--probabilities"), "exclude each other", 2),
         (("trace", "t.csv", "--learner", "linear"), "must be one of", 2),
     ):
         refused(*words, cwd=folder, said=said, code=code)

@@ -82,6 +82,6 @@ def test_parts_are_chosen_by_name_and_count(capfd):
     assert "seed 7\n" in said
     assert "row-cache               20           0" in said
     assert campaign.main(["row-cache=20", "--minutes", "0"]) == 1
-    assert "the time was over; 20 were asked for" in capfd.readouterr().out
+    assert "the time was up; 20 were requested" in capfd.readouterr().out
     with pytest.raises(SystemExit, match="no part stars; there are: interrupts"):
         campaign.main(["stars"])

@@ -101,6 +101,16 @@ def test_there_is_one_form_only(old, new):
         from_json(text.replace(old, new, 1) if old != "}\n" else text.removesuffix(old) + new)
 
 
+def test_proofs_of_earlier_formats_are_refused_in_a_sentence():
+    X, y = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), [1, -1, -1, 1]
+    cycle = Perceptron(shuffle=False).fit(X, y).cycle_
+    for text in (TEXTS["quasi-separable"], cycle.to_json()):
+        with pytest.raises(DataError, match=r"earlier format 'linsep proof 2'.* write it again"):
+            from_json(text.replace("linsep proof 3", "linsep proof 2"))
+        with pytest.raises(DataError, match="'linsep proof 3' can be read"):
+            from_json(text.replace("linsep proof 3", "linsep proof 4"))
+
+
 def test_verdicts_given_twice_or_left_out_are_refused():
     plain = json.loads(separation(*THREE).to_json())
     found = plain["verdicts"]
@@ -112,7 +122,7 @@ def test_verdicts_given_twice_or_left_out_are_refused():
             from_json(written(plain | {"verdicts": verdicts}))
     for formulations in ([], ["ovr"], ["ovo", "ovr", "multinomial"], ["ovr", "ovr"], ["all"], None):
         with pytest.raises(DataError, match="This is no proof"):
-            from_json(written(plain | {"senses": formulations}))
+            from_json(written(plain | {"formulations": formulations}))
 
 
 def test_verdicts_about_different_data_do_not_hold_together():

@@ -1,4 +1,4 @@
-"""The rows of a check, read once, a block after another: what is hashed is what is checked."""
+"""Reading rows once, block by block, so that what is hashed is what is checked."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from linsep.certificate.canonical import Canonical
 from linsep.certificate.numbers import Labelled, labelled_rows, same_as_doubles, tidy
 
-#: so many numbers are looked at at a time: they stay in the cache
+#: numbers in a block: few enough to stay in the processor's cache
 BLOCK_VALUES = 1 << 18
-#: no rounding of numbers below the smallest normal one is trusted: each may become zero
+#: error bound of a number that underflows, which may become zero
 TINY = 2.0**-1021
 
 
@@ -23,7 +23,7 @@ class Block:
     ----------
     X : array or CSR matrix without repeated entries, of shape (rows, features)
     numbers : int array of shape (rows,)
-        The labels' numbers, by first appearance.
+        Numbers of the labels, in order of first appearance.
     first : int
         The number of the first row.
     """
@@ -33,12 +33,12 @@ class Block:
 
     @cached_property
     def floats(self) -> Any:
-        """X in float64; numbers that are no doubles are rounded."""
+        """X in float64; numbers that are not doubles are rounded."""
         return self.X if self.X.dtype == np.float64 else self.X.astype(np.float64)
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """The length of every row in float64, as if no square were below TINY."""
+        """The length of every row in float64; every square counts as at least TINY."""
         X = self.floats
         if sp.issparse(X):
             squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape)
@@ -48,7 +48,7 @@ class Block:
         return np.sqrt(total + X.shape[1] * TINY)
 
     def row(self, place: int) -> tuple[np.ndarray, np.ndarray]:
-        """Columns and values of a row of the block."""
+        """Return columns and values of a row of the block."""
         if sp.issparse(self.X):
             start, end = self.X.indptr[place : place + 2]
             return self.X.indices[start:end], self.X.data[start:end]
@@ -56,15 +56,15 @@ class Block:
 
 
 class Reading:
-    """One reading of rows and labels, from arrays, from a source, or from data opened before.
+    """One reading of rows and labels, from arrays, a source, or data that are already open.
 
-    Sources have ``exactly()``, batches of rows and labels; opened data ``coded()``, batches of rows
-    and of the places of their labels among ``classes``.
+    Sources have ``exactly()``, which yields batches of rows and labels; open data have ``coded()``,
+    which yields batches of rows and label indices into ``classes``.
 
     Attributes
     ----------
     canonical : Canonical
-        Of the rows read so far: their labels, how many they are, their hash.
+        Labels, counts and hash of the rows read so far.
     doubles : bool
         Whether all numbers read so far are doubles.
     """
@@ -77,13 +77,13 @@ class Reading:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Of the features; None where they have none."""
+        """Feature names, or None."""
         given = self._given
         names = given.feature_names if hasattr(given, "feature_names") else given.names
         return None if names is None else tuple(map(str, names))
 
     def blocks(self) -> Iterator[Block]:
-        """Every row, in order."""
+        """Yield all rows, in order."""
         first = 0
         for X, classes, codes in self._coded():
             numbers = self._numbers(classes, codes)
@@ -97,7 +97,7 @@ class Reading:
                 yield block
 
     def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-        """Batches of rows, some labels, and the place of each row's label among them."""
+        """Yield batches of rows, the labels, and the index of each row's label."""
         given = self._given
         if isinstance(given, Labelled):
             yield given.X, given.classes, given.codes
@@ -107,9 +107,9 @@ class Reading:
             yield from ((X, *np.unique(y, return_inverse=True)) for X, y, _ in given.exactly())
 
     def _numbers(self, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """The number of every row's label, by first appearance."""
+        """Return the number of every row's label, in order of first appearance."""
         first = np.full(len(classes), len(codes))
-        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last that is written is the first
+        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write wins: the first row
         numbers = np.full(len(classes), -1)
         for code in np.argsort(first)[: np.count_nonzero(first < len(codes))].tolist():
             numbers[code] = self.canonical.number(classes[code])
@@ -117,7 +117,7 @@ class Reading:
 
 
 def _cuts(X: Any) -> Iterator[slice]:
-    """Slices of rows with about BLOCK_VALUES numbers each."""
+    """Yield slices of rows with about BLOCK_VALUES numbers each."""
     n = X.shape[0]
     per_row = X.nnz / max(n, 1) if sp.issparse(X) else X.shape[1]
     step = max(1, int(BLOCK_VALUES // max(1, per_row)))
@@ -125,7 +125,7 @@ def _cuts(X: Any) -> Iterator[slice]:
 
 
 def read_whole(X: Any, y: Any = None) -> Canonical:
-    """All rows and labels in canonical form: their labels, how many they are, their hash."""
+    """Read all rows and labels and return labels, counts and hash in canonical form."""
     reading = Reading(X, y)
     for _ in reading.blocks():
         pass
@@ -133,5 +133,5 @@ def read_whole(X: Any, y: Any = None) -> Canonical:
 
 
 def sha256_of(X: Any, y: Any = None) -> str:
-    """The hash of rows and labels in canonical form (:mod:`linsep.certificate.canonical`)."""
+    """Return the hash of rows and labels in the form of :mod:`linsep.certificate.canonical`."""
     return read_whole(X, y).sha256()

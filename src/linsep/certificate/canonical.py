@@ -1,20 +1,20 @@
-"""The one form of rows and labels of which a proof holds the SHA-256.
+"""The canonical form of rows and labels, whose SHA-256 a proof holds.
 
 All numbers are little-endian. Three sequences go into a SHA-256 each, row by row:
 
-- heads: the number of the row's label, by first appearance, and the number of its *runs*, longest
-  stretches of neighbouring columns whose values are not zero; 32 bits each;
+- heads: the number of the row's label, in order of first appearance, and the number of its *runs*,
+  the longest stretches of neighbouring columns with nonzero values; 32 bits each;
 - runs: the first column and the length of each; 32 bits each;
-- values that are not zero: the 64 bits of the double that equals each. A number that equals no
-  double is the word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then p words that are its
-  numerator and q that are its denominator, lowest first; q is 0 where it is whole.
+- nonzero values: the 64 bits of the double that equals each. A number that equals no double is the
+  word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then the p words of its numerator and the q
+  words of its denominator, lowest first; q is 0 for integers.
 
 The hash is the SHA-256 of ``linsep rows 1\\n``, of these three sums (32 bytes each) and, as ASCII
-JSON, of ``{"rows": n, "features": d, "labels": [...]}`` with the labels by first appearance.
+JSON, of ``{"rows": n, "features": d, "labels": [...]}``, labels in order of first appearance.
 
 So equal values give the same hash however they are stored, in arrays of any type, in sparse
-matrices or in files, and neither the number of rows nor that of columns need be known beforehand.
-Labels are text, numbers, true or false; a float that is whole is a whole number.
+matrices or in files, and rows can be hashed before their number or width is known. Labels are text,
+numbers or booleans; a float without fraction counts as an integer.
 """
 
 import json
@@ -32,9 +32,9 @@ from linsep.errors import DataError
 HEADER = b"linsep rows 1\n"
 #: columns and lengths have 32 bits
 MOST_COLUMNS = 2**32 - 1
-#: from so many bytes on another thread hashes them
+#: bytes from which on another thread does the hashing
 BESIDE = 1 << 17
-#: begins a number that equals no double: the bits of NaN, which no row holds
+#: marks a number that equals no double: the bits of NaN, which no row holds
 LONG = 0x7FF8 << 48
 NEGATIVE = 1 << 63
 LIMB = 2**64 - 1
@@ -42,12 +42,12 @@ EXACT = 2**53
 
 
 class Canonical:
-    """Rows and labels on their way into a hash, a batch after another.
+    """Incremental hash of rows and labels, fed batch by batch.
 
     Attributes
     ----------
     labels : list
-        Plain values, by first appearance.
+        Plain values, in order of first appearance.
     n_rows, n_features : int
     """
 
@@ -60,7 +60,7 @@ class Canonical:
         self._hashing: Future[None] | None = None
 
     def number(self, label: Any) -> int:
-        """The number of a label, a new one for a new label."""
+        """Return the number of a label, numbering new labels as they come."""
         label = plain_label(label)
         number = self._numbers.setdefault((type(label), label), len(self.labels))
         if number == len(self.labels):
@@ -68,20 +68,20 @@ class Canonical:
         return number
 
     def add(self, X: Any, numbers: np.ndarray) -> None:
-        """Take in rows, dense or CSR without repeated entries, and the numbers of their labels."""
+        """Add rows (dense, or CSR without repeated entries) and the numbers of their labels."""
         self.n_rows += X.shape[0]
         self.n_features = max(self.n_features, X.shape[1])
         if self.n_features > MOST_COLUMNS:
-            raise DataError(f"{self.n_features:,} features are more than proofs can be about.")
+            raise DataError(f"{self.n_features:,} features are too many for a proof.")
         parts = sequences(X, numbers)
         self._wait()
         if parts[2].nbytes < BESIDE:
             self._update(parts)
-        else:  # while the rows are looked at
+        else:  # while the caller works on the rows
             self._hashing = self._beside.submit(self._update, parts)
 
     def sha256(self) -> str:
-        """64 hexadecimal digits of all rows so far."""
+        """Return the hash of all rows so far, 64 hexadecimal digits."""
         self._wait()
         about = {"rows": self.n_rows, "features": self.n_features, "labels": self.labels}
         sums = b"".join(one.digest() for one in self._sums)
@@ -98,7 +98,7 @@ class Canonical:
 
 
 def plain_label(label: Any) -> Any:
-    """A label as a plain value; DataError where it is no text, number or boolean."""
+    """Return a label as a plain value; DataError if it is not text, a number or a boolean."""
     plain = label.item() if isinstance(label, np.generic) else label
     if isinstance(plain, float) and plain.is_integer():
         return int(plain)
@@ -111,7 +111,7 @@ def plain_label(label: Any) -> Any:
 
 
 def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Heads and runs of some rows, uint32 of shape (n, 2), and the words of their values."""
+    """Return heads and runs of some rows, uint32 of shape (n, 2), and the words of their values."""
     counts, first, lengths, values = _of_sparse(X) if sp.issparse(X) else _of_dense(X)
     heads = np.column_stack([numbers.astype(np.uint32), counts.astype(np.uint32)])
     runs = np.empty((len(first), 2), dtype=np.uint32)
@@ -120,12 +120,12 @@ def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _of_dense(X: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Runs of every row, first columns and lengths of the runs, and values that are not zero."""
+    """Return runs per row, first columns and lengths of the runs, and nonzero values."""
     n, d = X.shape
     present = X != 0
     if present.all():
         return np.full(n, min(d, 1)), np.zeros(n * min(d, 1)), np.full(n * min(d, 1), d), X.ravel()
-    line = np.zeros(1 + n * (d + 1), dtype=bool)  # the rows, one after another, gaps between them
+    line = np.zeros(1 + n * (d + 1), dtype=bool)  # all rows in one line, with gaps
     line[1:].reshape(n, d + 1)[:, :d] = present
     begins, ends = np.flatnonzero(line[1:] != line[:-1]).reshape(-1, 2).T
     rows = np.arange(n + 1) * (d + 1)
@@ -134,7 +134,7 @@ def _of_dense(X: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _of_sparse(X: Any) -> tuple[np.ndarray, ...]:
-    """The same of CSR rows."""
+    """Return the same for CSR rows."""
     columns, values, ends = X.indices, X.data, X.indptr
     present = values != 0
     if not present.all():
@@ -149,7 +149,7 @@ def _of_sparse(X: Any) -> tuple[np.ndarray, ...]:
 
 
 def _words_of(values: np.ndarray) -> np.ndarray:
-    """The words of values that are not zero."""
+    """Return the words of nonzero values."""
     if values.dtype.kind == "f" or (values.dtype.kind in "iu" and _are_short(values)):
         return values.astype(np.float64, copy=False).view(np.uint64)
     flat = [word for value in values.tolist() for word in words_of_number(value)]
@@ -157,12 +157,12 @@ def _words_of(values: np.ndarray) -> np.ndarray:
 
 
 def _are_short(values: np.ndarray) -> bool:
-    """Whether all integers equal doubles for being small."""
+    """Whether all integers are small enough to equal doubles."""
     return not values.size or max(int(values.max()), -int(values.min())) <= EXACT
 
 
 def words_of_number(value: Any) -> Sequence[int]:
-    """The words of one number that is not zero."""
+    """Return the words of one nonzero number."""
     exact = Fraction(value)
     try:
         near = float(exact)

@@ -1,7 +1,7 @@
-"""The check of each kind of verdict: every row is seen once, and whole numbers decide.
+"""The check of each kind of verdict: every row is visited once, and integer arithmetic decides.
 
-Floats only say which values are surely on one side of a number, by the bound that is proved in
-:meth:`linsep.certificate.values.Weights.products`.
+Floats decide only where the rounding bound of
+:meth:`linsep.certificate.values.Weights.products` allows it.
 """
 
 import math
@@ -47,18 +47,18 @@ class Fails(Exception):
 
 
 class TooLong(Exception):
-    """The time for exact arithmetic is over."""
+    """Exact arithmetic exceeds its time limit."""
 
 
 class Clock:
-    """Adds up the time that exact arithmetic takes."""
+    """A stopwatch for the time spent in exact arithmetic."""
 
     def __init__(self, limit: float | None) -> None:
         self.limit = math.inf if limit is None else limit
         self._spent = 0.0
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; what is done with each is counted. Raises TooLong where the time is over."""
+        """Yield the items and time the work on each; raise TooLong when the limit is exceeded."""
         last = time.monotonic()
         for item in items:
             yield item
@@ -70,7 +70,7 @@ class Clock:
 
 
 class Checker:
-    """The check of one verdict: it sees every row once, and decides in the end."""
+    """The check of one verdict: :meth:`see` gets every row once, :meth:`finish` decides."""
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         subject = verdict.subject
@@ -86,7 +86,7 @@ class Checker:
         self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
 
     def _combinations(self) -> list[Combination]:
-        """The combinations of the verdict."""
+        """Return the combinations of the verdict."""
         raise NotImplementedError
 
     def _see_all(self, given: Constraints) -> None:
@@ -94,11 +94,11 @@ class Checker:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Check what rests on the named rows."""
+        """Check the claims that depend on the named rows."""
         raise NotImplementedError
 
     def see(self, block: Block, codes: np.ndarray) -> None:
-        """Check some rows with these class codes, and keep those that the verdict names."""
+        """Check some rows with these class codes; keep those that the verdict names."""
         given = constraints_of(self.problem, block, codes)
         self._see_all(given)
         ends = np.searchsorted(self._named, [block.first, block.first + len(codes)])
@@ -108,9 +108,9 @@ class Checker:
                 self._rows[row, int(given.which[k])] = (*given.exact(k), side)
 
     def named(self, part: Combination) -> list[tuple[Row, Fraction, int]]:
-        """The constraints of a combination in whole numbers, their scales, and their sides."""
+        """Return the constraints of a combination as integers, with their scales and sides."""
         if not part.rows or not len(part.rows) == len(part.which) == len(part.multipliers):
-            raise Fails("a combination has no rows, or not as many multipliers as rows")
+            raise Fails("a combination has no rows, or another number of multipliers than rows")
         if min(part.multipliers) <= 0:
             raise Fails("a multiplier is not positive")
         keys = list(zip(part.rows, part.which, strict=True))
@@ -118,11 +118,11 @@ class Checker:
             raise Fails("the rows of a combination are not in order")
         for key in keys:
             if key not in self._rows:
-                raise Fails(f"row {key[0]} takes no part in the question, or not as is said")
+                raise Fails(f"row {key[0]} has no such constraint")
         return [self._rows[key] for key in keys]
 
     def vanishes(self, part: Combination) -> list[Row]:
-        """The rows of a combination, after a check that it is zero."""
+        """Return the rows of a combination; Fails unless they add up to zero."""
         rows = self.named(part)
         scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
         terms = in_lowest_terms(dict(enumerate(scales)))
@@ -131,16 +131,16 @@ class Checker:
         return [row for row, _, _ in rows]
 
     def spans(self, rows: Sequence[Row], space: Space) -> None:
-        """Fails unless the rows span the space."""
+        """Raise Fails unless the rows span the space."""
         columns = sorted(space.rows)
         for row in self.clock.over(rows):
             if space.remainder(row):
-                raise Fails("some rows are not in the space that they are said to span")
+                raise Fails("some rows are not in the space that they should span")
         if rank_found(rows, columns, self.clock.over) < len(columns):
             raise Fails("some rows do not span the space that is claimed")
 
     def space(self, space: Space) -> Membership:
-        """Ready to tell which rows lie outside."""
+        """Return the test of which rows lie outside a space."""
         columns = {j for row in space.rows.values() for j in row}
         if columns and max(columns) >= self.problem.size:
             raise Fails("a space has columns that the data do not have")
@@ -148,32 +148,32 @@ class Checker:
 
 
 class SeparableChecker(Checker):
-    """Every row is on its side, by the margin; no weights have a wider one than is said."""
+    """Check that every row is on its side by the margin, and that none can be wider."""
 
     def __init__(self, verdict: Separable, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
         self.weights = Weights(self.problem, self._weights())
         self.low, self.high = verdict.margin
         if not 0 <= self.low <= self.high or self.low == math.inf:
-            raise Fails("the margin interval is none")
+            raise Fails("the margin interval is malformed")
         plain = self.problem.blocks == 1 and verdict.subject.columns is None
         if not plain and verdict.margin != (0.0, math.inf):
-            raise Fails("margins are those of two sides in the space of the features")
+            raise Fails("it has a margin, which needs two sides and no Gram matrix")
         if self.high == math.inf and verdict.support.rows:
-            raise Fails("there are support rows, but no margin that they bound")
+            raise Fails("support rows and an upper bound of the margin go together")
         below, above = self.weights.length()
         self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
 
     def _weights(self) -> Row:
-        """The weights in the same proportion as whole numbers, one block after another."""
+        """Return the weights as integers in the same proportion, block after block."""
         coef, intercept = self.verdict.coef, self.verdict.intercept
         d = self.verdict.subject.n_features
         if len(coef) != self.problem.blocks or {len(row) for row in coef} != {d}:
-            raise Fails("the weights are not as many as the features ask for")
+            raise Fails("the number of weights does not match the number of features")
         if len(intercept) != len(coef):
-            raise Fails("there are not as many intercepts as rows of weights")
+            raise Fails("the number of intercepts differs from the number of rows of weights")
         if not self.problem.intercept and any(intercept):
-            raise Fails("there is an intercept where none was asked for")
+            raise Fails("there is an intercept despite fit_intercept=False")
         constant = self.problem.intercept
         w = [x for row, b in zip(coef, intercept, strict=True) for x in (*row, *[b] * constant)]
         try:
@@ -206,14 +206,14 @@ class SeparableChecker(Checker):
         raise Fails(f"row {given.number(k)} is not on its side by the margin")
 
     def finish(self) -> None:
-        """Check that no weights have a wider margin."""
+        """Check that no weights can have a wider margin."""
         if self.high == math.inf:
             return
         d = self.verdict.subject.n_features
         rows = self.named(self.verdict.support)
         sides = [side if self.problem.intercept else 0 for _, _, side in rows]
         if self.problem.intercept and len(set(sides)) != 2:
-            raise Fails("the support rows are all of one side")
+            raise Fails("the support rows are all on one side")
         features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale, _ in rows]
         square = squared_bound(features, sides, self.verdict.support.multipliers)
         if square > Fraction(self.high) ** 2:
@@ -221,7 +221,7 @@ class SeparableChecker(Checker):
 
 
 class BlockedChecker(Checker):
-    """The witness and the spanning combination vanish, and the latter spans the space."""
+    """Check that witness and spanning combination vanish, and that the latter spans the space."""
 
     def __init__(self, verdict: Blocked, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
@@ -231,13 +231,13 @@ class BlockedChecker(Checker):
         return [self.verdict.witness, self.verdict.spanning]
 
     def finish(self) -> None:
-        """Check that the combinations vanish, and what the spanning one spans."""
+        """Check that the combinations vanish, and that the spanning one spans the space."""
         self.vanishes(self.verdict.witness)
         self.spans(self.vanishes(self.verdict.spanning), self.verdict.space)
 
 
 class OverlappingChecker(BlockedChecker):
-    """All rows lie in the space."""
+    """Check that all rows lie in the space."""
 
     def _see_all(self, given: Constraints) -> None:
         if self.inside.is_everything or not self.exact:
@@ -251,13 +251,13 @@ class OverlappingChecker(BlockedChecker):
 
 
 class QuasiSeparableChecker(OverlappingChecker):
-    """The direction is positive on the rows outside the space, the boundary is all others."""
+    """Check that the direction is positive on the rows outside the space, the boundary."""
 
     def __init__(self, verdict: QuasiSeparable, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
         direction = verdict.direction
         if not direction or not all(0 <= j < self.problem.size for j in direction):
-            raise Fails("the direction is none")
+            raise Fails("the direction is empty or has columns that the data do not have")
         for row in clock.over(verdict.space.rows.values()):
             if dot(row, direction):
                 raise Fails("the direction is not zero on the boundary")
@@ -280,20 +280,20 @@ class QuasiSeparableChecker(OverlappingChecker):
             raise Fails(f"row {given.number(int(wrong.argmax()))} is on the wrong side")
         if not self.exact:
             return
-        doubtful = np.flatnonzero(~(value > bound))
-        outside = self.inside.outside(given, doubtful, self.clock.over)
-        for k in self.clock.over(doubtful[outside].tolist()):
+        unsure = np.flatnonzero(~(value > bound))
+        outside = self.inside.outside(given, unsure, self.clock.over)
+        for k in self.clock.over(unsure[outside].tolist()):
             if dot(given.exact(k)[0], self.verdict.direction) <= 0:
                 raise Fails(f"row {given.number(k)} is not on the right side")
-        self.free |= len(doubtful) < len(value) or bool(outside.any())
-        self.boundary.update((given.block.first + given.place[doubtful[~outside]]).tolist())
+        self.free |= len(unsure) < len(value) or bool(outside.any())
+        self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
         if not self.everything.is_everything and self._outside(given, self.everything).any():
-            raise Fails("some rows are outside of the space that is said to hold all")
+            raise Fails("some rows are outside the space of all rows")
 
     def _check_sign(self, coefficient: Row, part: Combination) -> None:
-        """Rows add up to a coefficient, but for a row of the space, on the side of the direction.
+        """Check that rows sum to a coefficient, modulo the space, with the sign of the direction.
 
-        So it has that side, or is zero, under all weights that have no row on the wrong side.
+        So it has that sign, or is zero, under all weights with no row on the wrong side.
         """
         rows, space = self.named(part), self.verdict.space
         scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
@@ -303,19 +303,19 @@ class QuasiSeparableChecker(OverlappingChecker):
         times = {Fraction(left.get(j, 0), m) for j, m in wanted.items()}
         side = dot(coefficient, self.verdict.direction)
         if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
-            raise Fails("rows do not add up to the coefficient that is said to have one sign")
+            raise Fails("rows do not add up to the coefficient whose sign is claimed")
 
     def finish(self) -> None:
-        """Check the basis of all rows, the signs, and the boundary, too."""
+        """Check also the basis of all rows, the signs and the boundary."""
         super().finish()
         self.spans([row for row, _, _ in self.named(self._basis())], self.verdict.everything)
         kept = self.verdict.everything.coefficients(self.problem.width, self.problem.intercept)
         for j, part in self.clock.over(self.verdict.signs.items()):
             if j not in kept:
-                raise Fails("a dependent column is said to have a sign")
+                raise Fails("a dependent column has a sign")
             self._check_sign(kept[j], part)
         if self.exact and (not self.free or sorted(self.boundary) != list(self.verdict.boundary)):
-            raise Fails("the boundary rows are others")
+            raise Fails("the boundary rows differ")
 
 
 CHECKERS: dict[type, type[Checker]] = {

@@ -1,6 +1,6 @@
-"""Checks of verdicts from their evidence alone, in one reading of the rows.
+"""Checking verdicts from their evidence alone, in one reading of the rows.
 
-Nothing here knows how a verdict was found, and what is hashed is what is checked.
+Nothing here depends on how a verdict was found, and what is hashed is what is checked.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from linsep.certificate.verdicts import Blocked, Subject, Undecided, Verdict
 
 
 class Check(NamedTuple):
-    """Whether a claim holds: True, False, or None where that is not known; and why.
+    """Whether a claim holds: True, False or None (not known), with the reason.
 
-    True in an ``if`` only where it holds.
+    ``bool(check)`` is True only if it holds.
     """
 
     holds: bool | None
@@ -35,9 +35,9 @@ def check(
     time_limit: float | None,
     K: np.ndarray | None = None,
 ) -> Check:
-    """Whether verdicts about the same rows hold, all of them; undecided ones claim nothing.
+    """Check whether all verdicts about the same rows hold; undecided ones claim nothing.
 
-    Where X is some columns of a Gram matrix K, verdicts that nothing separates are about all of it.
+    If X holds columns of a Gram matrix K, verdicts that nothing separates are about all of K.
     """
     decided = [verdict for verdict in verdicts if not isinstance(verdict, Undecided)]
     if not decided:
@@ -57,7 +57,7 @@ def _check(
     time_limit: float | None,
     K: np.ndarray | None,
 ) -> Check:
-    """The same of verdicts that claim something."""
+    """Check verdicts that claim something."""
     clock = Clock(time_limit)
     reading = Reading(X, y)
     try:
@@ -67,33 +67,33 @@ def _check(
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
-        return Check(None, f"Not checked to the end: {reason}. Give it more time.")
+        return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
     rows = f"{reading.canonical.n_rows:,} rows"
     many = len(verdicts) > 1
     if not exact:
         what = f"all {len(verdicts)} of them" if many else verdicts[0].kind
         return Check(
             None,
-            f"Not contradicted: {what}, looked at over {rows} in floats; exact=True proves it.",
+            f"Not contradicted: {what}, checked over {rows} in floats; exact=True proves it.",
         )
     what = f"They hold, all {len(verdicts)}," if many else f"It holds: {verdicts[0].kind},"
     return Check(True, f"{what} checked over {rows} in exact arithmetic.")
 
 
 def _read(verdicts: Sequence[Verdict], reading: Reading, exact: bool, clock: Clock) -> None:
-    """One reading for all verdicts. Other data is a better reason to fail than what follows."""
+    """Read the rows once for all verdicts; Fails about the data take precedence."""
     subject = verdicts[0].subject
     checkers = [CHECKERS[type(verdict)](verdict, exact, clock) for verdict in verdicts]
     classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
     failure = _different_subjects(verdicts)
     for block in reading.blocks():
         if failure is not None:
-            continue  # the hash may still say more
+            continue  # the hash may give a better reason
         labels = reading.canonical.labels
         if reading.canonical.n_features > subject.n_features:
             failure = Fails("the rows have more features")
         elif not all((type(label), label) in classes for label in labels):
-            failure = Fails("there are other labels")
+            failure = Fails("the labels differ")
         else:
             numbers = np.array([classes[type(label), label] for label in labels])
             try:
@@ -109,21 +109,21 @@ def _read(verdicts: Sequence[Verdict], reading: Reading, exact: bool, clock: Clo
 
 
 def _spanned(verdicts: Sequence[Verdict], K: np.ndarray, clock: Clock) -> None:
-    """Fails where nothing separates some columns of a Gram matrix, but others may."""
+    """Raise Fails if columns of a Gram matrix do not separate, but do not span the others."""
     blocked = any(isinstance(verdict, Blocked) for verdict in verdicts)
     if blocked and not spans(K, verdicts[0].subject.columns or (), clock.over):
-        raise Fails("the columns of the Gram matrix that it names do not span the others")
+        raise Fails("the named columns of the Gram matrix do not span the others")
 
 
 def _different_subjects(verdicts: Sequence[Verdict]) -> Fails | None:
-    """A failure where verdicts are about different data."""
+    """Return a failure if verdicts are about different data."""
     first = verdicts[0].subject
     same = all(verdict.subject.same_data(first) for verdict in verdicts)
     return None if same else Fails("the verdicts are about different data")
 
 
 def _widened(block: Block, width: int) -> Block:
-    """The block with columns of zeros for features that only later rows have."""
+    """Return the block with zero columns for features that only later rows have."""
     missing = width - block.X.shape[1]
     if not missing:
         return block
@@ -136,7 +136,7 @@ def _widened(block: Block, width: int) -> Block:
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:
-    """Fails where the rows are not those of the subject."""
+    """Raise Fails if the rows are not those of the subject."""
     found = reading.canonical
     shape = (subject.n_rows, subject.n_features)
     if (found.n_rows, found.n_features) != shape:
@@ -146,11 +146,11 @@ def _same_data(subject: Subject, reading: Reading) -> None:
         )
     labels = sorted(found.labels)
     if _typed(labels) != _typed(subject.classes):
-        raise Fails("the labels are others")
+        raise Fails("the labels differ")
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
     if found.sha256() != subject.sha256:
-        rounded = "; some are no doubles, and a proof of rounded rows is about X.astype(float)"
+        rounded = "; some are not doubles, and a proof of rounded rows is about X.astype(float)"
         raise Fails(
             "it is about other rows or labels, or the same in another order"
             + rounded * (not reading.doubles)
@@ -158,5 +158,5 @@ def _same_data(subject: Subject, reading: Reading) -> None:
 
 
 def _typed(labels: Sequence[Any]) -> list[tuple[type, Any]]:
-    """Labels that tell 1, 1.0 and True apart."""
+    """Return labels with their types, so that 1, 1.0 and True differ."""
     return [(type(label), label) for label in labels]

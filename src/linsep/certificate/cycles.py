@@ -1,11 +1,10 @@
-"""Weights that come back: a proof that a perceptron will never separate the rows.
+"""Cycles: weights that recur prove that a perceptron never separates the rows.
 
-Were there a separator u, every mistake would add to <w, u>; weights that return after mistakes show
-that there is none. That holds for any weights to start from, so a cycle is a proof by itself,
-however its weights were reached: it is enough to replay it in whole numbers. It holds for the sum
-of the mistakes of a pass, for a joint rule of several classes (u, w and rows as long as all classes
-together), and in the space of a kernel, where weights of the span of the rows are the same if they
-give all rows the same scores.
+If there were a separator u, every mistake would increase <w, u>; so weights that recur after
+mistakes show that there is none. This holds for any initial weights: a cycle is a proof by itself,
+and to check it is to replay it in integers. It also holds for the batch rule, for the joint rule of
+several classes (with u, w and rows stacked over the classes), and in the space of a kernel, where
+weights in the span of the rows are equal if they give all rows the same scores.
 """
 
 from __future__ import annotations
@@ -23,50 +22,50 @@ from linsep.certificate.replay import Rows, read_rows, replay
 from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.errors import DataError
 
-#: of ``power``: values with more bits behind the point would be very long whole numbers
+#: largest ``power``: values with more binary places would be very long integers
 MOST_BITS = 256
-#: bits of a weight: those that are found have fewer
+#: most bits of a weight; the search finds shorter ones
 MOST_LONG = 1 << 13
-#: rows that a check replays at most, over all passes
+#: most rows that a check replays, over all passes
 MOST_ROUNDS = 10**8
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """Weights of a perceptron that come back after some passes over the rows, in their order.
+    """Weights of a perceptron that recur after some passes over the rows in their order.
 
-    Whole numbers throughout: a row is its values times ``base ** power``, the weights are in steps
+    All numbers are integers: a row is its values times ``base ** power``, the weights are multiples
     of ``1 / unit``, and an update adds ``step`` times a row.
 
     Attributes
     ----------
     n_classes : int
     positive, negative : tuple of int
-        The classes on each side, by their numbers among the sorted labels; rows of no side are not
-        seen. Both are empty where one joint rule learns all classes, a vector of weights for each.
+        The classes on each side, as indices into the sorted labels; rows of other classes are
+        skipped. Both are empty for the joint rule, which has a weight vector for each class.
     update : "single" or "batch"
-        At every mistake, or once a pass by the sum of all its mistakes.
+        At every mistake, or once a pass by the sum of its mistakes.
     tie : "negative", "positive" or "random"
-        Which of equal scores the joint rule predicts: the lowest class, the highest, or any.
+        Which of equal scores the joint rule predicts: the first class, the last, or any.
     gram : bool
-        Whether rows are those of a Gram matrix: a row is scored by no weights but has a score, and
-        an update adds kernel values to the scores of all rows.
+        Whether rows are those of a Gram matrix: the state is then the score of every row, and an
+        update adds kernel values to all scores.
     fit_intercept : bool
     passes : int
-        After so many the weights are the same again.
+        Number of passes after which the weights recur.
     weights : tuple of int
-        One a feature, the intercept last, for a joint rule class after class. Of a kernel machine
+        One per feature, then the intercept; class after class for the joint rule. For a Gram matrix
         the scores of the rows, in the unit of weights.
     step, unit : int
     base, power : int
-        With base 2 values are read as they are stored, as verdicts read them: floats are binary
-        fractions. With base 10 they are taken for the decimals that they print as, 0.1 for one
-        tenth: the floats themselves, which are a little off, may be separable by as little.
+        With base 2 values are those stored, as in verdicts: floats are binary fractions. With base
+        10 they are the decimals that they print as: 0.1 is one tenth. (The stored floats, which
+        differ slightly, may be separable with a tiny margin.)
     n_rows, n_features : int
-        With a Gram matrix both count the rows.
+        For a Gram matrix both are the number of rows.
     again : int or None
-        Of a run, the pass, counted from 0, before which the weights were back; it is no part of
-        the proof.
+        In a run, the pass, counted from 0, before which the weights recurred; not part of the
+        proof.
     """
 
     n_classes: int
@@ -88,17 +87,17 @@ class Cycle:
 
     @property
     def first(self) -> int | None:
-        """Of a run, the pass, counted from 0, before which the weights were the same before."""
+        """In a run, the pass, counted from 0, before which the weights first had these values."""
         return None if self.again is None else self.again - self.passes
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence that counts passes from 1."""
+        """One sentence about the cycle, with passes counted from 1."""
         return f"{self.what}, so {self.conclusion}"
 
     @property
     def what(self) -> str:
-        """That weights came back, as a phrase."""
+        """The recurrence, as a phrase."""
         whose = f"{'scores' if self.gram else 'weights'}{self._whose}"
         if self.again is None or self.first is None:
             return f"some {whose} come back after {self.passes:,} pass{'es' * (self.passes > 1)}"
@@ -108,17 +107,17 @@ class Cycle:
 
     @property
     def conclusion(self) -> str:
-        """What follows from it, as a phrase."""
+        """What follows from the cycle, as a phrase."""
         decimal = ", values taken for the decimals they print as" if self.base == 10 else ""
         return f"no number of passes will separate these rows{decimal}"
 
     def of_run(self, again: int) -> Cycle:
-        """The same with the pass, counted from 0, before which the weights of a run were back."""
+        """Return the cycle with the pass, counted from 0, before which its weights recurred."""
         return replace(self, again=again)
 
     @property
     def _whose(self) -> str:
-        """Of which of several machines they are, as a phrase that counts the classes from 1."""
+        """Which of several machines it is, as a phrase with classes counted from 1."""
         if self.joint or self.n_classes == 2:
             return ""
         rest = len(self.negative) == self.n_classes - 1
@@ -131,38 +130,38 @@ class Cycle:
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
     ) -> Check:
-        """Replay the passes in whole numbers; the same weights must come out, with mistakes made.
+        """Replay the passes in integers: the weights must recur, after at least one mistake.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a source
-            Of a kernel machine the Gram matrix.
+            For a kernel machine the Gram matrix.
         y : array of shape (rows,), not for a source
-            The labels; of two the larger is the positive side.
+            Labels; of two the larger is the positive side.
         exact : bool
-            It is always exact; :meth:`Verdict.verify` has the same switch.
+            Ignored, as the check is always exact; :meth:`Verdict.verify` has the same parameter.
         time_limit : float or None
-            Seconds that the replay may take; None: any.
+            Seconds that the replay may take. None: no limit.
 
         Returns
         -------
         Check
-            True or false, with a ``reason``.
+            ``holds`` is True, False or None (not known), with a ``reason``.
         """
-        why = self._senseless()
+        why = self._inconsistency()
         if why is not None:
             return self._fails(why)
         given, clock = read_rows(X, y, self.base, self.power), Clock(time_limit)
         why = self._not_about(given)
         if why is not None or given.rows is None:
-            return self._fails(why or "the rows have more digits than those that it is about")
+            return self._fails(why or "the rows have more digits than its own")
         try:
             after, mistakes = replay(self, given.rows, clock.over)
         except TooLong as reason:
-            return Check(None, f"Not checked to the end: {reason}. Give it more time.")
+            return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
         if after != self.vectors():
-            return self._fails(f"after {many} the weights are others")
+            return self._fails(f"after {many} the weights differ")
         if not mistakes:
             return self._fails("no mistake was made: these weights separate the rows")
         return Check(
@@ -172,7 +171,7 @@ class Cycle:
         )
 
     def _not_about(self, given: Rows) -> str | None:
-        """Why it cannot be about these rows, as a phrase."""
+        """Return why the cycle cannot be about these rows, as a phrase, or None."""
         if (given.n_rows, given.n_features) != (self.n_rows, self.n_features):
             whose = "the Gram matrix of " if self.gram else ""
             return (
@@ -183,8 +182,8 @@ class Cycle:
             return f"it is about {self.n_classes} classes, these are {given.n_classes}"
         return None
 
-    def _senseless(self) -> str | None:
-        """What is wrong with its numbers, as a phrase."""
+    def _inconsistency(self) -> str | None:
+        """Return what is wrong with the numbers, as a phrase, or None."""
         width = self.n_rows if self.gram else self.n_features + 1
         sides = (*self.positive, *self.negative)
         sound = self.step > 0 and self.unit > 0 and self.passes > 0
@@ -199,16 +198,16 @@ class Cycle:
         )
         sound &= not self.gram or (self.n_rows == self.n_features and not self.fit_intercept)
         if not sound:
-            return "its numbers make no sense"
+            return "its numbers are inconsistent"
         if self.passes * self.n_rows > MOST_ROUNDS:
             return "it has too many passes to replay"
         return None
 
     def names(self) -> None:
-        """A cycle is about columns by number."""
+        """Return None: a cycle refers to columns by number."""
 
     def lines(self) -> list[tuple[str, str]]:
-        """All that is claimed, as pairs of a word and what there is to say of it."""
+        """Return the claim as pairs of a heading and a text."""
         return [
             ("cycle", replace(self, again=None).sentence),
             ("update", "at every mistake" if self.update == "single" else "once a pass"),
@@ -219,11 +218,11 @@ class Cycle:
         ]
 
     def to_json(self) -> str:
-        """The cycle as JSON text; :func:`linsep.from_json` reads it."""
+        """Return the cycle as JSON text, which :func:`linsep.from_json` reads."""
         return _json({"cycle": self.plain()})
 
     def plain(self) -> dict[str, Any]:
-        """The proof as a JSON object."""
+        """Return the proof as a JSON object."""
         plain = asdict(self) | {
             "weights": [hex(w) for w in self.weights], "step": hex(self.step),
             "unit": hex(self.unit),
@@ -233,22 +232,22 @@ class Cycle:
 
     @property
     def joint(self) -> bool:
-        """Whether it learns all classes."""
+        """Whether one joint rule learns all classes."""
         return not self.positive
 
     @property
     def n_vectors(self) -> int:
-        """How many vectors of weights it has."""
+        """Number of weight vectors."""
         return self.n_classes if self.joint else 1
 
     def vectors(self) -> list[list[int]]:
-        """The weights, a list for each vector of them."""
+        """Return the weights, one list for each vector."""
         width = len(self.weights) // self.n_vectors
         return [list(self.weights[k * width : (k + 1) * width]) for k in range(self.n_vectors)]
 
     @property
     def one(self) -> int:
-        """The constant feature in whole numbers; 0 where there is none."""
+        """The constant feature as an integer; 0 without an intercept."""
         return self.base**self.power if self.fit_intercept else 0
 
     @staticmethod
@@ -258,15 +257,15 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Cycles:
-    """The cycles of several machines that learn side by side, one against the rest or in pairs.
+    """The cycles of several machines of a one-vs-rest or one-vs-one learner.
 
-    Each that makes mistakes goes in a cycle of its own, so that none will ever separate its rows;
-    those that make none are done.
+    Every machine that makes mistakes has a cycle of its own and never separates its rows; the
+    others have converged.
 
     Attributes
     ----------
     cycles : tuple of Cycle
-        At least one, of the machines that make mistakes.
+        One for each machine that makes mistakes, at least one.
     """
 
     cycles: tuple[Cycle, ...]
@@ -279,16 +278,16 @@ class Cycles:
 
     @property
     def again(self) -> int | None:
-        """Of a run, the pass, counted from 0, before which all of them had come back."""
+        """In a run, the pass, counted from 0, before which all weights had recurred."""
         return self.cycles[0].again
 
     def of_run(self, again: int) -> Cycles:
-        """The same with the pass, counted from 0, before which all weights of a run were back."""
+        """Return the cycles with the pass, counted from 0, before which all weights recurred."""
         return Cycles(tuple(cycle.of_run(again) for cycle in self.cycles))
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence that counts passes from 1."""
+        """One sentence about the cycle, with passes counted from 1."""
         found = "; ".join(cycle.what for cycle in self.cycles)
         return f"{found}: {self.cycles[0].conclusion}"
 
@@ -308,14 +307,14 @@ class Cycles:
         )  # fmt: skip
 
     def names(self) -> None:
-        """Cycles are about columns by number."""
+        """Return None: cycles refer to columns by number."""
 
     def lines(self) -> list[tuple[str, str]]:
-        """All that is claimed, as pairs of a word and what there is to say of it."""
+        """Return the claim as pairs of a heading and a text."""
         return [line for cycle in self.cycles for line in cycle.lines()]
 
     def to_json(self) -> str:
-        """The cycles as JSON text; :func:`linsep.from_json` reads it."""
+        """Return the cycles as JSON text, which :func:`linsep.from_json` reads."""
         return _json({"cycles": [cycle.plain() for cycle in self.cycles]})
 
 
@@ -324,12 +323,12 @@ def _json(plain: dict[str, Any]) -> str:
 
 
 def from_plain(plain: dict[str, Any]) -> Cycle | Cycles:
-    """The cycle, or cycles, that ``to_json`` wrote, from its JSON object."""
+    """Return the cycle or cycles of a JSON object that ``to_json`` wrote."""
     if "cycle" in plain:
         return _cycle(plain["cycle"])
     cycles = tuple(_cycle(one) for one in plain["cycles"])
     if not cycles:
-        raise DataError("This is no cycle, or a damaged one: there is none.")
+        raise DataError("This is no cycle, or a damaged one: the list is empty.")
     return Cycles(cycles)
 
 
@@ -348,5 +347,5 @@ def _cycle(plain: dict[str, Any]) -> Cycle:
     )}  # fmt: skip
     sound = all(type(plain[name]) is kind for kind, those in kinds.items() for name in those)
     if not sound or any(type(code) is not int for code in read["positive"] + read["negative"]):
-        raise DataError("This is no cycle, or a damaged one: a number is none.")
+        raise DataError("This is no cycle, or a damaged one: a value has the wrong type.")
     return Cycle(**{**plain, **read})

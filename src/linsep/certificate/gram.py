@@ -1,4 +1,4 @@
-"""A Gram matrix of which some columns are said to span all."""
+"""Gram matrices, and whether some of their columns span all."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,9 @@ from linsep.certificate.numbers import exact_rows
 
 
 def gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
-    """A Gram matrix, its numbers as they are, and labels; ValueError where it is none.
+    """Return a Gram matrix, its numbers unchanged, and labels; ValueError if it is not square.
 
-    Both are in the rows of a source where no labels are given.
+    Without labels, K is a source of both.
     """
     if y is None and hasattr(K, "exactly"):
         batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, _ in K.exactly()]
@@ -24,10 +24,10 @@ def gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
 
 
 def spans(K: np.ndarray, columns: Sequence[int], each: Any) -> bool:
-    """Whether some columns span all; ``each`` goes over what takes time."""
+    """Whether some columns span all; ``each`` wraps the loops that take long."""
     if len(columns) == len(K):
         return True
     rows: list[Row] = []
-    for row in each(K):  # times a positive number each, which changes no rank
+    for row in each(K):  # a positive factor changes no rank
         rows.append({j: m for j, m in enumerate(whole_numbers(row)[0]) if m})
     return rank_at_most(rows, len(K), rank_found(rows, columns, each), each)

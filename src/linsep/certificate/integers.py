@@ -1,4 +1,4 @@
-"""Rows as whole numbers, and what a check asks of them: sums, spaces, ranks, lengths."""
+"""Rows as integers, and the integer linear algebra of a check: sums, spaces, ranks, lengths."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-#: the entries of a row that are not zero: {column: whole number}
+#: the nonzero entries of a row: {column: integer}
 Row = dict[int, int]
-#: products of two numbers below them fit 64 bits
+#: products of two smaller numbers fit 64 bits
 PRIMES = (2147483647, 2147483629, 2147483587)
 
 
 def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
-    """Whole numbers m and a positive fraction s with ``values == m * s`` exactly."""
+    """Return integers m and a positive fraction s with ``values == m * s`` exactly."""
     values = np.asarray(values)
     if values.dtype.kind in "iu":
         return values.tolist(), Fraction(1)
@@ -40,7 +40,7 @@ def dot(a: Row, w: Row) -> int:
 
 
 def combination(terms: Iterable[tuple[int, Row]]) -> Row:
-    """The sum of rows times their numbers, without its zeros."""
+    """Return the sum of the rows times their numbers, without zeros."""
     total: Row = {}
     for number, row in terms:
         for j, m in row.items():
@@ -49,7 +49,7 @@ def combination(terms: Iterable[tuple[int, Row]]) -> Row:
 
 
 def in_lowest_terms(numbers: dict[int, Any]) -> Row:
-    """The smallest whole numbers in the same proportion, without the zeros."""
+    """Return the smallest integers in the same proportion, without zeros."""
     exact = {j: Fraction(x) for j, x in numbers.items() if x}
     if not exact:
         return {}
@@ -61,10 +61,10 @@ def in_lowest_terms(numbers: dict[int, Any]) -> Row:
 
 @dataclass(frozen=True, repr=False)
 class Space:
-    """A space of rows in reduced echelon form: the same numbers whatever rows span it.
+    """A row space in reduced echelon form, which does not depend on the rows that span it.
 
-    ``rows[p]`` has its first entry, which is positive, in column p, a pivot; none of the others is
-    in a pivot column. They are whole numbers in lowest terms.
+    ``rows[p]`` has its first entry, which is positive, in the pivot column p; its other entries are
+    in columns without pivot. Entries are integers in lowest terms.
     """
 
     rows: dict[int, Row]
@@ -73,19 +73,19 @@ class Space:
         return f"<Space of dimension {len(self.rows):,}>"
 
     def remainder(self, a: Row) -> Row:
-        """What is left of a row, times a positive number: empty where it lies in the space."""
+        """Return the remainder of a row, times a positive number: empty if it lies in the space."""
         used = [(self.rows[j], j) for j in a if j in self.rows]
         below = lcm(*(row[pivot] for row, pivot in used)) if used else 1
         taken = [(-a[pivot] * (below // row[pivot]), row) for row, pivot in used]
         return combination([(below, a), *taken])
 
     def coefficients(self, width: int, intercept: bool) -> dict[int, Row]:
-        """The weights that rows of this space determine, where columns depend on others.
+        """Return the coefficients that rows of this space determine.
 
         Of columns that depend on each other the first is kept and the others' weights are zero; the
-        constant one, the last of each ``width``, goes before all others. Given are the numbers of
-        those kept, each as a function on all weights, times a positive number: what the product
-        with a row of the space is.
+        constant, the last of each ``width``, comes before all others. Returns
+        {number of a kept weight: linear function of all weights that gives it, times a positive
+        number}; the functions are rows of the space.
         """
         found = dict(self.rows)
         top = max((j for row in found.values() for j in row), default=-1)
@@ -103,10 +103,10 @@ class Space:
 
 
 def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) -> int:
-    """A rank that some rows, in some columns, have at least: elimination modulo primes.
+    """Return a lower bound on the rank of some rows in some columns, by elimination modulo primes.
 
-    That is certain: a rank modulo a prime is never more than the rank. It can only be less where
-    each of the primes divides the same numbers. ``each`` goes over the columns.
+    A rank modulo a prime never exceeds the rank. It is smaller only if each of the primes divides
+    the same minors. ``each`` wraps the loop over the columns.
     """
     found = 0
     for prime in PRIMES:
@@ -116,11 +116,11 @@ def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) ->
 
 
 def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -> bool:
-    """Whether some rows have no larger rank: elimination modulo many primes.
+    """Whether some rows have at most this rank, by elimination modulo many primes.
 
-    Where the rank modulo each is no larger, all of them divide every determinant of one row and
-    column more. By Hadamard's inequality that is at most the product of the lengths of these rows:
-    if the product of the primes is larger, it is zero.
+    If the rank modulo each prime is at most ``rank``, all primes divide every minor of order
+    ``rank + 1``. By Hadamard's inequality a minor is at most the product of the lengths of its
+    rows: if the product of the primes is larger, the minor is zero.
     """
     squares = (sum(m * m for m in row.values()) for row in each(rows))
     bits = sum(sorted((square.bit_length() for square in squares), reverse=True)[: rank + 1]) // 2
@@ -134,7 +134,7 @@ def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -
 
 
 def _prime_below(number: int) -> int:
-    """The largest odd prime below an odd number."""
+    """Return the largest odd prime below an odd number."""
     number -= 2
     while not all(number % k for k in range(3, isqrt(number) + 1, 2)):
         number -= 2
@@ -162,12 +162,12 @@ def _rank_modulo(rows: Sequence[Row], columns: Sequence[int], prime: int, each: 
 def squared_bound(
     rows: Sequence[tuple[Row, Fraction]], groups: Sequence[int], multipliers: Sequence[int]
 ) -> Fraction:
-    """The square of a margin that no weights exceed.
+    """Return the square of an upper bound on the margin of all weights.
 
-    Each row, times its fraction, is a reflected row without its constant. The multipliers are taken
-    as shares of the sum of their group: all rows without an intercept, else those of one side. The
-    combination is the difference of two points of the sides' convex hulls, of which half the length
-    is no less than any margin; without an intercept it is one point, and its whole length.
+    Each row, times its fraction, is a reflected row without its constant. The multipliers are
+    shares of the sum of their group: all rows without an intercept, else those of one side. With an
+    intercept the combination is the difference of two points of the sides' convex hulls, and half
+    its length bounds every margin; without one it is one point, and its length does.
     """
     sums: dict[int, int] = {}
     for group, m in zip(groups, multipliers, strict=True):

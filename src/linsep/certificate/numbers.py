@@ -1,8 +1,8 @@
-"""Rows of numbers from whatever holds them, exactly: nothing is rounded before it is proved.
+"""Exact rows from arrays, data frames and nested lists: no number is rounded.
 
-Numbers that one of numpy's types holds come in an array of that type. Where there is none (whole
-numbers beyond 2^53 beside floats, decimals, fractions, long doubles) the array is one of Python's
-numbers: int, float and Fraction.
+Numbers that fit one of numpy's types come in an array of that type. Otherwise (integers beyond
+2^53 beside floats, decimals, fractions, long doubles) the array holds Python's int, float and
+Fraction objects.
 """
 
 import math
@@ -20,24 +20,24 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from linsep.errors import DataError
 from linsep.sparse_rows import as_csr
 
-#: types that hold every number that they are given, and that numpy multiplies
+#: types that are kept: exact, and supported by numpy's products
 KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]
-#: whole numbers up to here are floats
+#: integers up to here are exact in floats
 EXACT = 2**53
-#: numbers that are no doubles lie between its inverse and it, so that their roundings are normal
+#: numbers that are not doubles lie between its inverse and it: they round to normal numbers
 LARGEST = 2**1000
-#: decimals of larger powers of ten are beyond all that
+#: decimals with larger powers of ten are out of range
 MOST_POWER = 400
 
 
 def exact_rows(X: Any) -> Any:
-    """An array or a CSR matrix of the numbers of an array, nested lists, a matrix or a data frame.
+    """Return the numbers of an array, nested lists, a matrix or a data frame, without rounding.
 
     Raises
     ------
     ValueError
-        For missing and infinite numbers, and for what cannot be read exactly: a DataError that
-        names column, row and value.
+        For missing and infinite numbers, and for values that cannot be read exactly: a DataError
+        that names column, row and value.
     """
     if isinstance(X, pa.Table | pa.RecordBatch):
         return _stacked([_of_arrow(X.column(j), name) for j, name in enumerate(names_of(X) or ())])
@@ -59,7 +59,7 @@ def exact_rows(X: Any) -> Any:
 
 
 class Labelled(NamedTuple):
-    """Rows, the sorted labels, each row's place among them, and names of the features or None."""
+    """Rows, the sorted labels, each row's index into them, and feature names or None."""
 
     X: Any
     classes: np.ndarray
@@ -68,7 +68,7 @@ class Labelled(NamedTuple):
 
 
 def labelled_rows(X: Any, y: Any) -> Labelled:
-    """Rows and labels, each of the same length, without missing ones; ValueError for others."""
+    """Return rows and labels; ValueError for missing values and different lengths."""
     if y is None:
         raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
     names, rows = names_of(X), tidy(exact_rows(X))
@@ -81,7 +81,7 @@ def labelled_rows(X: Any, y: Any) -> Labelled:
 
 
 def tidy(X: Any) -> Any:
-    """CSR without repeated entries; other rows as they are."""
+    """Return CSR rows without repeated entries, and other rows unchanged."""
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -89,13 +89,13 @@ def tidy(X: Any) -> Any:
 
 
 def names_of(X: Any) -> list[str] | None:
-    """Names of the columns of a data frame; None of what has none."""
+    """Return the column names of a data frame, or None."""
     names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
     return None if names is None else [str(name) for name in names]
 
 
 def same_as_doubles(X: Any) -> bool:
-    """Whether every number of rows is a double."""
+    """Whether every number equals a double."""
     numbers = X.data if sp.issparse(X) else X
     if numbers.dtype == object:
         return all(map(_fits, numbers.ravel()))
@@ -108,13 +108,13 @@ def same_as_doubles(X: Any) -> bool:
 
 
 def _checked(X: Any) -> Any:
-    """scikit-learn's checks of an array that needs no care."""
-    with np.errstate(over="ignore", invalid="ignore"):  # it adds all numbers up
+    """Apply scikit-learn's checks to an array of a type that is kept."""
+    with np.errstate(over="ignore", invalid="ignore"):  # it sums all numbers
         return check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES, order="C")
 
 
 def _of_lists(X: Any) -> np.ndarray:
-    """Nested lists: numpy rounds whole numbers that stand among floats, or beyond 64 bits."""
+    """Return nested lists as an array of objects where numpy would round long integers."""
     found = np.asarray(X)
     if found.dtype.kind == "f" and found.ndim == 2:
         with np.errstate(invalid="ignore"):
@@ -124,19 +124,19 @@ def _of_lists(X: Any) -> np.ndarray:
 
 
 def _of_sparse(X: Any) -> Any:
-    """A sparse matrix, whose values must be of a type that is kept."""
+    """Return a sparse matrix with values of a type that is kept."""
     if X.dtype in (np.longdouble, object):
         X = as_csr(X)
         values = _of_objects(X.data, "of stored values")
         if values.dtype == object:
             long = next(x for x in values if not _fits(x))
-            raise DataError(f"X holds {long}, which float64 does not: give a dense array.")
+            raise DataError(f"X holds {long}, which float64 cannot hold: give a dense array.")
         X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
     return _checked(X)
 
 
 def _of_frame(X: Any) -> Any:
-    """A data frame of pandas: at once where one type holds all columns, else column by column."""
+    """Return a pandas frame as an array: at once if one type holds all columns, else by column."""
     kinds = list(X.dtypes)
     if all(isinstance(kind, np.dtype) and kind in KEPT_TYPES for kind in kinds) and kinds:
         common = np.result_type(*kinds)
@@ -159,7 +159,7 @@ def _of_series(column: Any, name: Any) -> np.ndarray:
 
 
 def _of_arrow(column: Any, name: Any) -> np.ndarray:
-    """A column of Arrow's, of numbers or of true and false."""
+    """Return an Arrow column of numbers or booleans as an array."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if column.null_count:
@@ -177,27 +177,27 @@ def _of_arrow(column: Any, name: Any) -> np.ndarray:
 
 
 def _plain(values: np.ndarray, name: Any) -> np.ndarray:
-    """A column of numpy's numbers in a type that is kept."""
+    """Return a numpy column in a type that is kept."""
     if values.dtype.kind not in "biuf":
         raise DataError(
             f"Column {name!r} is of type {values.dtype}: convert it to numbers, or leave it out."
         )
     if values.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            doubtful = not np.isfinite(values.sum())
-        if doubtful and not np.isfinite(values).all():
+            suspect = not np.isfinite(values.sum())
+        if suspect and not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise _missing(_place(name, row), values[row])
     return values if values.dtype in KEPT_TYPES else values.astype(np.float64)
 
 
 def _of_objects(values: Iterable[Any], name: Any) -> np.ndarray:
-    """A column of Python's numbers, or numpy's, or both."""
-    return _settled([_number(x, name, i) for i, x in enumerate(values)])
+    """Return a column of Python's or numpy's numbers as an array."""
+    return _in_simplest_type([_number(x, name, i) for i, x in enumerate(values)])
 
 
 def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
-    """A number of a row and a column as Python's, exactly."""
+    """Return the exact value of a cell as a Python number."""
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating | Decimal):
@@ -226,12 +226,12 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
 
 
 def _fits(x: Any) -> bool:
-    """Whether a number within the doubles' range is one of them."""
+    """Whether a number within the range of doubles equals one."""
     return bool(float(x) == x)
 
 
-def _settled(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
-    """A column in the simplest type that holds it."""
+def _in_simplest_type(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
+    """Return a column in the simplest type that holds it."""
     if all(isinstance(x, int) for x in numbers):
         least, most = min(numbers, default=0), max(numbers, default=0)
         for kind, low, high in (("i8", -(2**63), 2**63 - 1), ("u8", 0, 2**64 - 1)):
@@ -253,7 +253,7 @@ def _objects(numbers: Iterable[Any]) -> np.ndarray:
 
 
 def _stacked(columns: list[np.ndarray]) -> np.ndarray:
-    """Columns side by side, in a type that holds them all."""
+    """Return the columns as one array, in a type that holds them all."""
     kinds = [column.dtype for column in columns]
     if columns and object not in kinds:
         common = np.result_type(*kinds)
@@ -270,7 +270,7 @@ def _stacked(columns: list[np.ndarray]) -> np.ndarray:
 
 
 def _is_double(numbers: np.ndarray) -> bool:
-    """Whether every long double is a double."""
+    """Whether every long double equals a double."""
     with np.errstate(over="ignore", under="ignore"):
         return bool((numbers.astype(np.float64) == numbers).all())
 
@@ -280,21 +280,19 @@ def _place(name: Any, row: int) -> str:
 
 
 def _missing(place: str, value: Any = None) -> DataError:
-    """An error about a number that is none."""
+    """Return an error about a missing or infinite number."""
     what = "has no value" if value is None or math.isnan(value) else f"is {value}"
     return DataError(
-        f"{place} {what} (NaN, infinity and gaps are no numbers): fill it in, or leave the row out."
+        f"{place} {what} (it must be a finite number): fill it in, or leave the row out."
     )
 
 
 def _beyond(place: str, value: Any) -> DataError:
     shown = f"{value:.6g}" if isinstance(value, Decimal) else _shortened(Fraction(value))
-    return DataError(
-        f"{place} is {shown}, beyond what floating point can look at: scale the column."
-    )
+    return DataError(f"{place} is {shown}, outside the range of floating point: scale the column.")
 
 
 def _shortened(value: Fraction) -> str:
-    """About how large a number is."""
+    """Return the size of a number as a power of two."""
     power = value.numerator.bit_length() - value.denominator.bit_length()
     return f"about {'-' * (value < 0)}2**{power}"

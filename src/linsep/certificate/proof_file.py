@@ -1,7 +1,7 @@
 """Verdicts as JSON text and back, in one form only: what is read must be what is written.
 
-Long whole numbers are hexadecimal text: no digit is lost, and Python reads and writes them without
-the limit that it sets to decimal ones.
+Long integers are hexadecimal text: no digit is lost, and Python's limit on the length of decimal
+integers does not apply.
 """
 
 import json
@@ -27,7 +27,8 @@ from linsep.certificate.verdicts import (
 )
 from linsep.errors import DataError
 
-FORMAT = "linsep proof 2"
+FORMAT = "linsep proof 3"
+EARLIER = ("linsep proof 1", "linsep proof 2")
 DATA = ("rows", "features", "names", "classes", "columns", "sha256")
 FIELDS = {
     Undecided: ("reason",),
@@ -40,29 +41,30 @@ FIELDS = {
 }  # fmt: skip
 KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 LABELS = {str, bool, int, float}
+AGAIN = "write it again with to_json() or linsep separate --proof"
 HEX = re.compile(r"-?0x[0-9a-f]+")
-#: hexadecimal digits of one number: arithmetic with more takes too long
+#: most hexadecimal digits of one number: arithmetic with more takes too long
 MOST_DIGITS = 1 << 18
-#: counts and places are below
+#: counts and positions are below this
 MOST = 1 << 53
 
 
 class Proof(NamedTuple):
-    """A claim, and how the files of its data were read: None where they are no files."""
+    """A claim, and how the files of its data were read (None if the data were not in files)."""
 
     claim: Verdict | Separations
     recipe: dict[str, Any] | None
 
 
 class Malformed(ValueError):
-    """What is wrong with the form of a proof, as a phrase."""
+    """A proof is malformed; the message is a phrase that says how."""
 
 
 # Writing.
 
 
 def to_json(claim: Verdict | Separations, recipe: dict[str, Any] | None = None) -> str:
-    """A verdict, or several, as JSON text; ``recipe`` says how the files of the data were read."""
+    """Return one or several verdicts as JSON text; ``recipe``: how the data files were read."""
     verdicts = claim.verdicts() if isinstance(claim, Separations) else [claim]
     subject = verdicts[0].subject
     plain = {
@@ -77,7 +79,7 @@ def to_json(claim: Verdict | Separations, recipe: dict[str, Any] | None = None) 
             "sha256": subject.sha256,
         },
         "fit_intercept": subject.fit_intercept,
-        "senses": claim.formulations() if isinstance(claim, Separations) else None,
+        "formulations": claim.formulations() if isinstance(claim, Separations) else None,
         "verdicts": [_plain(verdict) for verdict in verdicts],
     }
     return json.dumps(plain, allow_nan=False, indent=1) + "\n"
@@ -132,21 +134,19 @@ def _plain_combination(given: Combination) -> dict[str, Any]:
 
 
 def read(proof: str | bytes) -> Proof:
-    """The verdicts that :func:`to_json` wrote, and the recipe.
+    """Read the verdicts that :func:`to_json` wrote, and the recipe.
 
     Raises
     ------
     DataError
-        For any text but the one that :func:`to_json` writes of what it says.
+        If the text is not exactly what :func:`to_json` writes.
     """
     try:
         text = proof.decode("ascii") if isinstance(proof, bytes) else proof
         plain = json.loads(text)
         if not isinstance(plain, dict) or "format" not in plain:
             raise Malformed("it has no format")
-        if plain["format"] != FORMAT:
-            given = str(plain["format"])[:40]
-            raise DataError(f"This is {given!r}: only {FORMAT!r} can be read.")
+        check_format(plain)
         found = _proof(plain)
         if to_json(*found) != text:
             raise Malformed("it is not in the form in which proofs are written")
@@ -155,26 +155,34 @@ def read(proof: str | bytes) -> Proof:
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         why = error if isinstance(error, Malformed) else type(error).__name__
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
-        raise DataError(
-            f"This is no proof, or an altered one ({why}): write it again with to_json() or "
-            "linsep separate --proof."
-        ) from None
+        raise DataError(f"This is no proof, or an altered one ({why}): {AGAIN}.") from None
     return found
 
 
+def check_format(plain: dict[str, Any]) -> None:
+    """Raise DataError unless a proof has the present format."""
+    given = plain.get("format")
+    if given in EARLIER:
+        raise DataError(
+            f"This proof has the earlier format {given!r}, which is no longer read: {AGAIN}."
+        )
+    if given != FORMAT:
+        raise DataError(f"This has the format {str(given)[:40]!r}: only {FORMAT!r} can be read.")
+
+
 def _proof(plain: dict[str, Any]) -> Proof:
-    _fields(plain, ("format", "recipe", "data", "fit_intercept", "senses", "verdicts"))
+    _fields(plain, ("format", "recipe", "data", "fit_intercept", "formulations", "verdicts"))
     if not isinstance(plain["recipe"], dict | None):
-        raise Malformed("the recipe is none")
+        raise Malformed("the recipe is not an object")
     whole = _subject(plain["data"], plain["fit_intercept"])
     verdicts = [_verdict(one, whole) for one in _list(plain["verdicts"])]
-    if plain["senses"] is not None:
-        formulations = tuple(_text(sense) for sense in _list(plain["senses"]))
+    if plain["formulations"] is not None:
+        formulations = tuple(_text(name) for name in _list(plain["formulations"]))
         return Proof(_several(verdicts, formulations, whole.classes), plain["recipe"])
     if len(verdicts) != 1:
-        raise Malformed("there is not one verdict")
+        raise Malformed("it needs exactly one verdict")
     subject = verdicts[0].subject
-    known = [sides for sense in FORMULATIONS for sides in sides_of(sense, subject.classes)]
+    known = [sides for name in FORMULATIONS for sides in sides_of(name, subject.classes)]
     if (subject.positive, subject.negative) not in known:
         raise Malformed("the sides are not made of the classes")
     return Proof(verdicts[0], plain["recipe"])
@@ -183,18 +191,18 @@ def _proof(plain: dict[str, Any]) -> Proof:
 def _several(
     verdicts: list[Verdict], formulations: tuple[str, ...], classes: tuple[Any, ...]
 ) -> Separations:
-    """All verdicts of some senses, each once and in order."""
+    """Return the verdicts of some formulations, each once and in order."""
     if (
         len(classes) < 3
         or not formulations
         or formulations != tuple(s for s in FORMULATIONS if s in formulations)
     ):
-        raise Malformed("the senses are none")
-    expected = [sides for sense in formulations for sides in sides_of(sense, classes)]
+        raise Malformed("the formulations are not known ones, each once and in order")
+    expected = [sides for name in formulations for sides in sides_of(name, classes)]
     if [(v.subject.positive, v.subject.negative) for v in verdicts] != expected:
-        raise Malformed("the verdicts are not those of the senses, each once and in order")
+        raise Malformed("the verdicts are not those of the formulations, each once and in order")
     left = iter(verdicts)
-    of = {sense: [next(left) for _ in sides_of(sense, classes)] for sense in formulations}
+    of = {name: [next(left) for _ in sides_of(name, classes)] for name in formulations}
     rest = {v.subject.positive[0]: v for v in of.get("ovr", ())}
     pairs = {(v.subject.negative[0], v.subject.positive[0]): v for v in of.get("ovo", ())}
     return Separations(rest, pairs, next(iter(of.get("multinomial", ())), None))
@@ -204,17 +212,17 @@ def _subject(plain: Any, fit_intercept: Any) -> Subject:
     given = _fields(plain, DATA)
     classes = _labels(given["classes"])
     if len(classes) < 2 or list(classes) != sorted(set(classes)):
-        raise Malformed("the classes are not two or more in order")
+        raise Malformed("the classes are not two or more, sorted")
     n_rows, n_features, names = _count(given["rows"]), _count(given["features"]), given["names"]
     if names is not None and len(_list(names)) != n_features:
-        raise Malformed("there are not as many names as features")
+        raise Malformed("the number of names differs from the number of features")
     columns = given["columns"]
     if columns is not None:
         columns = _ascending([_count(j) for j in _list(columns)])
         if len(columns) != n_features or max(columns, default=0) >= n_rows:
-            raise Malformed("the columns are none of a Gram matrix")
+            raise Malformed("the columns are not those of a Gram matrix")
     if not re.fullmatch("[0-9a-f]{64}", _text(given["sha256"])):
-        raise Malformed("the hash is none")
+        raise Malformed("the hash is not a SHA-256")
     return Subject(
         classes, (), (), _flag(fit_intercept), n_rows, n_features,
         None if names is None else tuple(_text(name) for name in names), given["sha256"], columns,
@@ -233,9 +241,9 @@ def _verdict(plain: Any, whole: Subject) -> Verdict:
         intercept = tuple(_weight(x) for x in _list(given["intercept"]))
         blocks = len(about.classes) - 1 if about.multinomial else 1
         if {len(row) for row in coef} != {about.n_features} or len(coef) != blocks:
-            raise Malformed("the weights are not as many as the features ask for")
+            raise Malformed("the number of weights does not match the number of features")
         if len(intercept) != blocks:
-            raise Malformed("there are not as many intercepts as rows of weights")
+            raise Malformed("the number of intercepts differs from the number of rows of weights")
         margin = _float(low), math.inf if high is None else _float(high)
         return Separable(about, coef, intercept, margin, _combination(given["support"]))
     evidence = (
@@ -257,7 +265,7 @@ def _verdict(plain: Any, whole: Subject) -> Verdict:
     )
 
 
-# Values, each of exactly the type that it must have.
+# Values, each checked for its exact type.
 
 
 def _fields(plain: Any, names: Any) -> dict[str, Any]:
@@ -275,7 +283,7 @@ def _list(plain: Any) -> list[Any]:
 def _text(plain: Any) -> str:
     if not isinstance(plain, str):
         raise Malformed("a text is missing")
-    plain.encode()  # a ValueError for half a character
+    plain.encode()  # ValueError for a lone surrogate
     return plain
 
 
@@ -287,7 +295,7 @@ def _flag(plain: Any) -> bool:
 
 def _count(plain: Any) -> int:
     if type(plain) is not int or not 0 <= plain < MOST:
-        raise Malformed("a count is none")
+        raise Malformed("a count is not a whole number from 0 on")
     return plain
 
 
@@ -299,7 +307,7 @@ def _float(plain: Any) -> float:
 
 def _long(plain: Any) -> int:
     if not HEX.fullmatch(_text(plain)) or len(plain) > MOST_DIGITS:
-        raise Malformed("a long whole number is none")
+        raise Malformed("a long integer is malformed")
     return int(plain, 16)
 
 
@@ -311,17 +319,17 @@ def _labels(plain: Any) -> tuple[Any, ...]:
     labels = tuple(_list(plain))
     kinds = {type(label) for label in labels}
     if not (kinds <= LABELS - {str} or kinds <= {str}):
-        raise Malformed("the labels are none")
+        raise Malformed("the labels are neither all text nor all numbers")
     for label in labels:
         if isinstance(label, str):
             _text(label)
         elif isinstance(label, float) and label.is_integer():
-            raise Malformed("a label is a whole number written as another")
+            raise Malformed("a whole-number label is written as a float")
     return labels
 
 
 def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
-    """Some of the classes, of their types."""
+    """Return some of the classes; each must have the type it has there."""
     labels = tuple(_list(plain))
     known = {(type(label), label) for label in whole.classes}
     if not all(type(label) in LABELS and (type(label), label) in known for label in labels):
@@ -331,18 +339,18 @@ def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
 
 def _ascending(items: list[Any]) -> tuple[Any, ...]:
     if any(not low < high for low, high in pairwise(items)):
-        raise Malformed("items are not in order, each once")
+        raise Malformed("items are not sorted, or repeated")
     return tuple(items)
 
 
 def _coprime(numbers: Any) -> None:
     if math.gcd(*numbers) > 1:
-        raise Malformed("whole numbers are not in lowest terms")
+        raise Malformed("integers are not in lowest terms")
 
 
 def _row(plain: Any, number: Callable[[Any], Any]) -> dict[int, Any]:
     if not isinstance(plain, dict):
-        raise Malformed("an object of columns is missing")
+        raise Malformed("an object keyed by column is missing")
     return {_count(int(j)): number(x) for j, x in plain.items()}
 
 
@@ -350,7 +358,7 @@ def _whole_row(plain: Any) -> Row:
     found = _row(plain, _long)
     _coprime(found.values())
     if not all(found.values()):
-        raise Malformed("there are zeros among whole numbers")
+        raise Malformed("there are zeros among the integers")
     return found
 
 
@@ -368,7 +376,7 @@ def _combination(plain: Any) -> Combination:
     rows, which = ([_count(number) for number in _list(given[key])] for key in ("rows", "which"))
     multipliers = tuple(_long(m) for m in _list(given["multipliers"]))
     if not len(rows) == len(which) == len(multipliers):
-        raise Malformed("a combination has not as many multipliers as rows")
+        raise Malformed("a combination has not one multiplier for each row")
     if min(multipliers, default=1) <= 0:
         raise Malformed("a multiplier is not positive")
     _ascending(list(zip(rows, which, strict=True)))

@@ -1,4 +1,4 @@
-"""Proofs of every kind from their JSON text."""
+"""Reading proofs of every kind from their JSON text."""
 
 import json
 from typing import Any
@@ -10,24 +10,25 @@ from linsep.errors import DataError
 
 
 def from_json(proof: str | bytes) -> Any:
-    """The verdict, or the cycle, that ``to_json()`` wrote.
+    """Read the verdict or cycle that ``to_json()`` wrote.
 
     Raises
     ------
     DataError
-        For any text but the one that ``to_json()`` writes: cut short, edited, of another kind.
+        If the text is not exactly what ``to_json()`` writes: cut short, edited, or something else.
     """
     return read(proof).claim
 
 
 def read(proof: str | bytes) -> Proof:
-    """The same, with how the files of the data were read."""
+    """Read a proof, and how the files of its data were read."""
     try:
         plain = json.loads(proof)
     except (ValueError, RecursionError):
         plain = None
     if not isinstance(plain, dict) or not plain.keys() & {"cycle", "cycles"}:
         return proof_file.read(proof)
+    proof_file.check_format(plain)
     try:
         claim: Any = from_plain(plain)
     except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""Verdicts for people: aligned text and HTML. The first line is the answer."""
+"""Verdicts as aligned text and HTML; the first line is the answer."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -19,14 +19,14 @@ from linsep.certificate.verdicts import (
     Verdict,
 )
 
-#: how numbers are read
+#: how numbers of text are interpreted
 AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints as"
-#: so many names or row numbers are shown, then dots
+#: names or row numbers shown before dots
 MOST = 12
 
 
 def lines(verdict: Verdict) -> list[tuple[str, str]]:
-    """The verdict as pairs of a word and what there is to say of it."""
+    """Return the verdict as pairs of a heading and a text."""
     subject = verdict.subject
     found = [("verdict", answer(verdict)), ("classes", sides(subject))]
     features = f"{subject.n_features:,} features"
@@ -43,7 +43,7 @@ def lines(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def answer(verdict: Verdict) -> str:
-    """What the verdict says, in a sentence."""
+    """Return the verdict in one sentence."""
     if isinstance(verdict, Undecided):
         return f"undecided: {verdict.reason}"
     what = "some weights" if verdict.subject.multinomial else "a hyperplane"
@@ -63,7 +63,7 @@ def _verb(verdict: Verdict) -> str:
 
 
 def sides(subject: Subject) -> str:
-    """Who is asked to be on which side."""
+    """Return the two sides as text."""
     if subject.multinomial:
         return f"{_some(subject.classes)}, each above every other"
     return f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
@@ -77,12 +77,12 @@ def _of_separable(verdict: Separable) -> list[tuple[str, str]]:
             ("margin", f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)")
         )
         rows = verdict.support.rows
-        found.append(("support", f"{_count(rows)} that no wider margin can pass: {_some(rows)}"))
+        found.append(("support", f"{_count(rows)} that rule out a wider margin: {_some(rows)}"))
     names = verdict.subject.coefficient_names()
     blocks = zip(verdict.coef, verdict.intercept, strict=True)
     bias = verdict.subject.fit_intercept
     weights = [x for row, b in blocks for x in (*row, *([b] if bias else []))]
-    top = max(map(abs, weights), default=0) or 1  # whole numbers may be beyond all floats
+    top = max(map(abs, weights), default=0) or 1  # integers may exceed all floats
     weights = [float(Fraction(x) / Fraction(top)) for x in weights]
     inner = [float(Fraction(x) / Fraction(top)) for row in verdict.coef for x in row]
     length = float(np.linalg.norm(inner)) or 1.0
@@ -105,46 +105,46 @@ def _of_blocked(verdict: Overlapping | QuasiSeparable) -> list[tuple[str, str]]:
     if isinstance(verdict, QuasiSeparable):
         found.append(("boundary", f"{_count(verdict.boundary)}: {_some(verdict.boundary)}"))
         limits = ("+inf", "-inf", "infinite", "finite", "dependent")
-    told = verdict.limits().items()
+    by_name = verdict.limits().items()
     for limit in limits:
-        names = [name for name, found_limit in told if found_limit == limit]
+        names = [name for name, its_limit in by_name if its_limit == limit]
         if names:
-            why = ": columns that those before them, or the intercept, add up to"
+            why = ": linear combinations of the intercept and the columns before"
             found.append((limit, _some(names) + why * (limit == "dependent")))
     return found
 
 
 def _likelihood(verdict: Verdict) -> str:
     if isinstance(verdict, Separable):
-        return "a logistic regression has no maximum: every coefficient may run away"
+        return "a logistic regression has no maximum: every coefficient may diverge"
     if isinstance(verdict, QuasiSeparable):
-        return "a logistic regression has no maximum: the coefficients above run away"
+        return "a logistic regression has no maximum: the coefficients above diverge"
     full = isinstance(verdict, Blocked) and len(verdict.space.rows) == len(
         verdict.subject.coefficient_names()
     )
-    unique = ", at one place only" if full else "; dependent columns make it one of many"
+    unique = ", which is unique" if full else ", not unique because of the dependent columns"
     return f"a logistic regression has a maximum{unique}"
 
 
 def text(verdict: Verdict) -> str:
-    """Aligned lines."""
+    """Return the verdict as aligned lines."""
     pairs = lines(verdict)
     width = max(len(word) for word, _ in pairs) + 2
-    return "\n".join(f"{word:<{width}}{said}" for word, said in pairs)
+    return "\n".join(f"{heading:<{width}}{line}" for heading, line in pairs)
 
 
 def html(verdict: Verdict) -> str:
-    """A table of two columns, for notebooks."""
+    """Return an HTML table of two columns, for notebooks."""
     cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(word)}</th>"
-        f"<td style='text-align:left'>{escape(said)}</td></tr>"
-        for word, said in lines(verdict)
+        f"<tr><th style='text-align:left'>{escape(heading)}</th>"
+        f"<td style='text-align:left'>{escape(line)}</td></tr>"
+        for heading, line in lines(verdict)
     )
     return f"<table>{cells}</table>"
 
 
 def claim_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
-    """All that is claimed, and of which data, as pairs of a word and what there is to say of it."""
+    """Return claims and their data as pairs of a heading and a text."""
     found = []
     for verdict in verdicts:
         found += [("verdict", answer(verdict)), ("classes", sides(verdict.subject))]
@@ -155,7 +155,7 @@ def claim_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
 
 
 def data_lines(subject: Subject) -> list[tuple[str, str]]:
-    """Which data a claim is about."""
+    """Return the data of a claim as pairs of a heading and a text."""
     if subject.columns is not None:
         features = f"{subject.n_features:,} columns of a Gram matrix: {_some(subject.columns)}"
     else:
@@ -173,7 +173,7 @@ def data_lines(subject: Subject) -> list[tuple[str, str]]:
 
 
 def summary(claim: Separations) -> list[list[str]]:
-    """A row for each verdict: question, answer, what is worth knowing."""
+    """Return a table row for each verdict: question, answer, and margin or witness."""
     found = [["question", "verdict", "margin, or rows that no hyperplane separates"]]
     for verdict in claim.verdicts():
         subject = verdict.subject
@@ -204,7 +204,7 @@ def table(claim: Separations) -> str:
 
 
 def html_table(claim: Separations) -> str:
-    """The same for notebooks."""
+    """Return the table as HTML, for notebooks."""
     head, *body = summary(claim)
     first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     rest = "".join(
@@ -218,11 +218,11 @@ def _count(rows: Any) -> str:
 
 
 def _some(items: Any, of: int | None = None, most: int = MOST) -> str:
-    """A few items, comma separated, with dots where there are more."""
+    """Return a few items, comma separated, with dots if there are more."""
     shown = ", ".join(str(item) for item in list(items)[:most])
     return shown + (", ..." if max(len(items), of or 0) > most else "")
 
 
 def shares(given: Combination) -> list[str]:
-    """The multipliers as shares of their sum, short."""
+    """Return the multipliers as shares of their sum, in a few digits."""
     return [f"{share:.3g}" for share in given.shares()]

@@ -1,4 +1,4 @@
-"""A perceptron replayed in whole numbers, by code that finds no cycles."""
+"""Replaying a perceptron in integers, independently of the search for cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """The columns and values of a row, and the number of its label among the sorted labels."""
+    """The columns and values of a row, and the index of its label among the sorted labels."""
 
     columns: list[int]
     values: list[int]
@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """All rows in whole numbers, or None if some value has more digits than that."""
+    """All rows as integers, or None if some value has more digits; and their counts."""
 
     rows: list[Row] | None
     n_rows: int
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(X: Any, y: Any, base: int, power: int) -> Rows:
-    """Read every value times ``base ** power``; with base 10 it is the decimal it prints as."""
+    """Read every value times ``base ** power``; base 10 takes floats as the decimals they print."""
     reading, rows = Reading(X, y), []
     whole = True
     for block in reading.blocks():
@@ -50,27 +50,27 @@ def read_rows(X: Any, y: Any, base: int, power: int) -> Rows:
 def replay(
     cycle: Cycle, rows: list[Row], over: Callable[[Iterable[Row]], Iterable[Row]]
 ) -> tuple[list[list[int]], int]:
-    """Make the passes of a cycle; return the weights, or scores, after them, and the mistakes.
+    """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
 
-    ``over`` goes over the rows, and may end it.
+    ``over`` wraps the loop over the rows, and may raise to end it.
     """
     vectors, mistakes = cycle.vectors(), 0
     for _ in range(cycle.passes):
-        at_the_end = []  # of the pass: updates of the batch rule
+        deferred = []  # updates of the batch rule, made after the pass
         for i, row in enumerate(over(rows)):
             update = _update(cycle, [_score(cycle, vector, i, row) for vector in vectors], row.code)
             mistakes += bool(update)
             if cycle.update == "single":
                 _add(cycle, vectors, row, update)
             else:
-                at_the_end.append((row, update))
-        for row, update in at_the_end:
+                deferred.append((row, update))
+        for row, update in deferred:
             _add(cycle, vectors, row, update)
     return vectors, mistakes
 
 
 def _score(cycle: Cycle, vector: list[int], i: int, row: Row) -> int:
-    """Of a row by one vector of weights; those of a kernel machine are the scores."""
+    """Return the score of row ``i`` by one weight vector."""
     if cycle.gram:
         return vector[i]
     score = cycle.one * vector[-1]
@@ -80,12 +80,12 @@ def _score(cycle: Cycle, vector: list[int], i: int, row: Row) -> int:
 
 
 def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
-    """The sign with which a row is added to each vector; empty where it is no mistake."""
+    """Return {vector: sign with which the row is added to it}, empty if it is no mistake."""
     if cycle.positive:
         y = (code in cycle.positive) - (code in cycle.negative)
         return {0: y} if y and y * scores[0] <= 0 else {}
     best = [k for k in range(len(scores)) if scores[k] == max(scores)]
-    if cycle.tie == "random" and code in best:  # every class that may be drawn has to be right
+    if cycle.tie == "random" and code in best:  # a mistake if a wrong class may be drawn
         best.remove(code)
         best = best or [code]
     predicted = best[-1] if cycle.tie == "positive" else best[0]
@@ -93,7 +93,7 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
 
 
 def _add(cycle: Cycle, vectors: list[list[int]], row: Row, update: dict[int, int]) -> None:
-    """Add ``step`` times the row, with each sign."""
+    """Add ``step`` times the row to each vector, with its sign."""
     for k, sign in update.items():
         for j, x in zip(row.columns, row.values, strict=True):
             vectors[k][j] += sign * cycle.step * x

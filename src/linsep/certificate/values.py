@@ -1,9 +1,9 @@
-"""Constraints of a block of rows, their values in floats with proved bounds, and exactly.
+"""The constraints of a block of rows: values in floats with rounding bounds, and exact values.
 
 A row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two sides: one a row, the
-reflected row ``a = y [x; 1]``. Several classes in the multinomial sense: one for each rival class,
-in order, with the weights of all classes but the last, whose weights are zero, stacked into one
-vector. Both are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
+reflected row ``a = y [x; 1]``. The multinomial formulation: one for each rival class, in order,
+with the weights of all classes but the last, whose weights are zero, stacked into one vector. Both
+are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
 """
 
 import math
@@ -24,14 +24,14 @@ EXACT = 2.0**53
 
 
 class Problem(NamedTuple):
-    """What is asked of the classes.
+    """The linear inequalities that a separator of the classes must satisfy.
 
     Attributes
     ----------
     signs : list of int arrays of shape (constraints of a row, blocks of weights)
-        The vectors c of each class; none of a class that takes no part.
+        The vectors c of each class; no rows for a class that is not part of the problem.
     width : int
-        Weights of one block: the features, and the intercept.
+        Number of weights of one block: the features, and the intercept.
     intercept : bool
     """
 
@@ -41,12 +41,12 @@ class Problem(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """How many weight vectors are asked for."""
+        """Number of weight vectors."""
         return int(self.signs[0].shape[1])
 
     @property
     def size(self) -> int:
-        """How many weights are asked for."""
+        """Number of weights."""
         return self.blocks * self.width
 
 
@@ -57,7 +57,7 @@ def problem_of(
     d: int,
     intercept: bool,
 ) -> Problem:
-    """Two sides against each other; in the multinomial sense where there are none."""
+    """Return the problem of two sides, or the multinomial one if both sides are empty."""
     width, last = d + intercept, len(classes) - 1
     if positive:
         sign = dict.fromkeys(positive, 1) | dict.fromkeys(negative, -1)
@@ -69,7 +69,7 @@ def problem_of(
 
 
 class Constraints(NamedTuple):
-    """All constraints of a block: place and class code of the row, and which of the row's it is."""
+    """The constraints of a block: position and class code of the row, number within the row."""
 
     problem: Problem
     block: Block
@@ -78,18 +78,18 @@ class Constraints(NamedTuple):
     which: np.ndarray
 
     def exact(self, k: int) -> tuple[Row, Fraction]:
-        """A constraint in whole numbers, and the positive fraction that they are times of."""
+        """Return a constraint in whole numbers, and the positive fraction to multiply them by."""
         signs = self.problem.signs[self.code[k]][self.which[k]]
         columns, values = self.block.row(int(self.place[k]))
         return exact_constraint(self.problem, signs, columns, values)
 
     def number(self, k: int) -> int:
-        """The number of its row in the data."""
+        """Return the number of the row in the data."""
         return self.block.first + int(self.place[k])
 
 
 def constraints_of(problem: Problem, block: Block, codes: np.ndarray) -> Constraints:
-    """The constraints of a block whose rows have these class codes, row by row."""
+    """Return the constraints of a block whose rows have these class codes."""
     counts = np.array([len(signs) for signs in problem.signs])[codes]
     place = np.repeat(np.arange(len(codes)), counts)
     which = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -99,9 +99,9 @@ def constraints_of(problem: Problem, block: Block, codes: np.ndarray) -> Constra
 def exact_constraint(
     problem: Problem, signs: np.ndarray, columns: np.ndarray, values: np.ndarray
 ) -> tuple[Row, Fraction]:
-    """``signs (x) [x; 1]`` in whole numbers, and the positive fraction that they are times of."""
+    """Return ``signs (x) [x; 1]`` as integers, and the positive fraction to multiply them by."""
     whole, scale = whole_numbers(values)
-    if problem.intercept:  # the constant is 1, in whole numbers of this scale or of a smaller one
+    if problem.intercept:  # the constant 1, as a multiple of this scale or a smaller one
         factor = scale.numerator
         whole = [m * factor for m in whole] if factor > 1 else whole
         whole.append(scale.denominator)
@@ -113,7 +113,7 @@ def exact_constraint(
 
 
 class Weights:
-    """Weights in whole numbers, and over a power of two near the largest as floats.
+    """Weights as integers, and as floats divided by a power of two near the largest.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Weights:
     floats : array of shape (blocks, width)
         Each within half a unit in its last place, or within TINY.
     square : int
-        Of their length, without intercepts.
+        Squared length, without intercepts.
     """
 
     def __init__(self, problem: Problem, exact: Row) -> None:
@@ -139,7 +139,7 @@ class Weights:
         self._lengths = lengths
 
     def length(self) -> tuple[float, float]:
-        """The length of the floats' weights without the intercept, from below and from above."""
+        """Lower and upper bound of the length of the float weights, without the intercept."""
         d = self.problem.width - self.problem.intercept
         root = float(np.sqrt(np.einsum("ij,ij->", self.floats[:, :d], self.floats[:, :d])))
         slack = 4 * (self.problem.size + 8) * UNIT
@@ -147,15 +147,15 @@ class Weights:
         return max(0.0, root * (1 - slack) - tiny), root * (1 + slack) + tiny
 
     def products(self, given: Constraints) -> tuple[np.ndarray, np.ndarray]:
-        """``<w, a>`` of constraints in floats, and by how much each may be wrong.
+        """Return ``<w, a>`` of constraints in floats, and a bound on each rounding error.
 
         The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
         3.1: a sum of n products in float64, in any order, is off by at most n u / (1 - n u) times
         the sum of their absolute values, which is at most the product of the two lengths. Further
-        roundings stand for those of weights, of numbers that are no doubles (none of which is near
-        the ends of their range), and of the lengths and the bound themselves. Numbers that
-        underflow are off by TINY each, even where the processor takes them for zero. Where anything
-        overflows, the bound is infinite: nothing is known.
+        roundings are added for the weights, for numbers that are not doubles (none is near the ends
+        of their range), and for the lengths and the bound itself. Numbers that underflow are off by
+        TINY each, even if the processor flushes them to zero. If anything overflows, the bound is
+        infinite.
         """
         problem, block = self.problem, given.block
         d = problem.width - problem.intercept
@@ -177,12 +177,12 @@ class Weights:
 
 
 class Membership:
-    """Tells which constraints lie outside a space, exactly: many at a time where floats allow it.
+    """Exact test of which constraints lie outside a space, vectorised where floats are exact.
 
-    What a row leaves behind is a sum over columns, in each *free* column, that of no pivot. Where a
-    free column has no part in any row of the space, nothing is added: it must be zero. Elsewhere
-    whole numbers below 2^53 are exact in floats, and so are their sums and products below it; other
-    rows are taken one by one.
+    The remainder of a row is a sum over columns, in each *free* column (one without a pivot). If a
+    free column is zero in all rows of the space, the row itself must be zero there. Elsewhere
+    integers below 2^53 are exact in floats, and so are their sums and products below it; other rows
+    are tested one by one.
     """
 
     def __init__(self, space: Space, problem: Problem) -> None:
@@ -195,7 +195,7 @@ class Membership:
         self._table = self._whole_table()
 
     def _whole_table(self) -> sp.csc_matrix | None:
-        """The matrix that takes rows to their remainders in the mixed columns; None: too long."""
+        """Return the matrix from rows to remainders in mixed columns; None if too large."""
         rows = self.space.rows
         below = lcm(*(row[pivot] for pivot, row in rows.items() if len(row) > 1))
         entries = [(j, k, below) for k, j in enumerate(self._mixed)]
@@ -210,7 +210,7 @@ class Membership:
         return sp.csr_matrix((np.array(numbers, float), (lines, columns)), shape=shape)
 
     def outside(self, given: Constraints, chosen: np.ndarray, each: Any = iter) -> np.ndarray:
-        """Which of the chosen constraints lie outside; ``each`` goes over single ones."""
+        """Return which chosen constraints lie outside; ``each`` wraps the loop over single ones."""
         if self.is_everything or not chosen.size:
             return np.zeros(len(chosen), dtype=bool)
         if given.block.X.dtype != object:
@@ -227,7 +227,7 @@ class Membership:
 
 
 def _matrix(given: Constraints, chosen: np.ndarray) -> sp.csr_matrix:
-    """Some constraints as floats, a row each, without zeros."""
+    """Return some constraints as a float matrix without stored zeros, one row each."""
     problem, places = given.problem, given.place[chosen]
     X = sp.csr_matrix(given.block.floats[places])
     if problem.intercept:
@@ -240,7 +240,7 @@ def _matrix(given: Constraints, chosen: np.ndarray) -> sp.csr_matrix:
 
 
 def _exact(A: sp.csr_matrix, table: sp.csr_matrix) -> bool:
-    """Whether no entry of the product is rounded, nor any sum on the way."""
+    """Whether the product is free of rounding, in its entries and all partial sums."""
     used = np.diff(table.indptr) > 0
     numbers = A.data[used[A.indices]]
     if not (np.abs(numbers) < EXACT).all() or not (numbers == np.rint(numbers)).all():

@@ -1,7 +1,7 @@
-"""What :func:`linsep.separation` answers: a claim with its evidence.
+"""Verdicts of :func:`linsep.separation`: claims with their evidence.
 
-A verdict holds everything that is needed to check it against the data, and nothing of the data
-but row numbers, counted from 0. Whole numbers are Python's, of any length.
+A verdict holds everything that is needed to check it against the data. Of the data it holds only
+row numbers, counted from 0. Integers are Python's, of any length.
 """
 
 from __future__ import annotations
@@ -13,47 +13,49 @@ from typing import Any, ClassVar
 from linsep.certificate.integers import Space
 from linsep.escaping import escaped
 
-#: seconds that exact arithmetic may take in a check
+#: default time limit, in seconds, of the exact arithmetic in a check
 TIME_LIMIT = 60.0
-#: in which several classes may be separable: each against the rest, each pair, all together
+#: separability of several classes: each against the rest, each pair, all at once
 FORMULATIONS = ("ovr", "ovo", "multinomial")
 
 
-def sides_of(sense: str, classes: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Positive and negative side of every verdict in a sense; empty where every class has weights.
+def sides_of(
+    formulation: str, classes: tuple[Any, ...]
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Return the positive and negative side of every verdict of a formulation.
 
-    Of two classes the second is the positive side.
+    Both are empty for "multinomial", where every class has weights. Of two classes the second is
+    the positive side.
     """
-    if sense == "ovo":
+    if formulation == "ovo":
         return [((b,), (a,)) for a, b in combinations(classes, 2)]
     if len(classes) == 2:
         return []
-    if sense == "multinomial":
+    if formulation == "multinomial":
         return [((), ())]
     return [((k,), tuple(c for c in classes if c != k)) for k in classes]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a verdict is about.
+    """The data and the question that a verdict is about.
 
     Attributes
     ----------
     classes : tuple
         All labels of the data, sorted.
     positive, negative : tuple
-        The labels of the two sides; empty in the multinomial sense, where every class has
+        The labels of the two sides; empty in the multinomial formulation, where every class has
         weights of its own and those of the last are zero.
     fit_intercept : bool
     n_rows, n_features : int
     names : tuple of str or None
-        Of the features.
+        Feature names.
     sha256 : str
-        Of rows and labels in the form that ``linsep.certificate.canonical`` describes.
+        Hash of rows and labels in the form that ``linsep.certificate.canonical`` describes.
     columns : tuple of int or None
-        Of a Gram matrix: all weights are those a_j of sum_j a_j K(x, x_j) over these columns. They
-        span all columns where the verdict is that nothing separates. Margins in that space are not
-        those of rows of numbers, so none is given.
+        For a Gram matrix: the weights are the a_j of sum_j a_j K(x, x_j) over these columns, which
+        span all columns if the verdict is that nothing separates. No margin is given.
     """
 
     classes: tuple[Any, ...]
@@ -67,29 +69,29 @@ class Subject:
     columns: tuple[int, ...] | None = None
 
     def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:
-        """The same data, with other sides."""
+        """Return the subject with other sides."""
         return replace(self, positive=positive, negative=negative)
 
     def same_data(self, other: Subject) -> bool:
-        """Whether the other is about the same rows, too, whatever it asks of them."""
+        """Whether ``other`` is about the same rows, whatever its sides."""
         return self.of_sides((), ()) == other.of_sides((), ())
 
     @property
     def multinomial(self) -> bool:
-        """Whether every class is asked to win over every other."""
+        """Whether every class has weights of its own and must score above every other."""
         return not self.positive
 
     @property
     def width(self) -> int:
-        """Weights of one class: the features, and the intercept."""
+        """Number of weights of one class: the features, and the intercept."""
         return self.n_features + self.fit_intercept
 
     def spanning_rows(self) -> list[str]:
-        """Names of the examples that have weights in the space of a kernel."""
+        """Return names of the rows that have dual weights."""
         return [f"row {j}" for j in self.columns or ()]
 
     def coefficient_names(self) -> list[str]:
-        """A name for every weight, in order; the intercept is last, in each class."""
+        """Return a name for every weight, in order; the intercept comes last within each class."""
         plain = [f"x{j}" for j in range(self.n_features)]
         names = list(self.names or plain) if self.columns is None else self.spanning_rows()
         names += ["intercept"] * self.fit_intercept
@@ -100,14 +102,14 @@ class Subject:
 
 @dataclass(frozen=True, repr=False)
 class Combination:
-    """Rows whose reflections, times positive whole numbers, add up to exactly zero.
+    """Rows whose reflections, times positive integers, add up to exactly zero.
 
     Attributes
     ----------
     rows : tuple of int
         Row numbers.
     which : tuple of int
-        Zeros; in the multinomial sense which rival class of the row's own is meant, in order.
+        Zeros; in the multinomial formulation the number of the rival class, without the row's own.
     multipliers : tuple of int
     """
 
@@ -116,17 +118,17 @@ class Combination:
     multipliers: tuple[int, ...]
 
     def __repr__(self) -> str:
-        return f"<Combination of {len(self.rows):,} rows>"  # Python may not print long numbers
+        return f"<Combination of {len(self.rows):,} rows>"  # no long integers
 
     def shares(self) -> list[float]:
-        """The multipliers as shares of their sum."""
+        """Return the multipliers divided by their sum."""
         total = sum(self.multipliers)
         return [multiplier / total for multiplier in self.multipliers]
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The common part of all verdicts."""
+    """Base class of all verdicts."""
 
     subject: Subject
     kind: ClassVar[str] = ""
@@ -138,19 +140,19 @@ class Verdict:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a source; K where it is about K
+        X : array or sparse matrix of shape (rows, features), or source; K if the verdict is about K
         y : array of shape (rows,), not for a source
         exact : bool, default=True
-            Decide in whole numbers: no tolerance, a proof. Otherwise only values in float64 are
-            looked at, which may contradict the claim and never prove it.
+            Check in integer arithmetic, without tolerance: a proof. Otherwise check in float64,
+            which can refute the claim but never prove it.
         time_limit : float or None, default=60.0
-            Seconds that exact arithmetic may take; reading the rows is not counted. None: any.
+            Seconds that exact arithmetic may take, without reading the rows. None: no limit.
 
         Returns
         -------
         Check
-            ``holds`` is True, False, or None where that is not known, with a ``reason``; true in an
-            ``if`` where it holds.
+            ``holds`` is True, False or None (not known), with a ``reason``; ``bool(check)`` is True
+            only if it holds.
         """
         return _checked([self], X, y, exact, time_limit)
 
@@ -160,17 +162,17 @@ class Verdict:
         return f"<{self.kind}: {about.n_rows:,} rows, {about.n_features:,} features{sides}>"
 
     def names(self) -> tuple[str, ...] | None:
-        """Of the features; None where they have none."""
+        """Return the feature names, or None."""
         return self.subject.names
 
     def lines(self) -> list[tuple[str, str]]:
-        """All that is claimed, and of which data, as pairs of a word and what is to say of it."""
+        """Return the claim and its data as pairs of a heading and a text."""
         from linsep.certificate.rendering import claim_lines
 
         return claim_lines([self])
 
     def to_json(self) -> str:
-        """The verdict as JSON text; :func:`linsep.from_json` reads it."""
+        """Return the verdict as JSON text, which :func:`linsep.from_json` reads."""
         from linsep.certificate.proof_file import to_json
 
         return to_json(self)
@@ -188,25 +190,25 @@ class Verdict:
     def __rich__(self) -> Any:
         from rich.text import Text
 
-        return Text(str(self))  # what stands in brackets is no markup
+        return Text(str(self))  # brackets are no markup
 
 
 @dataclass(frozen=True, repr=False)
 class Separable(Verdict):
-    """Some weights have every row on its side.
+    """The data are linearly separable: some weights classify every row correctly.
 
     Attributes
     ----------
     coef : tuple of tuple of float
-        A row of weights; in the multinomial sense one a class but the last. Whole numbers where
-        floats are too short.
+        A row of weights; in the multinomial formulation one for each class but the last. Python
+        integers if floats are too short.
     intercept : tuple of float
     margin : pair of float
-        No separator has a larger geometric margin than the second, the smallest distance of a row
-        to its hyperplane; these weights have at least the first. (0, inf) in the multinomial sense.
+        Lower and upper bound of the widest geometric margin (the distance of the nearest row to the
+        hyperplane); these weights reach the lower one. (0, inf) in the multinomial formulation.
     support : Combination
-        Rows whose shortest combination bounds the margin of every separator from above; its
-        multipliers count within each side.
+        Rows whose combination bounds the margin of every separator from above; multipliers are
+        shares within each side.
     """
 
     coef: tuple[tuple[float, ...], ...]
@@ -218,16 +220,16 @@ class Separable(Verdict):
 
 @dataclass(frozen=True, repr=False)
 class Blocked(Verdict):
-    """No weights have every row strictly on its side.
+    """The data are not linearly separable: no weights have every row strictly on its side.
 
     Attributes
     ----------
     witness : Combination
-        Few rows, at most two more than there are features, that no hyperplane can separate.
+        A few rows, at most two more than there are features, that no hyperplane separates.
     spanning : Combination
-        Rows that are zero under all weights that have no row on the wrong side.
+        Rows on the hyperplane of all weights that have no row on the wrong side.
     space : Space
-        The space those rows span: every row inside is zero under such weights, too.
+        The span of those rows: every row in it is on that hyperplane too.
     """
 
     witness: Combination
@@ -237,12 +239,12 @@ class Blocked(Verdict):
 
 @dataclass(frozen=True, repr=False)
 class Overlapping(Blocked):
-    """No weights, but those that are zero on all rows, have no row on the wrong side."""
+    """Every hyperplane has a row on the wrong side, unless all rows lie on it."""
 
     kind: ClassVar[str] = "overlapping"
 
     def limits(self) -> dict[str, str]:
-        """What becomes of every coefficient of a logistic regression, by name.
+        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
 
         ``finite``, or ``dependent``: see :meth:`QuasiSeparable.limits`.
         """
@@ -253,23 +255,23 @@ class Overlapping(Blocked):
 
 @dataclass(frozen=True, repr=False)
 class QuasiSeparable(Blocked):
-    """Some weights have no row on the wrong side; some rows must lie on the boundary, not all.
+    """Some weights have no row on the wrong side; some rows, not all, must lie on the boundary.
 
     Attributes
     ----------
     direction : dict
-        Such weights, whole numbers: {number of the weight: weight}; others are zero. As many rows
-        as possible are on the right side.
+        Such weights as integers, {number of the weight: weight}, zeros left out, with as many rows
+        as possible on the right side.
     boundary : tuple of int
-        The rows that lie on the boundary under every such weights.
+        The rows that lie on the boundary of all such weights.
     everything : Space
-        The space that all rows span: where it is not the whole space, columns depend on others.
+        The span of all rows; if it is not the whole space, some columns depend on others.
     basis : tuple of pairs of int
         Rows that span it, each with the number of one of its constraints.
     signs : dict
-        {number of a coefficient: Combination}: rows that add up, with positive multipliers and but
-        for a row of ``space``, to the coefficient times a number of the sign that it has along the
-        direction. So it has that sign, or is zero, under all weights with no row on the wrong side.
+        {number of a coefficient: Combination}: rows whose sum, with positive multipliers and modulo
+        ``space``, is a multiple of the coefficient, of the sign that it has along ``direction``. So
+        it has that sign, or is zero, under all weights with no row on the wrong side.
     """
 
     direction: dict[int, int]
@@ -280,14 +282,13 @@ class QuasiSeparable(Blocked):
     kind: ClassVar[str] = "quasi-separable"
 
     def limits(self) -> dict[str, str]:
-        """What becomes of every coefficient of a logistic regression, by name.
+        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
 
-        ``finite``: the likelihood has its maximum at a finite value, or at several. ``+inf`` and
-        ``-inf``: it grows as the coefficient runs away, and under all weights that have no row on
-        the wrong side the coefficient has this sign, or is zero. ``infinite``: it runs away, and
-        no sign is claimed, as such weights have both (or exact arithmetic took too long to tell).
-        ``dependent``: the column depends on the intercept and the columns before it, so that no
-        data tell its coefficient from theirs; the others' limits are those with it at zero.
+        ``finite``: the estimate is finite. ``+inf`` and ``-inf``: it diverges, and under all
+        weights with no row on the wrong side the coefficient has this sign or is zero.
+        ``infinite``: it diverges with no proved sign, since such weights have both signs (or the
+        proof would take too long). ``dependent``: the column is a linear combination of the
+        intercept and the columns before it; the others' limits are those with its coefficient 0.
         """
         found = {}
         kept = self.everything.coefficients(self.subject.width, self.subject.fit_intercept)
@@ -306,7 +307,7 @@ class QuasiSeparable(Blocked):
 
 @dataclass(frozen=True, repr=False)
 class Undecided(Verdict):
-    """Floats cannot decide, and exact arithmetic would take too long.
+    """Floats cannot decide, and exact arithmetic would take longer than the time limit.
 
     Attributes
     ----------
@@ -324,11 +325,11 @@ class Separations:
     Attributes
     ----------
     against_rest : dict
-        {label: verdict}, the label against all others.
+        {label: verdict} of each label against all others.
     pairs : dict
         {(label, label): verdict}, the second being the positive side.
     multinomial : Verdict or None
-        The sense of multinomial logistic regression.
+        Every class above every other, as in multinomial logistic regression.
     """
 
     against_rest: dict[Any, Verdict]
@@ -336,12 +337,12 @@ class Separations:
     multinomial: Verdict | None
 
     def formulations(self) -> tuple[str, ...]:
-        """In which senses there are verdicts."""
+        """Return the formulations that have verdicts."""
         given = (self.against_rest, self.pairs, self.multinomial is not None)
-        return tuple(sense for sense, some in zip(FORMULATIONS, given, strict=True) if some)
+        return tuple(name for name, some in zip(FORMULATIONS, given, strict=True) if some)
 
     def verdicts(self) -> list[Verdict]:
-        """All of them."""
+        """Return all verdicts, in the order of the formulations."""
         last = [] if self.multinomial is None else [self.multinomial]
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
@@ -352,17 +353,17 @@ class Separations:
         return _checked(self.verdicts(), X, y, exact, time_limit)
 
     def names(self) -> tuple[str, ...] | None:
-        """Of the features; None where they have none."""
+        """Return the feature names, or None."""
         return self.verdicts()[0].subject.names
 
     def lines(self) -> list[tuple[str, str]]:
-        """All that is claimed, and of which data, as pairs of a word and what is to say of it."""
+        """Return the claim and its data as pairs of a heading and a text."""
         from linsep.certificate.rendering import claim_lines
 
         return claim_lines(self.verdicts())
 
     def to_json(self) -> str:
-        """All verdicts as JSON text; :func:`linsep.from_json` reads it."""
+        """Return all verdicts as JSON text, which :func:`linsep.from_json` reads."""
         from linsep.certificate.proof_file import to_json
 
         return to_json(self)
@@ -380,11 +381,11 @@ class Separations:
     def __rich__(self) -> Any:
         from rich.text import Text
 
-        return Text(str(self))  # what stands in brackets is no markup
+        return Text(str(self))  # brackets are no markup
 
 
 def _checked(verdicts: list[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None) -> Any:
-    """The check of verdicts about the same rows; of a Gram matrix, about some of its columns."""
+    """Check verdicts about the same rows, or about columns of the same Gram matrix."""
     from linsep.certificate.checking import Check, check
 
     columns, K = verdicts[0].subject.columns, None

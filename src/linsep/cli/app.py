@@ -1,4 +1,4 @@
-"""The commands, each imported when it is run: ``linsep --help`` needs none of them."""
+"""The commands, each imported only when it is run."""
 
 import gc
 from importlib import import_module
@@ -16,7 +16,7 @@ _LIKE_ALL: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-#: every command: the module that has it, and what it does in one line
+#: every command: its module, and one line of help
 COMMANDS = {
     "fit": ("fit", "Learn from DATA and save a model."),
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
@@ -31,7 +31,7 @@ COMMANDS = {
 
 
 class LazyCommands(Commands):
-    """Commands that are imported when they are asked for."""
+    """Commands that are imported on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of all commands, in the order of the help."""
@@ -52,7 +52,7 @@ class LazyCommands(Commands):
 def _imported(name: str) -> Any:
     import_lazily("pandas")
     import_lazily("scipy.stats")
-    # Nothing that importing makes is garbage, and looking for it costs a sixth of the start.
+    # Importing creates no garbage, and collecting costs a sixth of the start-up time.
     gc.disable()
     try:
         module = import_module(f"linsep.cli.{COMMANDS[name][0]}")

@@ -1,4 +1,4 @@
-"""Whether a model predicts worse than saying the same of every row, and what may help."""
+"""Warning of models that predict worse than a constant, with advice."""
 
 from typing import Any
 
@@ -9,21 +9,22 @@ from linsep.cli.screen import label_text, percent
 from linsep.errors import LinsepError, hint
 from linsep.estimators.learners import LEARNERS, UNSCALED
 
-#: what differs by no more than rounding is the same
+#: tolerance for rounding
 ROUNDING = 1e-9
 
 
 def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
-    """A warning where ``model``, of which ``summary`` is what ``fit`` prints, is worse than its
-    baseline on the training rows or on those of the test; else nothing.
+    """Return a warning if ``model`` is worse than its baseline on training or test rows.
+
+    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn of.
     """
     about = _of_classes if hasattr(model, "classes_") else _of_numbers
     found = about(model, summary)
     if not found:
         return []
-    said = f"the model predicts worse than the baseline: {'; '.join(found)}"
+    problem = f"the model predicts worse than the baseline: {'; '.join(found)}"
     return [
-        LinsepError(said, *_advice(model, summary)).render(lambda hint: hint.render(in_options))
+        LinsepError(problem, *_advice(model, summary)).render(lambda hint: hint.render(in_options))
     ]
 
 
@@ -32,13 +33,13 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
     right, baseline = summary["training_accuracy"], summary["training_baseline"]
     if right is not None and right < baseline - ROUNDING:
         found.append(
-            f"{percent(right)} of the training rows are right, where always saying the commonest "
-            f"class gets {percent(baseline)}"
+            f"{percent(right)} of the training rows are right, where always predicting the "
+            f"commonest class gets {percent(baseline)}"
         )
     if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
         label = max(test["classes"], key=lambda c: c["rows"])["label"]
         found.append(
-            f"{percent(test['accuracy'])} of the test rows are right, where always saying "
+            f"{percent(test['accuracy'])} of the test rows are right, where always predicting "
             f"{label_text(label)} gets {percent(test['most_frequent'])}"
         )
     return found
@@ -52,7 +53,7 @@ def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
             ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])
         )
     return [
-        f"its rms error on {rows} is {error:.6g}, where always saying their mean has "
+        f"its rms error on {rows} is {error:.6g}, where always predicting their mean has "
         f"{deviation:.6g}"
         for rows, error, deviation in errors
         if error > deviation * (1 + ROUNDING)
@@ -60,7 +61,7 @@ def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
-    """What may help, as far as it was not done."""
+    """Return hints about options that may help and were not used."""
     hints: list[Any] = []
     online = type(model) in LEARNERS.values()
     scales = {LEARNERS[name] for name in LEARNERS if name not in UNSCALED}

@@ -1,4 +1,4 @@
-"""The command ``compile``: the loops of learners compiled ahead of their first use."""
+"""The command ``compile``: compiling the loops of learners ahead of their first use."""
 
 import sys
 import tempfile
@@ -27,7 +27,7 @@ LearnersToCompile = Annotated[
     list[Any] | None,
     typer.Option(
         "--learner",
-        help="Compile the loops of this learner; repeatable; of all learners if not given.",
+        help="Learner whose loops to compile; repeatable; default: all learners.",
         parser=reader(Parameter("learner", str, "", choices=tuple(ALL))),
         metavar="|".join(ALL),
         show_default=False,
@@ -44,12 +44,12 @@ def compile(learner: LearnersToCompile = None) -> None:
     folder = code_folder()
     if folder is None:
         raise DataError(
-            "Compiled code cannot be kept: no cache folder can be written to",
+            "Compiled code cannot be kept: no cache folder is writable",
             "set LINSEP_CACHE_DIR to a folder of your own",
         )
     before = _kept(folder)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), _bar() as bar:
-        warnings.simplefilter("ignore")  # a few rows of noise converge to nothing
+        warnings.simplefilter("ignore")  # noise does not converge
         runs = [(name, run) for name in learner or ALL for run in _runs(name, Path(scratch))]
         task = bar.add_task("", total=len(runs))
         for name, run in runs:
@@ -70,8 +70,8 @@ def _bar() -> Progress:
 
 
 def _runs(name: str, folder: Path) -> Iterator[Callable[[], Any]]:
-    """Small fits and predictions that need every loop of usual data: files, arrays, two classes
-    and several.
+    """Yield small fits and predictions that need all loops for common data: files, arrays, two
+    and several classes.
     """
     values = np.random.default_rng(0).integers(0, 3, (ROWS, FEATURES)).astype(float)
     for classes in (2, 3):
@@ -85,7 +85,7 @@ def _runs(name: str, folder: Path) -> Iterator[Callable[[], Any]]:
 
 
 def _files(folder: Path, values: np.ndarray, y: np.ndarray) -> Iterator[tuple[Path, str | None]]:
-    """The rows as a table and as svmlight text, with the target of each."""
+    """Write the rows as a table and as svmlight text; yield path and target of each."""
     table, text = folder / f"{y.max():g}.csv", folder / f"{y.max():g}.svm"
     with table.open("w") as file:
         file.write("a,b,c,y\n")

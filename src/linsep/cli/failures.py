@@ -1,4 +1,4 @@
-"""Every failure is one line on stderr and an exit code, but for faults of linsep: a traceback."""
+"""Failures of commands: one line on stderr and an exit code; a traceback for internal errors."""
 
 import errno
 import os
@@ -22,26 +22,25 @@ from linsep.escaping import escaped
 from linsep.interrupts import received, window
 from linsep.scratch import sweep
 
-# Typer brings its own click, or uses the one that is installed.
+# Typer has its own click, or uses the installed one.
 UsageError: Any = typer.BadParameter.__base__
 
-#: exit code of a fault of linsep's own: EX_SOFTWARE of sysexits.h
-OWN_FAULT = 70
-# Characters that cannot be seen on a command line have names there.
+#: exit code of an internal error: EX_SOFTWARE of sysexits.h
+INTERNAL_ERROR = 70
+# Names of invisible characters on the command line.
 TYPED = {"\t": "tab"}
 
 
 class Commands(TyperGroup):
     """Commands whose failures are printed in one sentence.
 
-    Exit code 1; 2 for wrong use, 3 where a verdict is undecided, 130 after Ctrl-C, 143 after
-    SIGTERM, 129 after SIGHUP. What no part of linsep means to raise is a fault of linsep's own: a
-    traceback and exit code 70.
+    Exit code 1; 2 for wrong use, 3 for an undecided verdict, 130 after Ctrl-C, 143 after SIGTERM,
+    129 after SIGHUP. Any other exception is an internal error: a traceback and exit code 70.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read what stands before the command; without any, help is printed."""
-        some = bool(args)  # they are taken out of the list
+        """Parse the words before the command; without any words, print help."""
+        some = bool(args)  # parsing empties the list
         try:
             return super().parse_args(ctx, args)
         except UsageError as problem:
@@ -50,7 +49,7 @@ class Commands(TyperGroup):
             fail(wrong_use(problem), 2)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, and write out what it printed while failures can still be printed."""
+        """Run the command and flush its output while failures can still be reported."""
         try:
             sweep(Path(tempfile.gettempdir()))
             with _noting_warnings(), window():
@@ -67,10 +66,10 @@ class Commands(TyperGroup):
         except UsageError as problem:
             fail(wrong_use(problem), 2)
         except OSError as problem:
-            if received() is not None:  # whoever closed the terminal did not wait for the results
+            if received() is not None:  # the terminal was closed before the results
                 _drop_output()
                 raise typer.Exit(interrupted_code()) from None
-            if problem.errno == errno.EPIPE:  # who read our output has seen enough
+            if problem.errno == errno.EPIPE:  # the reader of our output has closed the pipe
                 _drop_output()
                 raise typer.Exit(1) from None
             what = "The output" if problem.filename is None else str(problem.filename)
@@ -80,32 +79,32 @@ class Commands(TyperGroup):
             raise
         except Exception as fault:
             _drop_output()
-            if received() is not None:  # Ctrl-C came in the midst of a library's work
+            if received() is not None:  # Ctrl-C inside a library
                 fail("interrupted; nothing was kept.", interrupted_code())
-            _own_fault(fault)
+            _internal_error(fault)
         return result
 
 
 def interrupted_code() -> int:
-    """The exit code after the signal that was received: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Return the exit code after a signal: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (received() or signal.SIGINT)
 
 
 def as_options(command: Any) -> Callable[[Hint], str | None]:
-    """Render a hint using this command's options, or not at all."""
+    """Return a function that renders a hint with this command's options, or None."""
     flags = {option.name: option.opts[0] for option in command.params}
 
     def spell(name: str, value: Any) -> str:
         return in_options(name, value, flags.get(name))
 
-    def tell(hint: Hint) -> str | None:
+    def render(hint: Hint) -> str | None:
         return hint.render(spell) if hint.again or flags.keys() >= hint.settings.keys() else None
 
-    return tell
+    return render
 
 
 def in_options(name: str, value: Any, flag: str | None = None) -> str:
-    """A parameter as it is typed."""
+    """Return a parameter as typed on the command line."""
     flag = flag or flag_of(name)
     if value is None or value is True:
         return flag
@@ -114,35 +113,35 @@ def in_options(name: str, value: Any, flag: str | None = None) -> str:
 
 
 def flag_of(name: str) -> str:
-    """The option for a parameter of this name."""
+    """Return the option for a parameter of this name."""
     return "--" + name.replace("_", "-")
 
 
 def wrong_use(problem: Any) -> str:
-    """What is wrong with the words of a command."""
+    """Return what is wrong with the arguments of a command."""
     option = getattr(problem, "param", None)
     if type(problem) is typer.BadParameter:
         return f"{option.opts[0]} {problem.message}" if option else problem.message
     where = problem.ctx.command_path if problem.ctx else "linsep"
-    said = problem.format_message().rstrip(".")
-    return f"{said[0].lower()}{said[1:]}; `{where} --help` says more."
+    message = problem.format_message().rstrip(".")
+    return f"{message[0].lower()}{message[1:]}; `{where} --help` says more."
 
 
-def note(said: str) -> None:
-    """Say something in one line beside the results."""
+def note(message: str) -> None:
+    """Print one line to stderr, beside the results."""
     if sys.stderr is not None:
-        with suppress(OSError):  # nobody listens any more
-            print("linsep:", escaped(" ".join(said.splitlines())), file=sys.stderr)
+        with suppress(OSError):  # stderr is closed
+            print("linsep:", escaped(" ".join(message.splitlines())), file=sys.stderr)
 
 
 def listed() -> Any:
-    """A context that lists what its body warns of, instead of Python's printing it."""
+    """Return a context that collects the warnings of its body in a list."""
     return warnings.catch_warnings(record=True, action="always", category=UserWarning)
 
 
 @contextmanager
 def _noting_warnings() -> Iterator[None]:
-    """Say in one line what a command warns of and does not list itself."""
+    """Print each warning of a command in one line, unless the command collects it itself."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -157,32 +156,32 @@ def _noting_warnings() -> Iterator[None]:
 
 
 def note_warning(warning: Warning) -> None:
-    """Say what a warning says, its advice in options."""
+    """Print a warning in one line, its hints as options."""
     refusal = getattr(warning, "refusal", None)
     note(refusal.render(lambda hint: hint.render(in_options)) if refusal else str(warning))
 
 
-def fail(said: str, code: int = 1) -> None:
-    """Say why in one line and end the command."""
-    note(said)
+def fail(message: str, code: int = 1) -> None:
+    """Print the reason in one line and end the command."""
+    note(message)
     raise typer.Exit(code) from None
 
 
-def _own_fault(fault: Exception) -> None:
-    """Show where in linsep something went wrong that nobody foresaw, and end the command."""
+def _internal_error(fault: Exception) -> None:
+    """Print the traceback of an internal error and end the command."""
     if sys.stderr is not None:
         for line in "".join(traceback.format_exception(fault)).splitlines():
             print(escaped(line), file=sys.stderr)
     fail(
         f"this is a fault of linsep {linsep.__version__}, not of the data or the command: please "
         "report it with the lines above.",
-        OWN_FAULT,
+        INTERNAL_ERROR,
     )
 
 
 def _drop_output() -> None:
-    """Let what cannot be written be forgotten, or Python would complain once more at exit."""
+    """Discard unwritten output, which Python would complain about again at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):  # there is no real file behind it
+    except (OSError, ValueError, AttributeError):  # stdout is not a real file
         return

@@ -1,4 +1,4 @@
-"""The command ``fit``: learn from files, say how it went, save the model."""
+"""The command ``fit``: learn from files, print a summary, save the model."""
 
 import sys
 from contextlib import redirect_stdout
@@ -67,7 +67,7 @@ def fit(
         **_columns(data, format, scale, reference_level, learner, intercept),
     )  # fmt: skip
     never_overwrite(model, source.paths)
-    if test:  # what shows at once that it cannot be scored should not wait for the learning
+    if test:  # report unusable test data before learning
         open_source(test, recipe=source.layout(), **files)
     estimator = learners.make_learner(
         "fit", learner, parameters, random_state=random_state,
@@ -77,16 +77,16 @@ def fit(
     if curve and not getattr(estimator, "early_stopping", False):
         raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
     whole = _fitted(estimator, source)
-    with held() as pressed:  # what was learnt is kept and told, whoever presses Ctrl-C once more
+    with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         if model is not None:
             model_file.save(estimator, model, force=force)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
         tested = _tested(estimator, model, test, files, not whole)
-        _tell(estimator, source, seconds, model, tested, as_json=as_json, curve=curve)
+        _print_summary(estimator, source, seconds, model, tested, as_json=as_json, curve=curve)
         code = interrupted_code()
         pressed.forget()
-    if tested.trouble is not None:
-        raise tested.trouble
+    if tested.error is not None:
+        raise tested.error
     if tested.interrupted:
         raise typer.Exit(code)
 
@@ -95,9 +95,9 @@ def _columns(
     data: list[str], format: str | None, scale: str | None, levels: list[str] | None, learner: str,
     intercept: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """How the columns of DATA become features: as was said, else as serves the learner.
+    """Return how columns become features: as given, else the default of the learner.
 
-    svmlight text has no columns, and is left as it is.
+    svmlight text has no columns to encode.
     """
     table = kind_of(find_files(list(data), format), format) == "table"
     return {
@@ -107,23 +107,23 @@ def _columns(
 
 
 def _phases(estimator: Any) -> dict[str, float]:
-    """How long parts of the learning took, where it was done in passes."""
+    """Return the seconds of the phases of learning, if it was done in passes."""
     return estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
 
 
 class _Tested(NamedTuple):
-    """The score of test data; or none, why, and the error: what was learnt is told anyhow."""
+    """The score of test data; or why there is none, and the error."""
 
     score: dict[str, Any] | None = None
     untested: str | None = None
-    trouble: LinsepError | None = None
+    error: LinsepError | None = None
     interrupted: bool = False
 
 
 def _tested(
     estimator: Any, model: Any, test: list[str] | None, files: dict[str, Any], interrupted: bool
 ) -> _Tested:
-    """Score the test data, if there are any."""
+    """Score the test data, if given."""
     if not test or interrupted:
         untested = report.interruption(estimator) if test else None
         return _Tested(untested=untested, interrupted=interrupted)
@@ -132,16 +132,16 @@ def _tested(
             source = open_like(estimator, model, test, **files)
             return _Tested(score_source(estimator, source))
     except LinsepError as problem:
-        return _Tested(untested="there was an error", trouble=problem)
+        return _Tested(untested="there was an error", error=problem)
     except KeyboardInterrupt:
         return _Tested(untested=report.interruption(estimator), interrupted=True)
 
 
-def _tell(
+def _print_summary(
     estimator: Any, source: Source, seconds: dict[str, float], model: Path | None,
     tested: _Tested, *, as_json: bool, curve: bool,
 ) -> None:  # fmt: skip
-    """Print how the fit went."""
+    """Print the summary of a fit."""
     screen: Any = regressions if regressions.is_regression(estimator) else report
     summary = screen.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
     summary["interrupted"] = tested.interrupted
@@ -152,23 +152,23 @@ def _tell(
         screen.print_fit(estimator, summary, tested.untested)
         if curve:
             report.print_curve(summary)
-    for said in summary["warnings"]:
-        note(said)
+    for message in summary["warnings"]:
+        note(message)
 
 
 def _fitted(estimator: Any, source: Source) -> bool:
-    """Learn; False when Ctrl-C ended it with something learnt."""
+    """Learn; return False if Ctrl-C ended it after something was learnt."""
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
-    said: list[Any] = []
+    caught: list[Any] = []
     try:
-        with watching(source, estimator), results, listed() as said:
+        with watching(source, estimator), results, listed() as caught:
             estimator.fit(source)
     except KeyboardInterrupt:
         if getattr(estimator, "stop_reason_", None) is None or not hasattr(estimator, "recipe_"):
             raise
         return False
     finally:
-        for warning in said:
+        for warning in caught:
             note_warning(warning.message)
     return True

@@ -1,11 +1,11 @@
-"""The help of commands that learn: options in groups, those of one learner only."""
+"""The help of commands that learn: options in groups, for one learner at a time."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from typer.core import TyperCommand, TyperOption
 
-#: options of a group, by the names of parameters; all others are about what is written
+#: parameters whose options form a group; all others are about output
 GROUPS = {
     "Data": (
         "target", "row_names", "exclude", "format", "delimiter", "missing", "scale", "hash_bits",
@@ -16,15 +16,15 @@ GROUPS = {
 
 
 class OptionsInGroups(TyperCommand):
-    """A command that shows the options of one learner: of --learner, or the default one."""
+    """A command whose help shows the options of --learner, or of the default learner."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Remember which learner is named before ``--help`` ends the reading of options."""
+        """Remember which learner is named, since ``--help`` ends parsing."""
         ctx.meta["learner"] = _named(args)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options group by group."""
+        """Write the arguments, then the options by group."""
         from linsep.cli.learners import DEFAULTS
 
         if self.name not in DEFAULTS:
@@ -43,7 +43,7 @@ class OptionsInGroups(TyperCommand):
 
 
 def _named(args: list[str]) -> str | None:
-    """The learner that a command line names, if it is one."""
+    """Return the learner that a command line names, if it exists."""
     from linsep.cli.learners import ALL
 
     for word, following in zip(args, [*args[1:], ""], strict=False):
@@ -54,7 +54,7 @@ def _named(args: list[str]) -> str | None:
 
 
 def _sections(ctx: Any, options: dict[str, Any], chosen: str) -> dict[str, list[Any]]:
-    """The lines of each group, those of ``chosen`` as it understands them."""
+    """Return the lines of each group, with the meanings that options have for ``chosen``."""
     from linsep.cli.learners import of_learner, parameters_of, takes
 
     def lines(names: Iterable[str]) -> list[Any]:

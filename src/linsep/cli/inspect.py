@@ -1,4 +1,4 @@
-"""The command ``inspect``: how a model was trained and what its weights are."""
+"""The command ``inspect``: how a model was trained, and its weights."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from linsep.cli.screen import count, label_text, print_pairs, print_table
 from linsep.model_files import format as model_file
 from linsep.online.learner import pairs as pairs_of
 
-# More machines than that are no screen; --json has them all.
+# More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
 
 
@@ -21,7 +21,7 @@ def inspect(
     top: options.Top = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say how a model was trained and what weighs most.
+    """Show how a model was trained and its largest weights.
 
     Example: linsep inspect species.linsep --top 5
     """
@@ -34,9 +34,9 @@ def inspect(
 
 
 def model_summary(model: Any, top: int | None) -> dict[str, Any]:
-    """Everything ``linsep inspect`` says, as plain JSON.
+    """Return everything that ``linsep inspect`` shows, as plain JSON.
 
-    ``top`` is how many weights of each machine are listed: by default 10, of several machines 3.
+    ``top`` is the number of weights listed for each machine: by default 10, or 3 of several.
     """
     statistical = regressions.is_regression(model)
     summary = (regressions if statistical else report).training_summary(model)
@@ -69,7 +69,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
 
 
 def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
-    """Weights and intercepts of every machine: of features, or of support vectors."""
+    """Return weights (of features or support vectors) and intercepts of every machine."""
     if hasattr(model, "to_logistic"):
         model = model.to_logistic()
     if hasattr(model, "dual_coef_"):
@@ -78,13 +78,13 @@ def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
 
 
 def _changed(model: Any) -> list[str]:
-    """Names of the parameters that are not as they are by default."""
+    """Return the names of the parameters that differ from their defaults."""
     default = type(model)().get_params(deep=False)
     return [name for name, value in model.get_params(deep=False).items() if value != default[name]]
 
 
 def machine_names(model: Any) -> list[str]:
-    """What each row of ``coef_`` decides: a class, or one class against another."""
+    """Return what each row of ``coef_`` decides: a class, or one class against another."""
     if not hasattr(model, "classes_"):
         return [model.recipe_["target"]] if "target" in getattr(model, "recipe_", {}) else ["y"]
     labels = [label_text(label) for label in model.classes_]
@@ -101,7 +101,7 @@ def machine_names(model: Any) -> list[str]:
 
 
 def print_model(model: Any, summary: dict[str, Any]) -> None:
-    """The screen of ``linsep inspect``."""
+    """Print the output of ``linsep inspect``."""
     given = options_of_model(model)
     pairs = [
         *_training_pairs(model, summary),
@@ -124,7 +124,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """How a model was learnt."""
+    """Return how a model was learnt, as pairs of a heading and a text."""
     if regressions.is_regression(model):
         return [
             ("learnt", regressions.learnt_text(summary)),

@@ -1,6 +1,6 @@
-"""Modules that scikit-learn imports but no command uses, imported when they are first asked for.
+"""Lazy import of modules that scikit-learn imports but no command uses.
 
-They are half of what a command takes to start.
+They take half of the start-up time of a command.
 """
 
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class LazyModule(ModuleType):
-    """Stands for a module until something is taken from it."""
+    """A placeholder for a module until one of its attributes is used."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
@@ -20,6 +20,6 @@ class LazyModule(ModuleType):
 
 
 def import_lazily(name: str) -> None:
-    """Let ``import name`` succeed at once; the module is run when it is first used."""
+    """Let ``import name`` succeed at once; the module is executed on first use."""
     if name not in sys.modules and find_spec(name) is not None:
         sys.modules[name] = LazyModule(name)

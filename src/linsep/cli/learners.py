@@ -1,4 +1,4 @@
-"""The learner that a command names, and the options of all, made from parameter specs."""
+"""The learners of the command line, and their options, made from parameter specs."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -14,21 +14,21 @@ from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.sources.base import Source
 
 ALL = LEARNERS | REGRESSIONS
-#: Defaults of the commands' own, for learners of passes. A file may be large, and most data are not
-#: separable: ten passes, not a thousand. Where classes overlap, the last weights depend on the last
-#: few rows; their mean does not.
+#: Defaults of the command line for learners in passes. Files may be large, and most data are not
+#: separable: ten passes, not a thousand. If classes overlap, the last weights depend on the last
+#: few rows; averaged weights do not.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "fit": {"max_iter": 10, "keep": "average"},
     "trace": {"max_iter": 10},
 }
-#: a command starts from nothing, and keeps no iterates
+#: not options: a command starts from scratch, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
 
 
 def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
-    """Give a command that takes ``**parameters`` one option for every parameter of a learner.
+    """Give a command with ``**parameters`` one option for every parameter of a learner.
 
-    Those that are not given are None.
+    Options that are not given are None.
     """
 
     def with_options(command: Callable) -> Callable:
@@ -45,12 +45,12 @@ def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
 
 
 def parameters_of(learner: str) -> list[str]:
-    """Names of the parameters of a learner that are options."""
+    """Return the names of a learner's parameters that are options."""
     return list(_owners({learner: ALL[learner]}))
 
 
 def takes(learner: str, name: str) -> bool:
-    """Whether an option means something to a learner: one that is of all, or of its own."""
+    """Whether an option applies to a learner: a common one, or one of its own."""
     if name == "curve":
         name = "early_stopping"
     of_some = any(name in inspect.signature(kind).parameters for kind in ALL.values())
@@ -58,7 +58,7 @@ def takes(learner: str, name: str) -> bool:
 
 
 def of_learner(command: str, learner: str, name: str) -> tuple[str, str]:
-    """The line of the help that tells what an option means to one learner."""
+    """Return the line of help about an option for one learner."""
     own = _option(name, [learner], {learner: ALL[learner]}, DEFAULTS[command])
     about = own.annotation.__metadata__[0]
     flag = about.default.replace("/", " / ")
@@ -66,10 +66,10 @@ def of_learner(command: str, learner: str, name: str) -> tuple[str, str]:
 
 
 def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
-    """The learner of this name with the options that were given and defaults for the rest.
+    """Return the learner of this name with the given options, and defaults for the rest.
 
-    ``others`` are not among its parameters: labels, weights of classes, a seed. Learners that draw
-    nothing need no seed.
+    ``others`` are options common to all learners: class weights, a reference label, a seed.
+    Learners without randomness ignore the seed.
     """
     given = {option: value for option, value in given.items() if value is not None}
     owners, takes = _owners(ALL), inspect.signature(ALL[name]).parameters
@@ -93,28 +93,30 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
 
 
 def options_of_model(model: Any) -> str:
-    """Return the options of ``linsep fit`` that a model was learnt with, but for its defaults.
+    """Return the options of ``linsep fit`` that a model was learnt with, without defaults.
 
-    A kernel that is no name has no option, and a line of its own on the screen.
+    A kernel object has no option; it is shown on a line of its own.
     """
     (name,) = (name for name, kind in ALL.items() if kind is type(model))
-    said = []
+    words = []
     for option, value in model.get_params(deep=False).items():
         kernel = option == "kernel" and not isinstance(value, str)
         if option in NOT_HERE or kernel or value == _default(name, option, DEFAULTS["fit"]):
             continue
         if value is None or value is False:
-            said.append(f"no {flag_of(option)}" if value is None else f"--no-{flag_of(option)[2:]}")
+            words.append(
+                f"no {flag_of(option)}" if value is None else f"--no-{flag_of(option)[2:]}"
+            )
         elif isinstance(value, dict):
             pairs = [f"{label}={weight}" for label, weight in value.items()]
-            said.append(in_options(option, pairs))
+            words.append(in_options(option, pairs))
         else:
-            said.append(in_options(option, value))
-    return " ".join(said)
+            words.append(in_options(option, value))
+    return " ".join(words)
 
 
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
-    """Names of the learners that have each parameter, in the order of the parameters."""
+    """Return {parameter: names of the learners that have it}, in the order of the parameters."""
     owners: dict[str, list[str]] = {}
     for name, learner in learners.items():
         specs = _specs(name)
@@ -137,7 +139,7 @@ def _default(owner: str, name: str, defaults: Mapping[str, Any]) -> Any:
 def _option(
     name: str, owners: list[str], learners: Mapping[str, type], command: Mapping[str, Any]
 ) -> inspect.Parameter:
-    """The option of one parameter, which may mean other things to other learners."""
+    """Return the option of one parameter, which may differ between learners."""
     kinds: dict[Parameter, list[str]] = {}
     for owner in owners:
         kinds.setdefault(_specs(owner)[name], []).append(owner)
@@ -172,12 +174,12 @@ def _option(
 
 
 def scaling(given: str | None, learner: str, table: bool) -> str:
-    """How columns are scaled: as was said, else as serves the learner; svmlight text is left."""
+    """Return the scaling of columns: as given, else the learner's default; none for svmlight."""
     return given or ("standard" if table and learner not in UNSCALED else "none")
 
 
 def reference_levels(given: list[str] | None, learner: str, intercept: bool, table: bool) -> Any:
-    """Which text values have no indicator: as was said, else as the learner needs it."""
+    """Return the text values without indicator: as given, else the default of the learner."""
     if given:
         levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
         if len(levels) < len(given) and given != ["none"]:
@@ -186,17 +188,17 @@ def reference_levels(given: list[str] | None, learner: str, intercept: bool, tab
                 f"{' '.join(map(repr, given))}."
             )
         return levels or None
-    # A full set of indicators adds up to the intercept, and then no estimate of them is determined.
+    # A full set of indicators adds up to the intercept, so that their estimates are not determined.
     return "first" if table and intercept and learner in ("linear", "logistic") else None
 
 
 def reference_class(given: str | None, source: Source) -> Any:
-    """The label that --reference names, of the type it has in the data."""
+    """Return the label that --reference names, in the type it has in the data."""
     return None if given is None else _label(given, source.layout().get("target_kind"))
 
 
 def class_weights(given: list[str] | None, source: Source) -> Any:
-    """``balanced`` or LABEL=WEIGHT pairs as class_weight, labels of the type they have there."""
+    """Return ``balanced`` or LABEL=WEIGHT pairs as class_weight, labels in the type of the data."""
     if not given:
         return None
     if given == ["balanced"]:
@@ -215,13 +217,13 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
 
 
 def _label(text: str, kind: str | None) -> Any:
-    """A label from the command line, ``kind`` being that of a table's labels, None of svmlight."""
+    """Return a label from the command line; ``kind`` is that of a table's labels, or None."""
     if kind == "text":
         return text
     if kind == "bool" and text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
-        return int(text)  # all of its digits count
+        return int(text)  # keeps all digits
     except ValueError:
         number = _number(text)
         return text if number is None else number

@@ -18,8 +18,8 @@ from linsep.sources.tables.roles import MISSING, SCALES, is_delimiter
 
 
 def reader(*parameters: Parameter) -> Callable[[Any], Any]:
-    """Turns the text of an option into a value that one of ``parameters``, which differ from
-    learner to learner, takes; wrong use where it is none of any.
+    """Return a parser of an option's text into a value that one of ``parameters`` accepts (they
+    differ between learners); BadParameter if none does.
     """
 
     def read(text: Any) -> Any:
@@ -50,20 +50,20 @@ def _delimiter(text: str) -> str:
     character = by_name.get(text, text)
     if not is_delimiter(character):
         raise typer.BadParameter(
-            f"must be one character that is no letter or digit, 'tab' or 'whitespace', not "
+            f"must be one character other than a letter or digit, 'tab' or 'whitespace', not "
             f"{text!r}."
         )
     return character
 
 
 def no_screen(path: Path | None) -> Path | None:
-    """A file to write, which cannot be the screen."""
+    """Refuse "-" for a file that must be a real one."""
     if path == Path("-"):
-        raise typer.BadParameter("- is the screen, which cannot be read again: name a file.")
+        raise typer.BadParameter("- is standard output, which cannot be read again: name a file.")
     return path
 
 
-#: learners with weights to show; those of a kernel are as many as rows
+#: learners with weights to show; kernel learners have one per row
 TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
 TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
 
@@ -89,7 +89,7 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         parser=reader(Parameter("missing", str, "", choices=MISSING)),
-        help="What to do about missing values (tables only).",
+        help="How to treat missing values (tables only).",
         metavar="error|zero|drop|mean",
     ),
 ]
@@ -121,9 +121,9 @@ ReferenceLevel = Annotated[
     list[str] | None,
     typer.Option(
         "--reference-level",
-        help="Value of a text column that has no indicator, since the others are compared with "
-        "it; repeatable; of other columns it is the first value; or 'none'.  [default: first "
-        "values for linear and logistic with an intercept, else none]",
+        help="Reference value of a text column, which gets no indicator; repeatable; other "
+        "columns use their first value; or 'none'.  [default: first values for linear and "
+        "logistic with an intercept, else none]",
         metavar="COLUMN=VALUE",
         show_default=False,
     ),
@@ -133,13 +133,13 @@ IndexBase = Annotated[
     typer.Option(
         "--index-base",
         parser=reader(Parameter("index_base", int, "", low=0, high=1)),
-        help="First feature index of svmlight text; detected if not given.",
+        help="First feature index of svmlight text.  [default: detected]",
         metavar="0|1",
         show_default=False,
     ),
 ]
 _DATA_FORMAT = {
-    "help": "What DATA is where names do not say it.",
+    "help": "Format of DATA if file names do not show it.",
     "parser": reader(Parameter("format", str, "", choices=FORMATS)),
     "metavar": "|".join(FORMATS),
     "show_default": False,
@@ -150,8 +150,8 @@ Delimiter = Annotated[
     Any,
     typer.Option(
         "--delimiter",
-        help="What separates the fields of CSV: one character, 'tab', or 'whitespace' for any run "
-        "of blanks.",
+        help="Delimiter of CSV fields: one character, 'tab', or 'whitespace' for any run of "
+        "blanks.",
         parser=_delimiter,
         metavar="CHARACTER",
         show_default=False,
@@ -161,7 +161,7 @@ MaxLine = Annotated[
     Any,
     typer.Option(
         "--max-line",
-        help="Refuse lines of text that are longer; 64MB if not given.",
+        help="Refuse longer lines of text.  [default: 64MB]",
         parser=_max_line,
         metavar="SIZE",
         show_default=False,
@@ -171,14 +171,14 @@ CacheFolder = Annotated[
     Path | None,
     typer.Option(
         "--cache",
-        help="Folder for parsed rows that do not fit in memory; the user's cache folder if not "
-        "given.",
+        help="Folder for parsed rows that do not fit in memory.  [default: the user's cache "
+        "folder]",
         metavar="FOLDER",
         show_default=False,
     ),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no parsed rows afterwards.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep parsed rows afterwards.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 ModelOut = Annotated[
     Path | None,
@@ -204,7 +204,7 @@ Learner = Annotated[
     Any,
     typer.Option(
         "--learner",
-        help="What learns.",
+        help="Learning algorithm.",
         parser=reader(Parameter("learner", str, "", choices=(*LEARNERS, *REGRESSIONS))),
         metavar="|".join([*LEARNERS, *REGRESSIONS]),
     ),
@@ -213,7 +213,7 @@ TraceLearner = Annotated[
     Any,
     typer.Option(
         "--learner",
-        help="What learns.",
+        help="Learning algorithm.",
         parser=reader(Parameter("learner", str, "", choices=TRACEABLE)),
         metavar="|".join(TRACEABLE),
     ),
@@ -222,8 +222,7 @@ Reference = Annotated[
     str | None,
     typer.Option(
         "--reference",
-        help="Class whose weights are zero (logistic): of two the smaller if not given, else the "
-        "last.",
+        help="Class with zero weights (logistic).  [default: the smaller of two, else the last]",
         metavar="LABEL",
         show_default=False,
     ),
@@ -236,7 +235,8 @@ Interval = Annotated[
     Any,
     typer.Option(
         "--interval",
-        help="Add the ends of the interval of the mean, or of a new row, tab separated (linear).",
+        help="Add a confidence interval for the mean or a prediction interval, tab separated "
+        "(linear).",
         parser=reader(Parameter("interval", str, "", choices=INTERVALS)),
         metavar="|".join(INTERVALS),
         show_default=False,
@@ -246,7 +246,7 @@ Level = Annotated[
     Any,
     typer.Option(
         "--level",
-        help="Share of such intervals that hold the truth.",
+        help="Coverage of the intervals.",
         parser=reader(
             Parameter("level", float, "", low=0.0, high=1.0, open_low=True, open_high=True)
         ),
@@ -259,13 +259,13 @@ TopWeights = Annotated[
         "--top",
         parser=reader(Parameter("top", int, "", low=1)),
         metavar="N",
-        help="Show the N coefficients of the largest statistics; all of up to 60 if not given.",
+        help="Show the N coefficients with the largest statistics.  [default: all, up to 60]",
         show_default=False,
     ),
 ]
 Curve = Annotated[
     bool,
-    typer.Option("--curve", help="Print the errors after each pass; needs --early-stopping."),
+    typer.Option("--curve", help="Print validation errors by pass; needs --early-stopping."),
 ]
 RandomState = Annotated[
     Any,
@@ -273,14 +273,14 @@ RandomState = Annotated[
         "--random-state",
         parser=reader(Parameter("random_state", int, "", low=0, high=2**32 - 1)),
         metavar="N",
-        help="Seed of all draws.",
+        help="Seed of the random numbers.",
     ),
 ]
 ClassWeight = Annotated[
     list[str] | None,
     typer.Option(
         "--class-weight",
-        help="What the rows of a class count, repeatable; or 'balanced'.",
+        help="Weight of the rows of a class, repeatable; or 'balanced'.",
         metavar="LABEL=WEIGHT",
         show_default=False,
     ),
@@ -290,7 +290,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="Write to this file instead; - is the screen.",
+        help="Write to this file; - is standard output.",
         callback=lambda path: None if path == Path("-") else path,
         metavar="FILE",
         show_default=False,
@@ -303,7 +303,7 @@ Top = Annotated[
         "--top",
         parser=reader(Parameter("top", int, "", low=0)),
         metavar="N",
-        help="How many weights to show: 10, or 3 of each where there are several machines.",
+        help="Number of weights to show.  [default: 10, or 3 per machine of several]",
         show_default=False,
     ),
 ]
@@ -311,7 +311,7 @@ TraceFormat = Annotated[
     Any,
     typer.Option(
         "--format",
-        help="How to write it.",
+        help="Output format.",
         parser=reader(Parameter("written", str, "", choices=TRACE_FORMATS)),
         metavar="|".join(TRACE_FORMATS),
     ),
@@ -321,7 +321,7 @@ MaxRounds = Annotated[
     typer.Option(
         "--max-rounds",
         parser=reader(Parameter("max_rounds", int, "", low=1)),
-        help="Cut the trace after N rounds.",
+        help="Stop the trace after N rounds.",
         metavar="N",
     ),
 ]
@@ -329,7 +329,8 @@ RowNames = Annotated[
     str | None,
     typer.Option(
         "--row-names",
-        help="Column that names the rows, not learnt from (tables only); their lines if not given.",
+        help="Column with names of the rows, not learnt from (tables only).  [default: line "
+        "numbers]",
         metavar="COLUMN",
         show_default=False,
     ),

@@ -1,4 +1,4 @@
-"""Results to the screen or to a file that appears whole or not at all."""
+"""Writing results to the screen, or atomically to a file."""
 
 import sys
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from linsep.model_files.format import check_free, written_whole
 
 @contextmanager
 def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
-    """The screen for None, else a file beside ``path`` that takes its place at the end."""
+    """Open standard output for None, else a file that replaces ``path`` at the end."""
     if path is None:
         if sys.stdout is None:
             raise DataError("There is no output to write to; name a file with --output.")
@@ -23,11 +23,11 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
     with held() as pressed:
         with written_whole(path, "w", force=force) as file, window():
             yield file
-        pressed.forget()  # it came when all was done
+        pressed.forget()  # it came after everything was done
 
 
 def never_overwrite(path: Path | None, read: list[Path]) -> None:
-    """Raise DataError where ``path``, to be written with --force, is one of the files to read."""
+    """Raise DataError if ``path``, to be written with --force, is one of the files to read."""
     for other in read:
         if path is not None and path.exists() and path.samefile(other):
             raise DataError(f"{path} is read by this command; give the result another name.")

@@ -1,4 +1,4 @@
-"""The command ``predict``: classes or numbers, row by row, and what there is beside them."""
+"""The command ``predict``: classes or numbers row by row, with scores or intervals."""
 
 import json
 import sys
@@ -38,7 +38,7 @@ def predict(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Predict the class of every row of DATA, or its number where the model is linear regression.
+    """Predict the class of every row of DATA, or its number if the model is a linear regression.
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
@@ -55,7 +55,7 @@ def predict(
         max_line=max_line,
     )
     never_overwrite(output, [*source.paths, model])
-    # A bar would be drawn into predictions that go to the same terminal.
+    # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
     prediction = estimator._prediction(source)
     with open_output(output, force) as out, seen:
@@ -68,7 +68,7 @@ def predict(
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:
-    """Raise DataError where ``model`` has no such thing as was asked for beside its predictions.
+    """Raise DataError if ``model`` cannot give what was requested beside its predictions.
 
     ``beside`` is "scores", "probabilities" or None.
     """
@@ -79,28 +79,28 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
         raise DataError(f"{path} is a {kind}, which predicts classes: --interval is for numbers.")
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
         raise DataError(
-            f"{path} is a {kind}, which knows no probabilities: --scores has its scores, and "
+            f"{path} is a {kind}, which has no probabilities: --scores prints its scores, and "
             "--learner logistic learns probabilities."
         )
 
 
 def one_of(scores: bool, probabilities: bool) -> str | None:
-    """What was asked for beside classes."""
+    """Return "scores", "probabilities" or None, as requested."""
     if scores and probabilities:
-        raise typer.BadParameter("--scores and --probabilities are one or the other.")
+        raise typer.BadParameter("--scores and --probabilities exclude each other.")
     return "scores" if scores else "probabilities" if probabilities else None
 
 
 def write_numbers(out: TextIO, predictions: Any, *, as_json: bool) -> None:
-    """One line a row: the number, with the ends of its interval if there is one, tab separated;
-    or a JSON object.
+    """Write one line per row: the number and the ends of its interval if any, tab separated, or a
+    JSON object.
     """
     names = ("prediction", "low", "high")
     for predicted in predictions:
         parts = predicted if isinstance(predicted, tuple) else (predicted,)
         for values in zip(*(part.tolist() for part in parts), strict=True):
             if as_json:
-                # without an end, where nothing was left to estimate the variance from
+                # no end if no degrees of freedom were left
                 known = [value if np.isfinite(value) else None for value in values]
                 out.write(json.dumps(dict(zip(names, known, strict=False))) + "\n")
             else:
@@ -110,7 +110,7 @@ def write_numbers(out: TextIO, predictions: Any, *, as_json: bool) -> None:
 def write_classes(
     out: TextIO, classes: np.ndarray, predictions: Any, beside: str | None, *, as_json: bool
 ) -> None:
-    """One line a row: the label, with ``beside`` if asked, or a JSON object."""
+    """Write one line per row: the label, with ``beside`` if requested, or a JSON object."""
     labels = plain_labels(classes)
     texts = [_one_line(label_text(label)) for label in labels]
     if out is sys.stdout and on_terminal():
@@ -131,5 +131,5 @@ def write_classes(
 
 
 def _one_line(text: str) -> str:
-    """A label as it is, or as a JSON string where it would not keep to one field of one line."""
+    """Return a label unchanged, or as a JSON string if it contains tabs or line breaks."""
     return json.dumps(text, ensure_ascii=False) if set(text) & set("\t\n\r\v\f") else text

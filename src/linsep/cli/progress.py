@@ -1,4 +1,4 @@
-"""A progress bar for long work, drawn only where somebody is looking."""
+"""Progress bars, drawn on terminals only."""
 
 import math
 import sys
@@ -15,15 +15,15 @@ from rich.table import Column
 from linsep.sources.base import Source
 
 SECONDS = 0.1
-#: of the bar: what is not done is never drawn as done, with no time left
+#: most of a bar that is drawn before the work is done
 MOST = 0.999
 
 
 @contextmanager
 def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[None]:
-    """Draw what is done while the block runs.
+    """Draw a progress bar while the block runs.
 
-    How far ``source`` is read, the passes of ``model.fit``, or the questions of a ``task``.
+    It shows how far ``source`` is read, the passes of ``model.fit``, or the questions of a task.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield
@@ -59,7 +59,7 @@ def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[No
 
 
 def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
-    """One look at the numbers that the working thread is changing."""
+    """Update the bar from the counters of the working thread."""
     run = getattr(model, "progress_", None)
     if run is not None and run.stage == "learning":
         seconds = max(1e-9, bar.tasks[line].elapsed or 0.0)
@@ -74,22 +74,22 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     stage, read = source.stage if run is None or run.stage == "reading" else run.stage, None
     if stage in ("reading", "surveying"):
         read = _read(source)
-        if read == 1.0:  # and yet it goes on: with what was read
+        if read == 1.0:  # still working on what was read
             stage, read = "working", None
     doing = source.doing
     _show(bar, line, stage, read, "" if doing is None else doing())
 
 
 def _read(source: Source) -> float | None:
-    """The share of the source that has been read, None where nobody knows."""
+    """Return the share of the source that has been read, or None if unknown."""
     return min(1.0, source.position / source.size) if source.size else None
 
 
 def _show(
     bar: Progress, line: Any, stage: str, part: float | None, description: str = "", rows: str = ""
 ) -> None:
-    """Draw how far a stage is; None is drawn as work of unknown length. Each stage has a time left
-    of its own, which a line that was once complete would not have.
+    """Draw how far a stage is; None is work of unknown length. Each stage has a line of its own,
+    since a complete line shows no time left.
     """
     if bar.tasks[line].fields["stage"] != stage:
         bar.reset(line, stage=stage, rows="")
@@ -98,7 +98,7 @@ def _show(
 
 
 def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
-    """Which question is being decided, how, and how long it may still take."""
+    """Show the current question, its step, and the time left."""
     which = f"question {task.question:,} of {task.questions:,}, " * (task.questions > 1)
     left = max(0.0, task.until - time.monotonic())
     bar.update(
@@ -110,7 +110,7 @@ def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
 
 
 def short(number: float) -> str:
-    """A number in three digits: 12, 345 k, 6.7 M."""
+    """Return a number in three digits: 12, 345 k, 6.7 M."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if number >= 0.9995 * size:
             scaled = number / size

@@ -1,4 +1,4 @@
-"""The commands ``separate`` and ``verify``: a verdict on a file, and the check of one."""
+"""The commands ``separate`` and ``verify``: deciding separability, and checking proofs."""
 
 import json
 import shlex
@@ -56,7 +56,7 @@ Within = Annotated[
     float,
     typer.Option(
         "--time-limit",
-        help="Seconds for all questions together; the check may take as long again.",
+        help="Seconds for all questions together; the final check may take as long again.",
         metavar="SECONDS",
     ),
 ]
@@ -64,17 +64,17 @@ TimeLimit = Annotated[
     float,
     typer.Option(
         "--time-limit",
-        help="Seconds that exact arithmetic may take; reading DATA is not counted.",
+        help="Seconds that exact arithmetic may take, without reading DATA.",
         metavar="SECONDS",
         min=0,
     ),
 ]
 
-#: how numbers of text are read, behind how all are
+#: added for numbers read from text
 NEAREST = "; text is read as the nearest doubles"
-#: letters of a difference that are shown
+#: most characters of a difference that are shown
 MOST_TEXT = 200
-#: so many witness rows are shown, and so many values of each
+#: most witness rows that are shown, and most values of each
 MOST_ROWS, MOST_VALUES = 12, 5
 
 
@@ -97,7 +97,7 @@ def separate(
     time_limit: Within = 60.0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say whether a hyperplane separates the classes of DATA, and prove it.
+    """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
     Exit code 3: undecided within the time limit, or not checked within it.
 
@@ -105,7 +105,7 @@ def separate(
     """
     from linsep.certificate.proof_file import to_json
     from linsep.certificate.verdicts import Separations, Undecided
-    from linsep.cli.trace import feature_names  # other commands need none of these
+    from linsep.cli.trace import feature_names  # not needed by other commands
     from linsep.separability.deciding import decide
     from linsep.separability.problem.data import data_of
     from linsep.separability.time_limit import Task
@@ -148,7 +148,7 @@ def separate(
 
 
 def _undecided(verdicts: list[Any]) -> str:
-    """How many questions are undecided, why, and what may decide them; empty where none is."""
+    """Return how many questions are undecided and why; empty if none is."""
     from linsep.certificate.verdicts import Undecided
 
     reasons = [verdict.reason for verdict in verdicts if isinstance(verdict, Undecided)]
@@ -159,14 +159,14 @@ def _undecided(verdicts: list[Any]) -> str:
 
 
 def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
-    """What to type to check a proof of data that were read in some way."""
+    """Return the command that checks a proof of data read in this way."""
     given = {name: value for name, value in how.items() if value not in (None, [], "error")}
     words = [shlex.quote(word) for word in (str(proof), *data)]
     return " ".join(["linsep verify", *words, *(in_options(*pair) for pair in given.items())])
 
 
 def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
-    """The verdict, the witness rows with their places and values, and the check."""
+    """Print the verdict, the witness rows with their positions and values, and the check."""
     from linsep.certificate.rendering import lines, summary
     from linsep.certificate.verdicts import Blocked, Separations
 
@@ -183,7 +183,7 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
 
 
 def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
-    """Where the rows of a witness stand, their classes, shares and values."""
+    """Return a table of the rows of a witness: position, class, share and values."""
     from linsep.certificate.rendering import shares
 
     labels = opened.labels()
@@ -227,7 +227,7 @@ def verify(
 ) -> None:
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
 
-    You say how DATA is read, not the proof: one that was made of data read otherwise is refused.
+    The options say how DATA is read; a proof about data that were read differently is refused.
 
     Example: linsep verify species.json train.csv --target species
     """
@@ -242,10 +242,9 @@ def verify(
         checked = _check(claim, recipe, source, time_limit)
         lines = claim.lines() + (_lines_about(source) if checked and _is_cycle(claim) else [])
     if source.is_text:
-        lines = [(word, said + NEAREST * (said == AS_STORED)) for word, said in lines]
+        lines = [(heading, text + NEAREST * (text == AS_STORED)) for heading, text in lines]
     if as_json:
-        said = {"holds": checked.holds, "reason": checked.reason, "claim": lines}
-        report.print_json(said)
+        report.print_json({"holds": checked.holds, "reason": checked.reason, "claim": lines})
         raise typer.Exit(0 if checked else 1)
     if not checked:
         fail(checked.reason)
@@ -260,7 +259,7 @@ def _is_cycle(claim: Any) -> bool:
 
 
 def _lines_about(source: Source) -> list[tuple[str, str]]:
-    """Labels and hash of the rows at hand: a cycle proves by itself which rows it is about."""
+    """Return labels and hash of the rows, which the proof of a cycle does not contain."""
     from linsep.certificate.blocks import read_whole
 
     rows = read_whole(source)
@@ -268,7 +267,7 @@ def _lines_about(source: Source) -> list[tuple[str, str]]:
 
 
 def read_proof(path: Path) -> Any:
-    """The claim in a file, and how the files of its data were read."""
+    """Return the claim in a file, and how the files of its data were read."""
     from linsep.certificate.proofs import read
 
     if path.exists() and not path.is_file():
@@ -280,34 +279,34 @@ def read_proof(path: Path) -> Any:
 
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
-    """The check of a claim about rows that are read as the user says."""
+    """Check a claim about rows that are read by the user's options."""
     from linsep.certificate.checking import Check
     from linsep.cli.trace import feature_names
 
-    otherwise = _difference(recipe, source.recipe(), LEARNT)
-    if otherwise is None:
+    difference = _difference(recipe, source.recipe(), LEARNT)
+    if difference is None:
         checked = claim.verify(source, time_limit=limit)
         if not checked:
             return checked
-        otherwise = _difference(recipe, source.recipe(), ())
+        difference = _difference(recipe, source.recipe(), ())
         names = claim.names()
         if names is not None and list(names) != feature_names(source, len(names)):
-            otherwise = "the features have other names"
-    return checked if otherwise is None else Check(False, f"It does not hold: {otherwise}.")
+            difference = "the features have other names"
+    return checked if difference is None else Check(False, f"It does not hold: {difference}.")
 
 
-#: what tells most of how data are read
+#: settings of a recipe to compare first
 FIRST = ("format", "target", "exclude", "missing", "hash_bits")
-#: what a recipe says of how numbers are stored, which changes none
+#: settings of a recipe that do not change numbers
 STORAGE = ("delimiter", "dtype")
-#: what is known only when all rows have been read
+#: settings known only after all rows have been read
 LEARNT = ("target_kind", "text")
 
 
 def _difference(
     recipe: dict[str, Any] | None, ours: dict[str, Any], but: tuple[str, ...]
 ) -> str | None:
-    """How the data of a proof were read otherwise, as a phrase; None where they were not."""
+    """Return how the data of a proof were read differently, as a phrase, or None."""
     if recipe is None:
         return None
     names = dict.fromkeys([*FIRST, *recipe, *ours])
@@ -315,6 +314,6 @@ def _difference(
         wanted, given = (json.dumps(one.get(name)) for one in (recipe, ours))
         if wanted != given:
             if max(len(wanted), len(given)) > MOST_TEXT:
-                return f"its data were read otherwise: {name} is another"
+                return f"its data were read with another {name}"
             return f"its data were read with {name} {wanted}, here it is {given}"
     return None

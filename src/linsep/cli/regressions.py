@@ -1,4 +1,4 @@
-"""What ``fit``, ``score`` and ``summary`` print of regressions: the table statisticians read."""
+"""What ``fit``, ``score`` and ``summary`` print for regressions: the usual table of statistics."""
 
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,12 @@ import numpy as np
 from linsep.cli.report import (
     baseline_text,
     dropped_pairs,
-    left_aside,
     print_json,
     recipe_pairs,
     scale_of,
     training_scores,
     training_text,
+    unscored_pairs,
 )
 from linsep.cli.screen import (
     count,
@@ -30,17 +30,17 @@ from linsep.estimators.learners import REGRESSIONS
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 
-#: more coefficients than that are no screen
+#: coefficients that fit a screen
 MOST_COEFFICIENTS = 60
 
 
 def is_regression(model: Any) -> bool:
-    """Whether a model is one of statistics, rather than of passes with mistakes."""
+    """Whether a model is a regression, rather than an online learner."""
     return type(model) in REGRESSIONS.values()
 
 
 def training_summary(model: Any) -> dict[str, Any]:
-    """How a regression was estimated, as plain JSON, with its table."""
+    """Return how a regression was estimated, with its table, as plain JSON."""
     classes = getattr(model, "classes_", None)
     table = getattr(model, "summary_", None)
     return {
@@ -56,7 +56,7 @@ def training_summary(model: Any) -> dict[str, Any]:
 def fit_summary(
     model: Any, seconds: dict[str, float], source: Source, path: Path | None
 ) -> dict[str, Any]:
-    """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
+    """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
     return training_summary(model) | {
         "rows_dropped": source.dropped,
         "scale": scale_of(model),
@@ -68,14 +68,14 @@ def fit_summary(
 
 
 def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
-    """The screen at the end of ``linsep fit``; ``untested`` says why test data were not scored."""
+    """Print the output of ``linsep fit``; ``untested`` is why test data were not scored."""
     print_statistics(model)
     print()
     test = summary["test"]
     pairs = []
     if test is not None:
-        aside = [f"{name} {text}" for name, text in left_aside(test)]
-        pairs.append(("test", "; ".join([_how_good(test), *aside])))
+        unscored = [f"{name} {text}" for name, text in unscored_pairs(test)]
+        pairs.append(("test", "; ".join([_how_good(test), *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
     if summary.get("training_accuracy") is not None:
@@ -93,7 +93,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
 
 
 def learnt_text(summary: dict[str, Any]) -> str:
-    """Learner, classes if any, rows and features in one line."""
+    """Return learner, classes if any, rows and features in one line."""
     labels = summary["classes"]
     classes = "" if labels is None else f"{len(labels):,} classes ({labels_text(labels)}), "
     return (
@@ -103,7 +103,7 @@ def learnt_text(summary: dict[str, Any]) -> str:
 
 
 def print_statistics(model: Any, top: int | None = None) -> None:
-    """The table of a model, cut to ``top`` coefficients, or to a screen."""
+    """Print the table of a model, cut to ``top`` coefficients, or to a screen."""
     table = getattr(model, "summary_", None)
     if table is None:
         _print_naive_bayes(_naive_bayes(model), top)
@@ -115,14 +115,14 @@ def print_statistics(model: Any, top: int | None = None) -> None:
 
 
 def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
-    """The table with the coefficients of the largest statistics, in their order, and how many
-    it lacks.
+    """Return the table with the coefficients of the largest statistics, in order, and the number
+    left out.
     """
     rows = table.coefficients
     most = top or MOST_COEFFICIENTS
     if len(rows) <= most:
         return table, 0
-    # what runs away comes first, what depends on others last; without statistics estimates count
+    # diverging coefficients first, dependent ones last; without statistics sort by estimates
     first = [{"": 0, "dependent": -1}.get(row.said, 1) for row in rows]
     values = np.abs([[row.statistic, row.estimate] for row in rows])
     sizes = np.column_stack([first, values])
@@ -135,7 +135,7 @@ def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
 
 
 def _naive_bayes(model: Any) -> dict[str, Any]:
-    """What naive Bayes estimates, and the logistic weights it comes to, as plain JSON."""
+    """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON."""
     implied = model.to_logistic()
     names = implied.weight_names()[: model.n_features_in_]
     if len(model.classes_) > 2:
@@ -199,7 +199,7 @@ def _how_good(test: dict[str, Any]) -> str:
 
 
 def show(model: Any, path: Path, top: int | None, as_json: bool) -> None:
-    """What ``linsep summary`` prints; DataError for a model that infers nothing."""
+    """Print the output of ``linsep summary``; DataError for a model without inference."""
     if not is_regression(model):
         raise DataError(
             f"{path} is a {type(model).__name__}, which infers nothing from its weights: "

@@ -1,4 +1,4 @@
-"""What ``fit`` and ``score`` print: one screen, the number people came for first."""
+"""What ``fit`` and ``score`` print: one screen, the main result first."""
 
 import json
 from pathlib import Path
@@ -18,20 +18,20 @@ from linsep.cli.screen import (
 from linsep.online.passes import StopReason
 from linsep.sources.base import Source
 
-# More rows than that are no screen; --json has them all.
+# More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20
-#: what is predicted with, by the parameter keep
+#: names of the weights used to predict, by the parameter keep
 WEIGHTS = {
     "last": "last weights", "average": "averaged weights", "vote": "a vote of all weights",
     "best": "best weights",
 }  # fmt: skip
-# Where values are so many times larger than the least range of a column, columns are learnt badly.
-# Of 24 tables (`make bench BENCH=tables`) this finds the ten that scaling serves by 2 % and more.
+# If values exceed the smallest range of a column by this factor, suggest scaling. Of 24 tables
+# (`make bench BENCH=tables`) this finds the ten that scaling improves by 2 % and more.
 UNEVEN = 50
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on one line; numbers that are none are null."""
+    """Print one JSON object on one line; NaN and infinity become null."""
     print(json.dumps(_finite(content), default=repr, allow_nan=False))
 
 
@@ -48,7 +48,7 @@ def _finite(content: Any) -> Any:
 def fit_summary(
     model: Any, seconds: dict[str, float], source: Source, path: Path | None
 ) -> dict[str, Any]:
-    """Everything ``linsep fit`` says, as plain JSON; ``test`` is to be filled in."""
+    """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
     return training_summary(model) | {
         "rows_dropped": source.dropped,
         "scale": scale_of(model),
@@ -61,19 +61,19 @@ def fit_summary(
 
 
 def scale_of(model: Any) -> str:
-    """How the columns that the model was learnt from were scaled, as the option has it."""
+    """Return the scaling of the columns of a model, as an option value."""
     return "standard" if getattr(model, "recipe_", {}).get("scale") else "none"
 
 
 def recipe_pairs(model: Any) -> list[tuple[str, str]]:
-    """What was done to the columns of a table on the way to features."""
+    """Return how columns of a table became features, as pairs of a heading and a text."""
     recipe, pairs = getattr(model, "recipe_", {}), []
     if scale := recipe.get("scale"):
         pairs.append(
             (
                 "scaled",
                 f"{count(len(scale), 'numeric column')} to mean 0 and standard deviation 1; "
-                "--scale none leaves them as they are",
+                "--scale none leaves them unchanged",
             )
         )
     if references := recipe.get("reference"):
@@ -84,8 +84,8 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
-    """The column that spans least and how far, and that of the largest value, where these are many
-    times apart. An indicator spans 1.
+    """Return the column of least range and that of the largest value, if these are many times
+    apart. An indicator has range 1.
     """
     spans = {name: high - low for name, (low, high) in source.ranges.items() if high > low}
     sizes = {name: max(-low, high) for name, (low, high) in source.ranges.items() if high > low}
@@ -99,7 +99,7 @@ def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
 
 
 def training_summary(model: Any) -> dict[str, Any]:
-    """How a model was trained, as plain JSON."""
+    """Return how a model was trained, as plain JSON."""
     passes = model._passes
     rows = passes[0].rows if passes else 0
     return {
@@ -133,33 +133,33 @@ def training_summary(model: Any) -> dict[str, Any]:
 
 
 def training_scores(model: Any) -> dict[str, Any]:
-    """How a classifier does on the rows it was fitted to, or on a sample, beside its baseline."""
+    """Return accuracy and baseline on the training rows, or on a sample of them."""
     names = ("training_accuracy", "training_rows", "training_sampled", "training_baseline")
     return {name: getattr(model, f"{name}_", None) for name in names}
 
 
 def training_text(model: Any, summary: dict[str, Any]) -> str:
-    """The same in words."""
+    """Return the same as text."""
     right, rows = summary["training_accuracy"], summary["training_rows"]
-    which, aside = "", ""
+    which, rest = "", ""
     if summary["training_sampled"]:
         which = f" of {rows:,} rows drawn evenly"
     elif rows > summary["rows"]:
-        which, aside = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learnt)"
+        which, rest = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learnt)"
     weights = f", {WEIGHTS[model.keep]}" if hasattr(model, "keep") else ""
     baseline = percent(summary["training_baseline"])
-    return f"{percent(right)}{which} right{aside}{weights}; baseline {baseline}"
+    return f"{percent(right)}{which} right{rest}{weights}; baseline {baseline}"
 
 
 def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
-    """The screen at the end of ``linsep fit``; ``untested`` says why test data were not scored."""
+    """Print the output of ``linsep fit``; ``untested`` is why test data were not scored."""
     test, held_out, training = (
         summary[name] for name in ("test", "validation_accuracy", "training_accuracy")
     )
     pairs = []
     if test is not None:
-        aside = [f"{name} {text}" for name, text in left_aside(test)]
-        pairs.append(("test", "; ".join([_right(test), baseline_text(test), *aside])))
+        unscored = [f"{name} {text}" for name, text in unscored_pairs(test)]
+        pairs.append(("test", "; ".join([_right(test), baseline_text(test), *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
     if held_out is not None:
@@ -194,7 +194,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
 
 
 def interruption(model: Any) -> str:
-    """What Ctrl-C has interrupted: the learning, or what came after it."""
+    """Return what Ctrl-C has interrupted: the learning, or the steps after it."""
     learning = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
     return f"{'learning' if learning else 'the command'} was interrupted"
 
@@ -204,7 +204,7 @@ def _error(score: float | None) -> float | None:
 
 
 def print_curve(summary: dict[str, Any]) -> None:
-    """The validation curve: errors of the weights kept after each pass."""
+    """Print the validation curve: errors of the weights kept after each pass."""
     print()
     print_table(
         ["pass", "training error", "held-out error"],
@@ -217,7 +217,7 @@ def print_curve(summary: dict[str, Any]) -> None:
 
 
 def learnt_text(summary: dict[str, Any]) -> str:
-    """Learner, classes, rows and features in one line."""
+    """Return learner, classes, rows and features in one line."""
     labels = summary["classes"]
     features = summary["features"]  # strings have none
     return (
@@ -227,7 +227,7 @@ def learnt_text(summary: dict[str, Any]) -> str:
 
 
 def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """The kernel of a model that has one, and how many rows it keeps."""
+    """Return the kernel of a model and its number of support vectors, if any."""
     if summary["kernel"] is None:
         return []
     return [
@@ -236,7 +236,7 @@ def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def passes_text(summary: dict[str, Any]) -> str:
-    """How many passes with how many mistakes."""
+    """Return the numbers of passes and mistakes as text."""
     mistakes = summary["mistakes"]
     text = f"{len(mistakes)}, mistakes {sum(mistakes):,}"
     if len(mistakes) < 2:
@@ -245,19 +245,19 @@ def passes_text(summary: dict[str, Any]) -> str:
 
 
 def stopped_text(model: Any) -> str:
-    """Why the last fit ended."""
+    """Return why the last fit ended."""
     if model.stop_reason_ is None:
         return "not by itself: it learnt rows as they were given"
-    said = model.stop_sentence_
+    sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
-        said = said.partition(";")[0]  # what follows is for those who write Python
+        sentence = sentence.partition(";")[0]  # the rest is advice for Python
         if not hasattr(model, "kernel_"):
-            said += "; `linsep separate` says if rows are separable"
-    return f"{model.stop_reason_}: {said}"
+            sentence += "; `linsep separate` says if rows are separable"
+    return f"{model.stop_reason_}: {sentence}"
 
 
 def margin_pairs(model: Any) -> list[tuple[str, str]]:
-    """What a run of the margin perceptron proves about the margin."""
+    """Return what a run of the margin perceptron proves about the margin."""
     if not hasattr(model, "margin_interval_"):
         return []
     low, high = model.margin_interval_
@@ -269,43 +269,43 @@ def margin_pairs(model: Any) -> list[tuple[str, str]]:
 def _right(result: dict[str, Any]) -> str:
     unknown = result["unknown_labels"]
     return f"{percent(result['accuracy'])} of {count(result['rows'], 'row')} right" + (
-        f"; {unknown:,} of classes never learnt" if unknown else ""
+        f"; {unknown:,} of unknown classes" if unknown else ""
     )
 
 
 def baseline_text(result: dict[str, Any]) -> str:
-    """What saying the same of every row would reach."""
+    """Return the accuracy of always predicting the commonest class, as text."""
     commonest = max(result["classes"], key=lambda c: c["rows"])["label"]
     return f"baseline {percent(result['most_frequent'])}, always {label_text(commonest)}"
 
 
 def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """How many rows missing values cost, if any."""
+    """Return the number of rows left out for missing values, if any."""
     rows = result["rows_dropped"]
     return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
 
 
 def unknown_text(unknown: dict[str, int]) -> str:
-    """How many values learning never saw; ``unknown`` is that of a Prediction."""
+    """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
     parts = [
         f"{count(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
         for name, n in unknown.items()
     ]
-    return f"{', '.join(parts)} that learning never saw, taken for nothing"
+    return f"{', '.join(parts)} not seen in training; ignored"
 
 
-def left_aside(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """What of the rows did not count towards a score."""
+def unscored_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows left out and the values ignored in a score."""
     unknown = result["unknown_values"]
     return dropped_pairs(result) + ([("unknown", unknown_text(unknown))] if unknown else [])
 
 
 def print_score(result: dict[str, Any]) -> None:
-    """The screen of ``linsep score``."""
+    """Print the output of ``linsep score``."""
     pairs = [
         ("accuracy", _right(result)),
         ("baseline", baseline_text(result).removeprefix("baseline ")),
-        *left_aside(result),
+        *unscored_pairs(result),
     ]
     print_pairs(pairs)
     classes = result["classes"]

@@ -1,4 +1,4 @@
-"""The command ``score``: predictions beside the labels or numbers in a file."""
+"""The command ``score``: comparing predictions with the labels or numbers in a file."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.cli import options, report
 from linsep.cli.progress import watching
-from linsep.cli.report import left_aside
+from linsep.cli.report import unscored_pairs
 from linsep.cli.screen import count, plain_labels, print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
@@ -44,9 +44,9 @@ def score(
 
 
 def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
-    """The files ``data``, read the way the model's training data were.
+    """Open files to be read like the model's training data.
 
-    ``how`` is what :func:`linsep.open_source` takes besides: the format and so on.
+    ``how`` are further arguments of :func:`linsep.open_source`.
     """
     if not hasattr(model, "recipe_"):
         raise DataError(
@@ -57,9 +57,9 @@ def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Sou
 
 
 def score_classes(model: Any, source: Source) -> dict[str, Any]:
-    """Accuracy over all rows and, for each class, how many there are, were right, were predicted.
+    """Return the accuracy and, for each class, counts of rows, right rows and predictions.
 
-    A label that is no class of the model counts as a row of its own that is always wrong.
+    Labels that are not classes of the model are rows of their own, always wrong.
     """
     k = model.classes_.size
     rows = np.zeros(k + 1, dtype=np.int64)
@@ -94,7 +94,7 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
 
 
 def score_source(model: Any, source: Source) -> dict[str, Any]:
-    """How good predictions of a source are: of classes, or of numbers."""
+    """Return scores of the predictions of a source, of classes or numbers."""
     if hasattr(model, "classes_"):
         return score_classes(model, source)
     prediction = model._prediction(source)
@@ -113,7 +113,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
 
 
 def print_residuals(result: dict[str, Any]) -> None:
-    """The screen of ``linsep score`` for predictions of numbers."""
+    """Print the output of ``linsep score`` for predictions of numbers."""
     print_pairs(
         [
             ("R^2", f"{result['r_squared']:.6g} of {count(result['rows'], 'row')}"),
@@ -121,6 +121,6 @@ def print_residuals(result: dict[str, Any]) -> None:
             ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
             ("largest", f"{result['largest_error']:.6g}"),
             ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
-            *left_aside(result),
+            *unscored_pairs(result),
         ]
     )

@@ -1,4 +1,4 @@
-"""Plain aligned text: on a terminal long lines are folded, elsewhere they stay whole."""
+"""Plain aligned text; long lines are folded on terminals only."""
 
 import os
 import shutil
@@ -13,34 +13,34 @@ from linsep.estimators._common.checking import label_text
 
 
 def percent(share: float) -> str:
-    """A share as a percentage with two decimals."""
+    """Return a share as a percentage with two decimals."""
     return f"{100 * share:.2f} %"
 
 
 def count(number: int, what: str) -> str:
-    """A number of things: 1 row, 1,200 rows."""
+    """Return a count with its noun: 1 row, 1,200 rows."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def labels_text(labels: list[Any], most: int = 8) -> str:
-    """A few labels, comma separated."""
+    """Return a few labels, comma separated."""
     shown = ", ".join(label_text(label) for label in labels[:most])
     return shown + (", ..." if len(labels) > most else "")
 
 
 def plain_labels(labels: Any) -> list[Any]:
-    """Labels as JSON has them, numbers as people write them: 1 rather than 1.0."""
+    """Return labels for JSON, with 1 rather than 1.0."""
     plain = labels.tolist() if hasattr(labels, "tolist") else labels
     return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
 
 
 def on_terminal() -> bool:
-    """Whether somebody reads stdout while it is written."""
+    """Whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_pairs(pairs: list[tuple[str, str]]) -> None:
-    """Aligned ``name  text`` lines; on a terminal the names are bold."""
+    """Print aligned ``name  text`` lines, with bold names on a terminal."""
     pairs = [(escaped(name), escaped(text)) for name, text in pairs]
     indent = max(cell_len(name) for name, _ in pairs) + 2
     for name, text in pairs:
@@ -51,7 +51,7 @@ def print_pairs(pairs: list[tuple[str, str]]) -> None:
 
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:
-    """A plain table: the first column to the left, numbers to the right."""
+    """Print a plain table: the first column left-aligned, numbers right-aligned."""
     lines = [[escaped(cell) for cell in line] for line in (header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     for number, (first, *cells) in enumerate(lines):
@@ -66,7 +66,7 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
 
 
 def padded(text: str, width: int) -> str:
-    """``text`` and spaces up to ``width`` places on the screen."""
+    """Pad text with spaces to ``width`` terminal cells."""
     return text + " " * (width - cell_len(text))
 
 

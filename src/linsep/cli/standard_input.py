@@ -1,4 +1,4 @@
-"""``-`` among the data of a command: what comes from standard input."""
+"""``-`` among the data of a command: standard input."""
 
 import inspect
 import shutil
@@ -19,37 +19,37 @@ NAME = "standard input"
 def reads_data(command: Callable) -> Callable:
     """Let ``-`` among ``data`` and ``test`` of a command stand for standard input.
 
-    It goes to a file that is there while the command runs, so that it can be read several times.
+    It is copied to a temporary file, so that it can be read several times.
     """
 
     @wraps(command)
     def run(**given: Any) -> Any:
-        asked = [item for name in ("data", "test") for item in given.get(name) or ()].count("-")
-        if not asked:
+        count = [item for name in ("data", "test") for item in given.get(name) or ()].count("-")
+        if not count:
             return command(**given)
-        if asked > 1:
+        if count > 1:
             raise typer.BadParameter("- is standard input, which can be read only once.")
         if given["format"] is None:
             option = "--data-format" if "written" in given else "--format"
-            raise typer.BadParameter(f"- has no name that says what it holds: add {option}.")
+            raise typer.BadParameter(f"- has no file name to infer its format from: add {option}.")
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
             for name in {"data", "test"} & given.keys():
                 given[name] = [str(path) if item == "-" else item for item in given[name] or ()]
             if "no_cache" in given:
-                given["no_cache"] = True  # these rows never come again
+                given["no_cache"] = True  # its rows are never read again
             try:
                 return command(**given)
             except LinsepError as problem:
-                said = problem.message.replace(str(path), NAME)
-                raise type(problem)(said, *problem.hints) from None
+                message = problem.message.replace(str(path), NAME)
+                raise type(problem)(message, *problem.hints) from None
 
     run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     return run
 
 
 def _filled(path: Path) -> Path:
-    """The file at ``path``, with all of standard input in it."""
+    """Copy standard input to the file at ``path``."""
     if sys.stdin is None:
         raise DataError("There is no standard input: name a file.")
     try:

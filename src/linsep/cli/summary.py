@@ -1,4 +1,4 @@
-"""The command ``summary``: what a regression infers."""
+"""The command ``summary``: the statistics of a regression."""
 
 from linsep.cli import options
 from linsep.cli.regressions import show
@@ -11,7 +11,7 @@ def summary(
     top: options.TopWeights = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what a regression infers: estimates, standard errors, tests, intervals.
+    """Show the statistics of a regression: estimates, standard errors, tests, intervals.
 
     Example: linsep summary pressure.linsep
     """

@@ -76,7 +76,7 @@ def read_rows(
     format: str | None,
     **how: Any,
 ) -> tuple[Source, np.ndarray, np.ndarray, Sequence[str]]:
-    """The source, all of its rows, their labels and their names.
+    """Return the source, all of its rows, their labels and their names.
 
     ``names`` is a column of a table that is not learnt from, or None to name rows by their lines;
     the other arguments are those of :func:`linsep.open_source`.
@@ -91,7 +91,7 @@ def read_rows(
     X, y = whole(source)
     if names is None:
         return source, X, y, LineNames(source, len(y))
-    # The same rows once more, with the names for labels.
+    # Read the rows again, with the names as labels.
     other = open_source(data, exclude=exclude, **how | {"target": names})
     _, named = whole(other)
     if len(named) != len(y):
@@ -100,7 +100,7 @@ def read_rows(
 
 
 def whole(source: Source) -> tuple[np.ndarray, np.ndarray]:
-    """All rows of a small source, as an array, and their labels."""
+    """Return all rows of a small source as an array, and their labels."""
     parts: list[np.ndarray] = []
     labels: list[Any] = []
     rows = 0
@@ -120,14 +120,14 @@ def whole(source: Source) -> tuple[np.ndarray, np.ndarray]:
 
 
 class LineNames(Sequence):
-    """Rows named by where they stand in their file, which is looked up when it is asked for."""
+    """Names of rows by their line in the file, looked up on access."""
 
     def __init__(self, source: Source, count: int):
         self._source, self._count = source, count
         self._only = f"{source.paths[0]} " if len(source.paths) == 1 else ""
         self._known: dict[int, str] = {}
         word, _, number = self._place(0).rpartition(" ")
-        # Lines without gaps, as nearly always, need no second look at the file.
+        # Consecutive lines, the usual case, need no second look at the file.
         last = f"{word} {int(number) + count - 1}"
         self._follow = (word, int(number)) if self._place(count - 1) == last else None
 
@@ -147,7 +147,7 @@ class LineNames(Sequence):
 
 
 def feature_names(source: Source, n_features: int) -> list[str]:
-    """The names of the columns, or x and the index as it stands in svmlight text."""
+    """Return the names of the columns, or x and the index of svmlight text."""
     if source.feature_names is not None:
         return source.feature_names
     first = source.recipe().get("index_base", 0)
@@ -155,7 +155,7 @@ def feature_names(source: Source, n_features: int) -> list[str]:
 
 
 def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> None:
-    """Write the trace; text on a terminal where it fits is drawn as a table."""
+    """Write the trace; text is drawn as a table if it fits the terminal."""
     if format == "text" and to_screen and on_terminal():
         from rich.console import Console
         from rich.measure import Measurement

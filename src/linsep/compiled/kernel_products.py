@@ -1,4 +1,4 @@
-"""Loops over pairs of rows: what kernels need beyond products of matrices."""
+"""Loops over pairs of rows, for kernels that are not matrix products."""
 
 import math
 
@@ -8,15 +8,15 @@ from linsep.compiled.core.jit import compiled, generic, inlined
 from linsep.compiled.core.rows import Csr, Whole
 
 U = np.uint64
-# A product stays in these bounds while it is multiplied by one factor of at most HUGE.
+# A product within these bounds can be multiplied by one factor of at most HUGE.
 TINY, HUGE = 2.0**-500, 2.0**500
 
 
 @compiled
 def powers(values, gamma, coef0, degree, step, out):
-    """(gamma v + coef0)^degree of all values, into ``out``, which may be the same array.
+    """Write (gamma v + coef0)^degree of all values to ``out``, which may be the same array.
 
-    By repeated squaring, ``step`` values at a time, which stay in the cache meanwhile.
+    By repeated squaring, ``step`` values at a time, so that they stay in the cache.
     """
     base = np.empty(step)
     for start in range(0, values.size, step):
@@ -46,7 +46,7 @@ def multiply_sparse(A, B, start, stop, out):
 
 @generic(0)
 def distance(rows, j, x, length):
-    """Sum of |x_i - y_i| for row j of ``rows``; ``length`` is the sum of |x_i|."""
+    """Return the sum of |x_i - y_i| for row j of ``rows``; ``length`` is the sum of |x_i|."""
 
 
 @distance.when(Whole, reorder=True)
@@ -68,7 +68,7 @@ def _sparse_distance(rows, j, x, length):
 
 @compiled
 def distances(block, rows, out):
-    """The sum of |x_i - y_i| for every row of an array and every one of ``rows``."""
+    """Write the sum of |x_i - y_i| for every row of an array and every one of ``rows``."""
     for k in range(block.shape[0]):
         x = block[k]
         length = np.abs(x).sum()
@@ -78,12 +78,12 @@ def distances(block, rows, out):
 
 @generic(0)
 def product(rows, j, x):
-    """(m, e) with m 2^e = prod (1 + x_i y_i) for row j of ``rows``, beyond any float if need be."""
+    """Return (m, e) with m 2^e = prod (1 + x_i y_i) for row j of ``rows``, without overflow."""
 
 
 @inlined
 def _times(m, e, factor):
-    """m 2^e times a factor, m within its bounds before and after."""
+    """Multiply m 2^e by a factor, with m in bounds before and after."""
     if abs(factor) > HUGE:
         factor, more = math.frexp(factor)
         e += more
@@ -96,14 +96,14 @@ def _times(m, e, factor):
 
 @inlined
 def _four(x, y, i):
-    """The product of four factors."""
+    """Return the product of four factors."""
     first = (1.0 + x[i] * y[i]) * (1.0 + x[i + U(1)] * y[i + U(1)])
     return first * ((1.0 + x[i + U(2)] * y[i + U(2)]) * (1.0 + x[i + U(3)] * y[i + U(3)]))
 
 
 @product.when(Whole)
 def _dense_product(rows, j, x):
-    # Eight factors are multiplied as a tree, which waits for nothing, if that is no extreme number.
+    # Eight factors are multiplied as a tree, to hide latency, unless the result is extreme.
     m, e = 1.0, 0
     y = rows.values[j]
     i, n = U(0), U(x.size)
@@ -129,7 +129,7 @@ def _sparse_product(rows, j, x):
 
 @compiled
 def all_subsets(block, rows, mantissas, exponents):
-    """prod (1 + x_i y_i) for every row of an array and every one of ``rows``."""
+    """Write prod (1 + x_i y_i) for every row of an array and every one of ``rows``."""
     for k in range(block.shape[0]):
         x = block[k]
         for j in range(mantissas.shape[1]):

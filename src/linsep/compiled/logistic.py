@@ -1,6 +1,6 @@
-"""Logistic regression, row by row: probabilities, residuals, curvature; dense blocks and CSR rows.
+"""Loops of logistic regression over dense blocks and CSR rows.
 
-A class code q, where there are q rows of weights, is the reference, whose scores are zero.
+With q rows of weights, class code q is the reference, whose scores are zero.
 """
 
 import numpy as np
@@ -8,15 +8,15 @@ import numpy as np
 from linsep.compiled.core.jit import compiled, generic, inlined
 from linsep.compiled.core.rows import Csr, Dense, U
 
-#: probabilities below it are as good as nothing
+#: smaller probabilities count as this
 TINY = 1e-300
 
 
 @generic(0)
 def standardise(rows, first, Z, centres, scales):
-    """Rows from ``first`` on, as many as Z has, into Z: (x - centre) * scale.
+    """Write (x - centre) * scale of the rows from ``first`` on to Z.
 
-    The difference comes first: a spread far below the centre keeps its digits.
+    The difference is computed first, so that a spread far below the centre keeps its digits.
     """
 
 
@@ -48,7 +48,7 @@ def standardised(rows, first, Z, centres, scales):
 
 @inlined
 def _sides(score):
-    """ln(1 + exp(-|score|)), and 1 / (1 + exp(-|score|)) with its complement."""
+    """Return ln(1 + exp(-|score|)), and 1 / (1 + exp(-|score|)) with its complement."""
     small = np.exp(-abs(score))
     large = 1.0 / (1.0 + small)
     return np.log1p(small), large, small * large
@@ -56,12 +56,13 @@ def _sides(score):
 
 @compiled
 def two_classes(scores, codes, weights, first, residuals, curvature):
-    """Log-likelihood of rows of class 0 or reference 1; w (y - p) and w p (1 - p) of each.
+    """Return the log-likelihood of rows of class 0 or reference 1; write residuals and curvature.
 
-    ``weights`` may be empty: then all are 1. Also of the rows that count the least w p, p being
-    the probability of the less likely class, and the sum of w / p.
+    Residuals are w (y - p), curvature w p (1 - p). Empty ``weights`` are all 1. Also returns, over
+    rows with w > 0 and p the probability of the less likely class, the least w p and the sum of
+    w / p.
     """
-    total, least, doubt = 0.0, np.inf, 0.0
+    total, least, inverse = 0.0, np.inf, 0.0
     for i in range(scores.size):
         weight = weights[first + i] if weights.size else 1.0
         log_sum, large, small = _sides(scores[i])
@@ -72,8 +73,8 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
         curvature[i] = weight * large * small
         if weight > 0.0:
             least = min(least, weight * small)
-            doubt += weight / max(small, TINY)
-    return total, least, doubt
+            inverse += weight / max(small, TINY)
+    return total, least, inverse
 
 
 @inlined
@@ -81,7 +82,7 @@ def _shares(scores, code, weight):
     """Turn the scores of a row into probabilities.
 
     Returns weight times its log-likelihood; the probability of all classes but its own, and of all
-    but the likeliest, which are no differences from 1; and the smallest of all.
+    but the likeliest, both without cancellation; and the smallest probability.
     """
     top, at = 0.0, scores.size
     for k in range(scores.size):
@@ -107,11 +108,11 @@ def _shares(scores, code, weight):
 
 @compiled
 def several_classes(scores, codes, weights, first, residuals, rest):
-    """Log-likelihood of rows; their scores become probabilities, w (y - p) the residuals.
+    """Return the log-likelihood of rows; turn scores into probabilities and write residuals.
 
-    ``rest`` gets 1 - p of the likeliest class. Returned are also the same as of two classes.
+    ``rest`` gets 1 - p of the likeliest class. Returns the same as :func:`two_classes`.
     """
-    total, least, doubt = 0.0, np.inf, 0.0
+    total, least, inverse = 0.0, np.inf, 0.0
     for i in range(scores.shape[0]):
         weight = weights[first + i] if weights.size else 1.0
         code = codes[first + i]
@@ -123,13 +124,13 @@ def several_classes(scores, codes, weights, first, residuals, rest):
             residuals[i, code] = weight * others
         if weight > 0.0:
             least = min(least, weight * smallest)
-            doubt += weight / max(smallest, TINY)
-    return total, least, doubt
+            inverse += weight / max(smallest, TINY)
+    return total, least, inverse
 
 
 @compiled
 def extents(Z, weights, first, reach, squares):
-    """The largest absolute value of every column so far, and the sum of its squares times w."""
+    """Update the largest absolute value of every column, and its weighted sum of squares."""
     for i in range(Z.shape[0]):
         weight = weights[first + i] if weights.size else 1.0
         for j in range(Z.shape[1]):
@@ -139,8 +140,8 @@ def extents(Z, weights, first, reach, squares):
 
 @compiled
 def moves(scores, codes, weights, first):
-    """How far rows that count move, at most: their class ahead of another, or behind another;
-    and any two classes apart. ``scores`` are those of a step, the reference's zero.
+    """Return the largest moves of rows with positive weight: of their class ahead of another, or
+    behind another, and of any two classes apart. ``scores`` are those of a step.
     """
     forward, backward, apart, q = 0.0, 0.0, 0.0, scores.shape[1]
     for i in range(scores.shape[0]):
@@ -157,7 +158,7 @@ def moves(scores, codes, weights, first):
 
 @compiled
 def times(Z, factors, out):
-    """Every row of Z times its factor."""
+    """Write every row of Z times its factor."""
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):
             out[i, j] = Z[i, j] * factors[i]
@@ -165,7 +166,7 @@ def times(Z, factors, out):
 
 @compiled
 def roots_times(Z, factors):
-    """Every row of Z times the root of its factor, in place."""
+    """Multiply every row of Z by the root of its factor, in place."""
     for i in range(Z.shape[0]):
         root = np.sqrt(factors[i])
         for j in range(Z.shape[1]):
@@ -174,7 +175,7 @@ def roots_times(Z, factors):
 
 @inlined
 def _eta(rows, i, W, scores):
-    """<w, x> + intercept of row i for every column of W."""
+    """Write <w, x> + intercept of row i for every column of W."""
     d = W.shape[0] - 1
     for k in range(U(W.shape[1])):
         scores[k] = W[d, k]
@@ -186,7 +187,7 @@ def _eta(rows, i, W, scores):
 
 @inlined
 def _add(rows, i, amounts, G):
-    """Add row i, times an amount for every column, to G."""
+    """Add row i times the amount of each column to G."""
     d = G.shape[0] - 1
     for k in range(U(G.shape[1])):
         G[d, k] += amounts[k]
@@ -198,7 +199,7 @@ def _add(rows, i, amounts, G):
 
 @inlined
 def _eta_of_one(rows, i, w):
-    """<w, x> + intercept of row i; four sums side by side wait less for one another."""
+    """Return <w, x> + intercept of row i; four independent sums hide latency."""
     a = w[U(w.size - 1)]
     b = c = d = 0.0
     at, end = U(rows.starts[i]), U(rows.starts[i + 1])
@@ -224,10 +225,11 @@ def _add_to_one(rows, i, amount, g):
 
 @compiled
 def sparse_pass(rows, codes, weights, first, last, W, G, shares):
-    """Log-likelihood of CSR rows; the gradient is added to G, probabilities go to ``shares``.
+    """Return the log-likelihood of CSR rows; add the gradient to G, write probabilities.
 
-    W and G have a row for every feature and a last one for the intercept, a column a class but the
-    reference. ``shares`` has a row for every row visited; for one column w p (1 - p) instead.
+    W and G have a row for every feature and a last one for the intercept, and a column for every
+    class but the reference. ``shares`` has a row of probabilities for every row visited, or
+    w p (1 - p) if there is one column.
     """
     q, total = W.shape[1], 0.0
     scores, residuals = np.empty(q), np.empty(q)
@@ -255,7 +257,7 @@ def sparse_pass(rows, codes, weights, first, last, W, G, shares):
 
 @compiled
 def sparse_curvature(rows, weights, first, last, shares, V, out):
-    """Add to ``out`` what the negative Hessian makes of V, for rows of a :func:`sparse_pass`."""
+    """Add the negative Hessian times V to ``out``, for rows of a :func:`sparse_pass`."""
     q = V.shape[1]
     amounts = np.empty(q)
     v, g = V.reshape(-1), out.reshape(-1)

@@ -11,7 +11,7 @@ SPLIT = float(2**27 + 1)
 
 @njit(**EXACT, forceinline=True)
 def _two_sum(a, b):
-    """The rounded sum and its rounding error (Knuth)."""
+    """Return the rounded sum and its rounding error (Knuth)."""
     whole = a + b
     part = whole - a
     return whole, (a - (whole - part)) + (b - part)
@@ -19,7 +19,7 @@ def _two_sum(a, b):
 
 @njit(**EXACT, forceinline=True)
 def _two_product(a, b):
-    """The rounded product and its rounding error (Dekker)."""
+    """Return the rounded product and its rounding error (Dekker)."""
     whole = a * b
     up = SPLIT * a
     a_hi = up - (up - a)
@@ -32,7 +32,7 @@ def _two_product(a, b):
 
 @exact
 def pair_sums(D, hi, lo, out):
-    """Fill out[i, k] with the sum over j of D[i, j] (hi[k, j] + lo[k, j]), rounded once.
+    """Write the sum over j of D[i, j] (hi[k, j] + lo[k, j]), rounded once, to out[i, k].
 
     ``hi`` and ``lo`` have one more column than D, for a constant 1.
     """

@@ -1,9 +1,9 @@
-"""Blocks of rows to and from the records of a row cache: bytes are copied, nothing is interpreted.
+"""Copying blocks of rows to and from the records of a row cache, byte by byte.
 
-A record starts at a multiple of 8 bytes, is filled up to 8 bytes with zeros, and holds:
+A record starts at a multiple of 8 bytes, is padded to 8 bytes with zeros, and holds:
 
 =============  ================================================================
-checksum       uint64, over all that follows
+checksum       uint64, over everything that follows
 extent         uint64, CSR: how many values are stored; dense: values per row
 codes          int32 per row
 lengths        int32 per row, how many values it stores (CSR only)
@@ -11,8 +11,8 @@ indices        int32 or int64 per stored value (CSR only)
 values         float32 or float64 per stored value, or per row and feature
 =============  ================================================================
 
-Sizes and offsets are in bytes. Value and index arrays come as their bytes (uint8), so that one
-compiled function serves all their types.
+Sizes and offsets are in bytes. Value and index arrays are passed as bytes (uint8), so that one
+compiled function serves all types.
 """
 
 import numpy as np
@@ -21,16 +21,16 @@ from linsep.compiled.core.jit import compiled
 
 LANES = 64
 LEFT, RIGHT, AGAIN = np.uint64(13), np.uint64(7), np.uint64(17)
-# The lanes are folded with another step of full period: with the same one, a word exchanged with
-# its neighbour one lane back and one step on would go unseen.
+# The lanes are combined by a different step of full period: with the same one, swapping a word
+# with its neighbour one lane back and one step on would go undetected.
 FOLD_LEFT, FOLD_RIGHT = np.uint64(7), np.uint64(9)
 
 
 @compiled
 def checksum(words, seed):
-    """64-bit checksum of ``words``, a uint64 array of shape (n,), started from the uint64 ``seed``.
+    """Return a 64-bit checksum of ``words``, a uint64 array of shape (n,), with a uint64 ``seed``.
 
-    It depends on every bit and its place, but not on ``n``: check lengths separately.
+    It depends on every bit and its position, but not on ``n``: check lengths separately.
     """
     lanes = np.full(LANES, seed, np.uint64)
     whole = words.size // LANES * LANES
@@ -59,8 +59,8 @@ HEADER = 16
 
 @compiled
 def _copy(source, start, target, at, size):
-    # Two slices and a plain loop become one memcpy, more than ten times faster than numba's own
-    # assignment of slices or a loop over sums of indices.
+    # Two slices and a plain loop compile to one memcpy, over ten times faster than numba's own
+    # assignment of slices or a loop over index sums.
     here, there = source[start : start + size], target[at : at + size]
     for i in range(size):
         there[i] = here[i]
@@ -68,7 +68,7 @@ def _copy(source, start, target, at, size):
 
 @compiled
 def _seal(words, at, size, extent, seed):
-    """Write the header of the record of ``size`` bytes at byte ``at``, whose rows stand already."""
+    """Write the header of the record of ``size`` bytes at byte ``at``, after its rows."""
     first, end = at // 8, (at + size) // 8
     words[first + 1] = np.uint64(extent)
     words[first] = checksum(words[first + 1 : end], seed)
@@ -76,7 +76,7 @@ def _seal(words, at, size, extent, seed):
 
 @compiled
 def _intact(words, at, size, seed):
-    """Whether the record of ``size`` bytes at byte ``at`` is as written."""
+    """Whether the record of ``size`` bytes at byte ``at`` is undamaged."""
     first, end = at // 8, (at + size) // 8
     return words[first] == checksum(words[first + 1 : end], seed)
 
@@ -85,7 +85,7 @@ def _intact(words, at, size, seed):
 def pack_csr(
     indptr, indices, values, index_size, value_size, codes, first, sizes, block, nonce, words
 ):
-    """Write the CSR rows from ``first`` on into ``words`` as records of ``sizes`` bytes.
+    """Write the CSR rows from ``first`` on to ``words`` as records of ``sizes`` bytes.
 
     ``indptr`` and ``codes`` have shapes (rows + 1,) and (rows,); the last record may be short.
     ``block`` is the number of the first record, ``nonce`` a uint64 of the whole file.
@@ -111,7 +111,7 @@ def pack_csr(
 
 @compiled
 def pack_dense(values, width, value_size, codes, first, sizes, block, nonce, words):
-    """Write the dense rows from ``first`` on into ``words`` as records of ``sizes`` bytes.
+    """Write the dense rows from ``first`` on to ``words`` as records of ``sizes`` bytes.
 
     ``values`` are the bytes of an array of shape (rows, width); the rest is as in
     :func:`pack_csr`.
@@ -133,11 +133,11 @@ def pack_dense(values, width, value_size, codes, first, sizes, block, nonce, wor
 
 @compiled
 def plan_reads(blocks, offsets, n_rows, per_row, per_value, gulp, runs):
-    """Plan which stretches of the file to read for ``blocks``: neighbours by one read.
+    """Plan the reads of a file for ``blocks``, with one read for neighbouring blocks.
 
     Records go one after another into a buffer; once it holds ``gulp`` bytes it is emptied, and
     filled again from its start. Each row of ``runs``, int64 of shape (len(blocks), 4), becomes
-    (offset in the file, bytes, offset in the buffer, how many blocks are read by then).
+    (offset in the file, bytes, offset in the buffer, number of blocks read by then).
 
     Returns (number of runs, bytes of buffer, rows, stored values); ``per_row`` and ``per_value``
     are bytes of a record. The number of runs is -1 when there is no such block.
@@ -170,11 +170,11 @@ def plan_reads(blocks, offsets, n_rows, per_row, per_value, gulp, runs):
 
 @compiled
 def unpack_csr(words, blocks, offsets, n_rows, nonce, sizes, done, codes, indptr, indices, values):
-    """Copy the records of ``blocks``, standing in ``words``, behind the ``done`` rows and values.
+    """Copy the records of ``blocks`` from ``words`` behind the ``done`` rows and values.
 
     ``sizes`` are the bytes of one index and of one value; ``done`` is int64 (rows, stored values)
-    and is moved on. codes: (rows,), indptr: (rows + 1,), indices and values: bytes of (stored,).
-    Returns the first damaged block, or -1. Nothing of a record is used before its checksum fits.
+    and is updated. codes: (rows,), indptr: (rows + 1,), indices and values: bytes of (stored,).
+    Returns the first damaged block, or -1. A record is used only after its checksum is verified.
     """
     raw, ints = words.view(np.uint8), words.view(np.int32)
     index_size, value_size = sizes
@@ -203,10 +203,10 @@ def unpack_csr(words, blocks, offsets, n_rows, nonce, sizes, done, codes, indptr
 
 @compiled
 def unpack_dense(words, blocks, offsets, n_rows, nonce, sizes, done, codes, values):
-    """Copy dense records as :func:`unpack_csr` does into ``values``, the bytes of (rows, width).
+    """Copy dense records, as :func:`unpack_csr` does, to ``values``, the bytes of (rows, width).
 
-    ``sizes`` are the width and the bytes of one value. Records of fewer features than the width
-    are filled up with zeros.
+    ``sizes`` are the width and the bytes of one value. Records with fewer features are padded with
+    zeros.
     """
     raw, ints = words.view(np.uint8), words.view(np.int32)
     line = sizes[0] * sizes[1]

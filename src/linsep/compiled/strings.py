@@ -1,4 +1,4 @@
-"""Loops over letters: counting substrings, and subsequences with gaps."""
+"""Loops of string kernels: counting substrings, and subsequences with gaps."""
 
 import math
 
@@ -7,9 +7,9 @@ import numpy as np
 from linsep.compiled.core.jit import compiled
 
 U = np.uint64
-#: most strings of one side that are counted together; fewer than 32 gain less by SIMD
+#: strings of one side that are processed together; fewer than 32 use SIMD less well
 LANES = 32
-#: size beyond which a table is scaled down, and by how much: sums of many such are still floats
+#: size from which on a table is scaled down, and the exponent: sums of many still do not overflow
 BOUND, EXPONENT = 2.0**400, 400
 
 
@@ -17,8 +17,8 @@ BOUND, EXPONENT = 2.0**400, 400
 def count_rows(columns, starts, n_columns):
     """Count equal columns: row i has those in ``columns[starts[i]:starts[i+1]]``.
 
-    Returns values (float64), columns (int64) and starts of a CSR matrix, in each row in the order
-    in which columns come up first.
+    Returns values (float64), columns (int64) and starts of a CSR matrix, with the columns of each
+    row in order of first appearance.
     """
     counts = np.zeros(n_columns)
     values, found = np.empty(columns.size), np.empty(columns.size, np.int64)
@@ -41,7 +41,7 @@ def count_rows(columns, starts, n_columns):
 
 @compiled
 def _load(text, begins, ends, first, lanes):
-    """The strings from ``first`` on side by side, int64 of shape (longest, lanes), filled by -1."""
+    """Return strings from ``first`` on as columns, int64 (longest, lanes), padded by -1."""
     last = min(first + lanes, begins.size)
     longest = 0
     for j in range(first, last):
@@ -56,7 +56,7 @@ def _load(text, begins, ends, first, lanes):
 
 @compiled
 def _scale_down(tables, sums, exponents, length):
-    """Bring large tables back into range, each with all that are made from it."""
+    """Scale large tables down, each with those derived from it."""
     for level in range(exponents.size):
         if tables[level, : length + 1].max() > BOUND or (
             level == exponents.size - 1 and sums.max() > BOUND
@@ -70,8 +70,8 @@ def _scale_down(tables, sums, exponents, length):
 
 
 @compiled
-def _walk(letter, others, decay, below, above, run, weight):
-    """One letter of a string against all others: the table K' of one level, from that below."""
+def _fill_level(letter, others, decay, below, above, run, weight):
+    """Update the table K' of one level from the level below, for one letter of a string."""
     run[:] = 0.0
     for j in range(U(others.shape[0])):
         for lane in range(U(others.shape[1])):
@@ -83,7 +83,7 @@ def _walk(letter, others, decay, below, above, run, weight):
 
 @compiled
 def _count(letter, others, table, sums):
-    """Add what ends with this letter in both strings."""
+    """Add the subsequences that end with this letter in both strings."""
     for j in range(U(others.shape[0])):
         for lane in range(U(others.shape[1])):
             sums[lane] += table[j, lane] if others[j, lane] == letter else 0.0
@@ -91,7 +91,7 @@ def _count(letter, others, table, sums):
 
 @compiled
 def _together(string, others, p, decay, tables, run, exponents, sums, large):
-    """Sums over common subsequences of one string with others, without decay^(2p)."""
+    """Sum over common subsequences of one string with others, without the factor decay^(2p)."""
     tables[:, : others.shape[0] + 1] = 0.0
     tables[0, : others.shape[0] + 1] = 1.0
     exponents[:] = 0
@@ -101,24 +101,24 @@ def _together(string, others, p, decay, tables, run, exponents, sums, large):
         _count(letter, others, tables[p - 1], sums)
         for level in range(p - 1, 0, -1):
             weight = 2.0 ** (exponents[level - 1] - exponents[level])
-            _walk(letter, others, decay, tables[level - 1], tables[level], run, weight)
+            _fill_level(letter, others, decay, tables[level - 1], tables[level], run, weight)
         if large:
             _scale_down(tables, sums, exponents, others.shape[0])
 
 
 @compiled
 def subsequences(left, right, p, decay, start, stop, symmetric, mantissas, exponents):
-    """Gap-weighted subsequences of length p common to two strings, as m 2^e, less decay^(2p).
+    """Write gap-weighted common subsequences of length p as m 2^e, without the factor decay^(2p).
 
     Lodhi et al. (2002), definition 2: K'_l[j] of one string so far and the first j letters of the
     other is the sum over subsequences of length l, each by decay to the distance of its first
-    letters from the ends. Here every table is summed in place, from the highest level down.
+    letters from the ends. Tables are updated in place, from the highest level down.
 
     Parameters
     ----------
     left, right : (text, begins, ends) of the strings of both sides
-    start, stop : which strings of the left side
-    symmetric : only pairs of which the right string is not before the left one (but for LANES)
+    start, stop : range of strings of the left side
+    symmetric : skip pairs whose right string comes before the left one (in steps of LANES)
     mantissas, exponents : arrays of shape (strings left, strings right), written to
     """
     text, begins, ends = left

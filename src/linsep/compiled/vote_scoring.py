@@ -8,18 +8,18 @@ from linsep.compiled.core.loop import HIGHEST, RANDOM
 
 @compiled
 def score_votes(moved, starts, columns, machines, survived, joint, tie, scores, votes):
-    """Let every version move the scores of every row, and vote.
+    """Let every version change the scores of every row, and vote.
 
     Parameters
     ----------
-    moved : float64 of shape (rows, parts), by how much each part of a version moves a score
+    moved : float64 of shape (rows, parts), the change of the score by each part of a version
     starts : int64, version v has the parts from ``starts[v]`` up to ``starts[v + 1]``
-    columns : int, which score each part moves
-    machines : int, whose version it is
-    survived : int64, how many rounds each version lasted: what its vote counts
-    joint : whether all classes are one machine, which votes for a class; else for a sign
+    columns : int, the score that each part changes
+    machines : int, the machine of each version
+    survived : int64, the rounds that each version lasted: the weight of its vote
+    joint : whether one machine votes for a class; else each votes for a sign
     tie : LOWEST, HIGHEST or RANDOM, for scores of zero and equal ones
-    scores, votes : float64 of shape (rows, classes or machines), gone on with
+    scores, votes : float64 of shape (rows, classes or machines), updated in place
     """
     for i in range(moved.shape[0]):
         for v in range(survived.size):
@@ -32,13 +32,13 @@ def score_votes(moved, starts, columns, machines, survived, joint, tie, scores, 
 def score_single_votes(
     X, features, amounts, columns, starts, machines, survived, joint, tie, scores, votes
 ):
-    """The same of versions that change one weight of a score at most, straight from the rows.
+    """Do the same for versions that change at most one weight of a score, from the rows.
 
     Parameters
     ----------
     X : float array of shape (rows, features)
-    features, amounts, columns : of each change, whose versions start at ``starts``
-    others : as of :func:`score_votes`
+    features, amounts, columns : of each change; versions start at ``starts``
+    others : as for :func:`score_votes`
     """
     for i in range(X.shape[0]):
         for v in range(survived.size):
@@ -49,7 +49,7 @@ def score_single_votes(
 
 @compiled
 def first_votes(survived, joint, tie, scores, votes):
-    """Let the weights that each machine began with vote; ``survived`` has one number a machine."""
+    """Let the initial weights of each machine vote; ``survived`` has one number per machine."""
     for i in range(scores.shape[0]):
         for machine in range(survived.size):
             _vote(machine, survived[machine], joint, tie, scores[i], votes[i])

@@ -1,4 +1,4 @@
-"""The opponent that makes Novikoff's bound tight: no deterministic learner does better."""
+"""The adversary that makes Novikoff's bound tight for every deterministic learner."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ CLASSES = np.array([-1, 1])
 
 
 class Adversary:
-    """Shows the unit vectors e_1, ..., e_m one after another and always says "no".
+    """An adversary that presents the unit vectors e_1, ..., e_m and contradicts every prediction.
 
-    With m = 1 / gamma^2 every row has length 1, and whatever the answers y were, the weights
-    gamma * y have length 1 and separate all rows by exactly gamma. So every learner makes m =
-    1 / gamma^2 mistakes on rows that are separable with margin gamma: Novikoff's bound cannot be
-    improved. (Against a learner that draws at random the answers would have to be fixed before.)
+    With m = 1 / gamma^2 every row has length 1, and whatever the labels y turn out to be, the
+    weights gamma * y have length 1 and separate all rows with margin exactly gamma. So every
+    deterministic learner makes m = 1 / gamma^2 mistakes on rows that are separable with margin
+    gamma, and Novikoff's bound cannot be improved.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class Adversary:
     X : array of shape (n_rows, n_rows)
         The rows, in their order.
     y : array of shape (n_rows,)
-        The answers of the last game, -1 or 1; zeros before.
+        The labels of the last game, -1 or 1; zeros before the first.
     separator : array of shape (n_rows,)
-        Weights of length 1 that separate them with margin gamma, without an intercept.
+        Weights of length 1 that separate the rows with margin gamma, without an intercept.
 
     Raises
     ------
     ValueError
-        For a gamma that is none.
+        If gamma is not such a number.
 
     References
     ----------
@@ -70,7 +70,7 @@ class Adversary:
 
     @property
     def separator(self) -> np.ndarray:
-        """What separates the rows of the last game with margin gamma."""
+        """Weights that separate the rows of the last game with margin gamma."""
         return self.gamma * self.y
 
     def run(self, estimator: Any) -> int:
@@ -79,18 +79,18 @@ class Adversary:
         Parameters
         ----------
         estimator : any classifier with ``partial_fit`` and ``predict``
-            Not fitted yet, or fitted to labels -1 and 1 and n_rows features. Before its first row
-            an estimator that is not fitted predicts nothing, which is a mistake; the answer is 1.
+            Unfitted, or fitted to labels -1 and 1 and n_rows features. The first row counts as a
+            mistake of an unfitted estimator, and its label is 1.
 
         Returns
         -------
         int
-            The mistakes it made: n_rows, if it is deterministic.
+            The number of mistakes: n_rows for a deterministic learner.
 
         Raises
         ------
         TypeError
-            For what has no ``partial_fit`` or no ``predict``.
+            If the estimator has no ``partial_fit`` or no ``predict``.
         """
         from sklearn.exceptions import NotFittedError
 
@@ -106,12 +106,12 @@ class Adversary:
             row = np.zeros((1, self.n_rows))
             row[0, i] = 1.0
             try:
-                said = int(estimator.predict(row)[0])
+                predicted = int(estimator.predict(row)[0])
             except NotFittedError:
-                said = 0
-            answer = -1 if said == 1 else 1
+                predicted = 0
+            answer = -1 if predicted == 1 else 1
             self.y[i] = answer
-            mistakes += said != answer
+            mistakes += predicted != answer
             estimator.partial_fit(row, [answer], classes=CLASSES)
         return mistakes
 

@@ -1,4 +1,4 @@
-"""Mistake bounds for data, before anything is learnt, or for a run that has been."""
+"""Mistake bounds for data before learning, or for a finished run."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ GROVE = (
 
 
 class RunSummary(NamedTuple):
-    """What learnt, or would learn: everything that bounds need to know of a run.
+    """The learner and the counts of a run, as bounds need them.
 
     Attributes
     ----------
     learner : "perceptron", "margin", "pa", "winnow" or "balanced-winnow"
     numbers : dict
         Its parameters, by name.
-    multiclass, fit_intercept, unit : as of the estimator
+        multiclass, fit_intercept, unit : as in the estimator
     passes : int
     mistakes, updates, errors : int or None
-        Over all passes, where they were counted.
+        Over all passes; None if not counted.
     widest : float or None
-        ||w||/M, where the run knows it.
+        ||w||/M, if the run computed it.
     """
 
     learner: str
@@ -72,10 +72,10 @@ def bounds(
     passes: int = 1,
     literals: int | None = None,
 ) -> Bounds:
-    """How many mistakes online learners make on these rows at most, in any order.
+    """Bound the number of mistakes of online learners on these rows, in any order.
 
-    The theory speaks of z = [x; 1] where an intercept is learnt: R and the margin are those of z.
-    For the run of a fitted estimator there is its own ``estimator.bounds(X, y)``.
+    With an intercept the theory is about z = [x; 1]: R and the margin are those of z. For a run of
+    a fitted estimator use ``estimator.bounds(X, y)``.
 
     Parameters
     ----------
@@ -84,34 +84,35 @@ def bounds(
         Labels, two or more classes.
     fit_intercept : bool, default=True
     multiclass : {"native", "ovr", "ovo"}, default="native"
-        Bounds of several machines are added up; the native rule has 2 R^2 / gamma^2 (Collins).
+        Bounds of several machines are summed; the native rule has 2 R^2 / gamma^2 (Collins).
     weights : array of shape (features,), or with the intercept (features + 1,); default=None
-        A separator or comparator to use, two classes only; None looks for the best. Any weights
-        give valid bounds.
+        A separator or comparator, two classes only; None searches for the best. Any weights give
+        valid bounds.
     mistakes : int, default=None
-        Counted mistakes of a perceptron, to hold against its bounds.
+        Counted mistakes of a perceptron, to compare with its bounds.
     passes : int, default=1
-        Made by the learner: in each, the hinge loss counts again; Novikoff's bound is the same.
+        Number of passes: the hinge loss counts once per pass; Novikoff's bound stays the same.
     literals : int, default=None
-        Winnow: how many features the disjunction has, which is checked. None looks for one,
-        greedily.
+        Winnow: number of features of the disjunction, which is checked. None searches for a
+        disjunction greedily.
 
     Returns
     -------
     Bounds
-        In real arithmetic, rounded up. (Floats that underflow, and weights of Winnow that reach
-        1e150, are no such arithmetic: of a run where that may be, ``estimator.bounds`` states
-        nothing.) Of the perceptron (from zero weights, at a constant rate): ``Novikoff``
-        (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the
-        same proof without its last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w
-        that makes ``hinge`` smallest. Of MarginPerceptron ``8/gamma^2`` (updates, rows of length
-        1), of Winnow ``disjunction``, of BalancedWinnow ``L1 margin``. What cannot be stated is in
+        Bounds in real arithmetic, rounded up. (``estimator.bounds`` states none for a run whose
+        floats may have underflowed, or whose Winnow weights may have reached 1e150.) For the
+        perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and, separable
+        or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the same proof without its
+        last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that minimises
+        ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for Winnow
+        ``disjunction``, for BalancedWinnow ``L1 margin``. Bounds that cannot be stated are in
         ``left_out``, with the reason.
 
     Raises
     ------
     ValueError
-        For NaN, infinity, one class only, X and y of different lengths, weights that do not fit.
+        For NaN, infinity, a single class, X and y of different lengths, and weights of the wrong
+        shape.
 
     References
     ----------
@@ -149,7 +150,7 @@ def bounds(
 
 
 def check_literals(literals: Any) -> None:
-    """Raise ValueError for a number of features that is none."""
+    """Raise ValueError unless ``literals`` is None or a positive integer."""
     whole = isinstance(literals, Integral) and not isinstance(literals, bool)
     if literals is not None and not (whole and literals >= 1):
         raise ValueError(f"literals is {literals!r}: it must be a whole number of at least 1.")
@@ -158,7 +159,7 @@ def check_literals(literals: Any) -> None:
 def bounds_of_run(
     run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
 ) -> Bounds:
-    """The bounds that a run has to keep on the rows it learnt from."""
+    """Return the bounds of a run on the rows that it learnt from."""
     case = Case(run, X, np.searchsorted(classes, column_or_1d(y)), len(classes), weights)
     check_consistent_length(case.Z, case.codes)
     known, left_out = [], {}
@@ -185,7 +186,7 @@ def bounds_of_run(
 
 
 class Case:
-    """A run and the rows it is about, everything worked out when it is first asked for."""
+    """A run and its rows; everything else is computed on first use."""
 
     def __init__(
         self, run: RunSummary, X: Any, codes: np.ndarray, n_classes: int, weights: Any
@@ -193,9 +194,9 @@ class Case:
         self.run, self.X, self.codes, self.n_classes = run, X, codes, n_classes
         self.Z = seen_rows(X, run.fit_intercept, run.unit, run.learner == "margin")
         self.joint = n_classes > 2 and run.multiclass == "native"
-        #: the joint rule moves two rows of weights at once, so that its updates are longer
+        #: the joint rule changes two weight vectors at once, so that its updates are longer
         self.stretch = np.sqrt(2.0) if self.joint else 1.0
-        if self.joint and run.learner == "margin":  # which scales them to length 1
+        if self.joint and run.learner == "margin":  # which scales rows to length 1
             self.Z, self.stretch = self.Z / self.stretch, 1.0
         self.weights = None if weights is None else self._fitting(weights)
 
@@ -212,7 +213,7 @@ class Case:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """One a machine."""
+        """One problem per machine."""
         found = problems_of(self.Z, self.codes, self.n_classes, self.run.multiclass)
         if self.weights is not None:
             found[0].suppose(self.weights)
@@ -220,7 +221,7 @@ class Case:
 
     @cached_property
     def margin(self) -> tuple[float, float] | None:
-        """The interval of the widest margin, where a theorem is about it."""
+        """The interval of the widest margin, if a theorem needs it."""
         if self.run.learner in ("winnow", "balanced-winnow"):
             return None
         try:
@@ -232,7 +233,7 @@ class Case:
         return low, high
 
     def beyond_floats(self) -> str | None:
-        """Why the run may have left real arithmetic, as a phrase; None if it cannot have."""
+        """Why underflow or saturation may have affected the run, as a phrase, or None."""
         learner, numbers = self.run.learner, self.run.numbers
         if learner == "perceptron":
             return exclusions.perceptron(self.problems, self.compared, numbers.get("rate", 1.0))
@@ -249,7 +250,7 @@ class Case:
         return theorems.compared(self.problems, self.run.passes, self.weights)
 
     def only_problem(self) -> Problem:
-        """The one problem of two classes."""
+        """The problem of a two-class run."""
         if self.n_classes > 2:
             raise Unknown("it is stated for two classes")
         return self.problems[0]

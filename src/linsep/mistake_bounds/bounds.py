@@ -1,4 +1,4 @@
-"""What :func:`linsep.bounds` answers: bounds, each with what was counted and its source."""
+"""Results of :func:`linsep.bounds`: bounds, each with its source and what was counted."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from linsep.mistake_bounds.rounding import shown
 
 @dataclass(frozen=True)
 class Bound:
-    """Something that is at most ``value``, by a theorem.
+    """An upper bound ``value``, by a theorem.
 
     Attributes
     ----------
     name : str
     value : float
-        Rounded up: no less than the theorem says, in real arithmetic.
+        Rounded up: at least the theorem's value in real arithmetic.
     what : str
         What is bounded: "mistakes", "updates", "errors" (rows predicted wrongly) or "margin".
     learner : str
-        Who keeps the bound.
+        The learner that it holds for.
     source : str
         Where it is proved.
     counted : int, float or None
-        What a run made of it; None where there was no run.
+        The count of a run; None without a run.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Bound:
 
     @property
     def kept(self) -> bool | None:
-        """Whether what was counted is within the bound; None where nothing was counted."""
+        """Whether the count is within the bound; None without a count."""
         return None if self.counted is None else bool(self.counted <= self.value)
 
     @property
     def ratio(self) -> float | None:
-        """What was counted over the bound."""
+        """The count divided by the bound."""
         if self.counted is None or not self.value:
             return None
         return self.counted / self.value
@@ -50,7 +50,7 @@ class Bound:
         if self.what == "margin":
             most = f"margin {{}}at most {shown(self.value)} ({self.name})"
             counted = None if self.counted is None else f"{self.counted:.4g} of "
-        else:  # whole numbers: at most 132.7 mistakes are at most 132
+        else:  # counts are integers: at most 132.7 mistakes are at most 132
             most = f"{{}}at most {_whole(self.value)} {self.what} ({self.name})"
             counted = None if self.counted is None else f"{int(self.counted):,} of "
         if counted is None:
@@ -60,22 +60,23 @@ class Bound:
 
 @dataclass(frozen=True)
 class Bounds:
-    """All bounds that are known, and why others are not.
+    """All bounds that could be stated, and why others could not.
 
     Attributes
     ----------
     bounds : tuple of Bound
     left_out : dict
-        {name: why it is not known}.
+        {name: reason}.
     longest : float or None
-        R, no row z is longer (z = [x; 1] with an intercept); None where no rows were looked at.
+        R, the length of the longest row z (z = [x; 1] with an intercept), rounded up; None if not
+        computed.
     margin : (low, high) or None
-        The widest margin of the rows z lies in this interval, the smallest of several machines';
-        None where they are not separable, or nobody looked.
+        An interval that contains the widest margin of the rows z, the smallest of several
+        machines'; None if they are not separable or it was not computed.
     mistakes, passes : int or None
-        Of the run, if there was one.
+        Counts of the run, if any.
 
-    ``bounds["Novikoff"]`` is the bound of that name, ``print(bounds)`` a text for people.
+    ``bounds["Novikoff"]`` is the bound of that name; ``print(bounds)`` shows all.
     """
 
     bounds: tuple[Bound, ...]
@@ -93,7 +94,7 @@ class Bounds:
         raise KeyError(f"{name}: {why}")
 
     def names(self) -> list[str]:
-        """The names of the bounds that are known."""
+        """Return the names of the bounds."""
         return [bound.name for bound in self.bounds]
 
     def __iter__(self) -> Any:
@@ -104,7 +105,7 @@ class Bounds:
 
     @property
     def kept(self) -> bool:
-        """Whether no bound is broken."""
+        """Whether no bound is violated."""
         return all(bound.kept is not False for bound in self.bounds)
 
     def __str__(self) -> str:
@@ -123,7 +124,7 @@ class Bounds:
 
 
 class Unknown(Exception):
-    """A bound cannot be stated here; the reason is a phrase for people."""
+    """A bound cannot be stated; the message is a phrase with the reason."""
 
 
 def _whole(value: float) -> str:

@@ -1,7 +1,7 @@
-"""The weights that a mistake bound compares a learner with: those that make the bound smallest.
+"""Comparators: the weights that a mistake bound compares a learner with.
 
-Any weights give a valid bound. The search below is only there to find good ones, by a convex
-program; what it finds is measured on its own, rounded to the safe side.
+Any weights give a valid bound. A convex program searches for those with the smallest bound; the
+norms and losses of the result are then computed with outward rounding.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from scipy.special import expit
 from linsep.mistake_bounds.problems import Problem
 from linsep.mistake_bounds.rounding import ROUNDING
 
-#: squares below are rounded by more than their last digits
+#: squares below lose more than their last digits
 SMALLEST = 1e-290
-#: how much the corner of the hinge is rounded off, less and less
+#: decreasing widths of smoothing of the hinge
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 
 
 class Comparator(NamedTuple):
-    """Weights and what a bound needs to know of them, none of it smaller than it is.
+    """Weights with their norm and losses, rounded up.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Comparator(NamedTuple):
     square : float
         ||w||^2.
     hinge, squared_hinge : float
-        The sum over the rows of max(0, 1 - <w, a>), and of its squares.
+        Sums over the rows of max(0, 1 - <w, a>) and of its square.
     """
 
     w: np.ndarray
@@ -41,7 +41,7 @@ class Comparator(NamedTuple):
 
 
 def comparator(problem: Problem, w: np.ndarray) -> Comparator:
-    """What bounds need to know of given weights."""
+    """Return the comparator of given weights."""
     w = np.asarray(w, dtype=np.float64)
     losses = np.maximum(0.0, 1.0 - problem.values(w))
     safe = 1 + ROUNDING * len(losses)
@@ -50,14 +50,14 @@ def comparator(problem: Problem, w: np.ndarray) -> Comparator:
 
 
 def best_comparator(problem: Problem, price: float, given: np.ndarray | None = None) -> Comparator:
-    """The weights with the smallest ``||w||^2 + price * hinge(w)``, as far as they are found.
+    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``.
 
     Parameters
     ----------
     problem : the rows
-    price : above 0
-    given : weights whose multiples are tried; without them a convex program is solved (L-BFGS on
-        a smoothed hinge), and the separator of widest margin is tried, too
+    price : float > 0
+    given : weights whose multiples are tried; by default a convex program is solved (L-BFGS on
+        a smoothed hinge), and the separator of widest margin is tried too
     """
     candidates = [np.zeros(problem.A.shape[1])]
     if given is not None:
@@ -72,7 +72,7 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
 
 
 def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray]:
-    """w as it is, stretched to a hinge loss of zero, and stretched to the smallest sum."""
+    """Return w, w scaled to zero hinge loss, and w scaled to the smallest sum."""
     values, square = problem.values(w), float(w @ w)
     if not SMALLEST < square < np.inf:
         return []
@@ -82,7 +82,7 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
     # The sum is convex in the factor: its slope is 2 s ||w||^2 - price * (values short of 1 / s).
     order = np.sort(values[values > 0])[::-1]
     with np.errstate(over="ignore"):
-        ends = np.append(1.0 / order, np.inf)  # where one row more is right by 1
+        ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
     left = np.append(np.cumsum(order[::-1])[::-1], 0.0) + values[values < 0].sum()
     stationary = price * left / (2 * square)
     starts = np.append(0.0, ends[:-1])
@@ -91,7 +91,7 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
 
 
 def _solved(problem: Problem, price: float) -> list[np.ndarray]:
-    """Solutions of ever less smoothed programs, columns scaled alike."""
+    """Return solutions of programs with less and less smoothing, with equilibrated columns."""
     A, rivals = problem.A, problem.rivals
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
@@ -111,7 +111,7 @@ def _solved(problem: Problem, price: float) -> list[np.ndarray]:
 
 
 def _soft(short: np.ndarray) -> tuple[Any, np.ndarray]:
-    """log(1 + sum exp(short)) of every row, and its derivatives."""
+    """Return log(1 + sum exp(short)) of every row, and its derivatives."""
     if short.shape[1] == 1:
         return np.logaddexp(0.0, short), expit(short)
     top = np.maximum(short.max(axis=1, keepdims=True), 0.0)

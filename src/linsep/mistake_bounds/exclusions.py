@@ -1,10 +1,9 @@
-"""Runs that theorems are not about: where floats may be no real arithmetic but for rounding.
+"""Runs that the theorems do not cover, because floats may have underflowed or saturated.
 
-Products below 2^-1074 are rounded to zero, and Winnow keeps its weights below 1e150. In the proofs
-a score that is off by 2^-1074 a feature is nothing beside eta R^2, by which a mistake moves it, and
-what a change of the weights loses is nothing beside eta times the margin (of hinge bounds eta over
-||w||), as long as these are far larger. Sizes are compared as their logarithms, which are floats
-where they are not.
+Products below 2^-1074 are rounded to zero, and Winnow clips its weights at 1e150. A score error of
+2^-1074 per feature is negligible beside eta R^2, the change of a score by a mistake, and the loss
+in an update beside eta times the margin (for hinge bounds eta over ||w||), as long as these are
+much larger. Sizes are compared by logarithms, which do not overflow.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from linsep.mistake_bounds.linear import lengths
 from linsep.mistake_bounds.problems import Problem
 from linsep.mistake_bounds.theorems import MOST_WEIGHT, Compared
 
-#: steps must be so far above the smallest number, as a power of two
+#: factor by which steps must exceed the smallest number, as a power of two
 FAR = -1000.0
 TOO_SMALL = (
-    "the theorems are about real arithmetic, and products of rows so short, or of steps so small, "
+    "the theorems are about real arithmetic, and with rows so short, or steps so small, products "
     "may have been rounded to zero"
 )
-SATURATED = f"weights may have reached {MOST_WEIGHT:.0e}, where they are kept"
+SATURATED = f"weights may have reached {MOST_WEIGHT:.0e}, where they are clipped"
 
 
 def perceptron(
     problems: Sequence[Problem], compared: Sequence[Compared], rate: float
 ) -> str | None:
-    """Why a perceptron at this rate may have left real arithmetic, as a phrase; else None."""
+    """Return why underflow may have affected a perceptron at this rate, as a phrase, or None."""
     for problem, one in zip(problems, compared, strict=True):
         eta, R = math.log2(rate), _log(problem.longest, problem)
         steps = [eta + 2 * R]
@@ -43,7 +42,7 @@ def perceptron(
 
 
 def passive_aggressive(problems: Sequence[Problem], C: float) -> str | None:
-    """The same of steps up to C, and as long as a row is short."""
+    """Return the same for steps up to C, and as long as a row is short."""
     for problem in problems:
         found = lengths(problem.A)
         shortest = 2 * _log(float(found[found > 0].min(initial=1.0)), problem)
@@ -54,7 +53,7 @@ def passive_aggressive(problems: Sequence[Problem], C: float) -> str | None:
 
 
 def balanced_winnow(problem: Problem, promotion: float, mistakes: int) -> str | None:
-    """The same of weights that are multiplied: each mistake moves a logarithm by eta X at most."""
+    """Return why weights may have saturated: each mistake changes a log weight by eta X at most."""
     eta, X = math.log(promotion), float(abs(problem.A).max())
     step = math.log2(eta) + _log(X, problem)
     if mistakes and step + math.log2(mistakes) > math.log2(math.log(MOST_WEIGHT)):
@@ -63,7 +62,7 @@ def balanced_winnow(problem: Problem, promotion: float, mistakes: int) -> str | 
 
 
 def _log(size: float, problem: Problem) -> float:
-    """The logarithm of what is a size of the rows, to base 2."""
+    """Return the base-2 logarithm of a size in the units of the rows."""
     return math.log2(size) + problem.exponent if size else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Any linear classifier as its weights, and rows as it sees them: what margins are made of."""
+"""Weights of any linear classifier, and rows prepared as it was trained."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
 
-#: squares of shorter rows are below the normal numbers, or near
+#: squares of shorter rows may underflow
 SHORT = 1e-140
 
 
 class Linear(NamedTuple):
     """Weights of shape (machines, features), an intercept for each, and the classes.
 
-    One machine for two classes, the second being its positive side; else one a class, or with
-    ``pairs`` one a pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ...
+    One machine for two classes, the second being its positive side; else one per class, or with
+    ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ...
     """
 
     coef: np.ndarray
@@ -30,42 +30,42 @@ class Linear(NamedTuple):
     pairs: bool
 
     def rows(self, X: Any) -> Any:
-        """X as these weights see it: float64, of length 1 where they were learnt so."""
+        """Return X as float64, with rows of length 1 if the weights were learnt from such rows."""
         X = checked_rows(X)
         if X.shape[1] != self.coef.shape[1]:
             raise DataError(f"X has {X.shape[1]} features, but there are {self.coef.shape[1]}.")
         return unit_rows(X) if self.unit else X
 
     def scores(self, X: Any) -> np.ndarray:
-        """<w, x> + b of rows already seen as :meth:`rows` gives them, shape (rows, machines)."""
+        """Return <w, x> + b of rows prepared by :meth:`rows`, shape (rows, machines)."""
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def codes(self, y: Any, n_rows: int) -> np.ndarray:
-        """The number of each label among the classes."""
+        """Return the index of each label among the classes."""
         y = column_or_1d(y)
         check_consistent_length(np.empty((n_rows, 0)), y)
         known = np.isin(y, self.classes)
         if not known.all():
             row = int(np.argmin(known))
             listed = ", ".join(map(repr, self.classes.tolist()[:8]))
-            raise DataError(f"Row {row} has the label {y[row]!r}, which is no class: {listed}.")
+            raise DataError(f"Row {row} has the label {y[row]!r}, which is not a class: {listed}.")
         return np.searchsorted(self.classes, y)
 
 
 def linear_of(model: Any, y: Any = None) -> Linear:
-    """The weights of a fitted linear classifier, or weights that are given.
+    """Return the weights of a fitted linear classifier, or of an array, as :class:`Linear`.
 
     Parameters
     ----------
     model : estimator with ``coef_``, ``intercept_`` and ``classes_``; or Linear; or array of shape
         (features,) or (1, features), the larger of two labels being the positive side
-    y : labels, which say the classes where ``model`` is an array; None for no labels at all
+    y : labels, which give the classes if ``model`` is an array; None if there are no labels
 
     Raises
     ------
     DataError
-        For what is not linear, is not fitted, or has a weight a pair of classes in an order that
-        is not known here.
+        If the model is not linear, not fitted, or has a row per pair of classes in an unknown
+        order.
     """
     if isinstance(model, Linear):
         return model
@@ -82,13 +82,13 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     classes = np.asarray(model.classes_)
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
     k, machines = len(classes), len(coef)
-    # With three classes there are three pairs, too: only the estimator knows which they are.
+    # Three classes have three pairs: only the estimator knows which of the two the rows are.
     foreign = k > 2 and hasattr(model, "decision_function_shape")
     pairs = k > 2 and getattr(model, "multiclass", None) == "ovo"
     if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
             f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
-            "need one for two classes, else one a class (or a linsep estimator with a row a pair)."
+            "need one for two classes, else one per class (or per pair, from linsep estimators)."
         )
     learnt = bool(getattr(model, "fit_intercept", intercept.any()))
     unit = bool(getattr(model, "normalize", False))
@@ -114,20 +114,20 @@ def _given(weights: Any, y: Any) -> Linear:
 
 
 def checked_rows(X: Any) -> Any:
-    """X as float64, dense or CSR; DataError where that would round a number."""
+    """Return X as float64, dense or CSR; DataError if that would round a number."""
     X = exact_rows(X)
     if not same_as_doubles(X):
         raise DataError(
-            "X holds numbers that no float64 equals, and learners round them: give "
+            "X holds numbers that float64 cannot hold, and learners round them: give "
             "X.astype(float), the rows that they learn from."
         )
     return X.astype(np.float64, copy=False)
 
 
 def lengths(X: Any, constant: bool = False) -> np.ndarray:
-    """||x|| of every row, or of [x; 1] with the constant feature.
+    """Return ||x|| of every row, or of [x; 1] with the constant feature.
 
-    Also where squares are beyond floating point, or below its normal numbers.
+    Squares that overflow or underflow do no harm.
     """
     with np.errstate(over="ignore", under="ignore"):
         found = np.sqrt(_squares(X) + float(constant))
@@ -140,7 +140,7 @@ def lengths(X: Any, constant: bool = False) -> np.ndarray:
 
 
 def unit_rows(X: Any) -> Any:
-    """Every row scaled to length 1; rows of zeros stay what they are."""
+    """Scale every row to length 1; zero rows stay zero."""
     found = lengths(X)
     odd = ~((found > SHORT) & (found < np.inf))
     if odd.any():
@@ -154,28 +154,28 @@ def _squares(X: Any) -> np.ndarray:
 
 
 def _exponents(X: Any) -> np.ndarray:
-    """Of each row the power of two that its largest value is below; 0 for a row of zeros."""
+    """Return for each row the power of two above its largest value; 0 for a zero row."""
     tops = abs(X).max(axis=1)
     return np.frexp(np.ravel(tops.toarray() if sp.issparse(tops) else tops))[1]
 
 
 def _times_powers(X: Any, exponents: np.ndarray) -> Any:
-    """Every row times a power of two, in two steps, for the power may be no float."""
+    """Multiply every row by a power of two, in two steps, as the power may not be a float."""
     half = exponents // 2
     return scaled(scaled(X, np.ldexp(1.0, half)), np.ldexp(1.0, exponents - half))
 
 
 def nonzero(numbers: np.ndarray) -> np.ndarray:
-    """The numbers, zeros among them replaced by ones: rows of zeros stay what they are."""
+    """Replace zeros by ones, so that zero rows stay zero."""
     return np.where(numbers > 0, numbers, 1.0)
 
 
 def scaled(X: Any, factors: np.ndarray) -> Any:
-    """Every row times its factor."""
+    """Multiply every row by its factor."""
     return sp.csr_matrix(sp.diags(factors) @ X) if sp.issparse(X) else X * factors[:, None]
 
 
 def augmented(X: Any) -> Any:
-    """[x; 1] for every row."""
+    """Return [x; 1] for every row."""
     ones = np.ones((X.shape[0], 1))
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])

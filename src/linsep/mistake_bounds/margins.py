@@ -1,4 +1,4 @@
-"""How far rows are from the boundary of a linear classifier, and on which side."""
+"""Margins: signed distances of rows from the boundary of a linear classifier."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Margins(NamedTuple):
     rows : array of shape (rows,)
         In the order of the rows.
     quantiles : dict
-        {share: margin}: that share of the rows has at most this margin.
+        {share: margin}: this share of the rows has at most this margin.
     """
 
     rows: np.ndarray
@@ -27,18 +27,18 @@ class Margins(NamedTuple):
 
 
 def functional_margin(estimator: Any, X: Any, y: Any) -> float:
-    """The smallest ``y (<w, x> + b)``: a score, with no unit of length.
+    """Return the smallest ``y (<w, x> + b)``, a score without a unit of length.
 
     Parameters
     ----------
     estimator : fitted linear classifier of any library, or array of weights of shape (features,)
-        Of an estimator only ``coef_``, ``intercept_`` and ``classes_`` are used (and of linsep's
-        what they say of rows scaled to length 1 and of pairs of classes).
+        Only ``coef_``, ``intercept_`` and ``classes_`` of an estimator are used (for linsep's
+        also whether rows are scaled to length 1, and the pairs of classes).
     X : array or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
         Labels; of two the larger is the positive side. For several classes the margin of a row is
-        its own score less the highest other one; with a machine a pair, the smallest score on its
-        side among the machines of its own class.
+        the score of its class minus the highest other score; for one-vs-one the smallest signed
+        score among the machines of its class.
 
     Returns
     -------
@@ -48,25 +48,25 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
     Raises
     ------
     DataError
-        For an estimator that is not linear or not fitted, or a label that is none of its classes.
+        If the estimator is not linear or not fitted, or a label is not one of its classes.
     ValueError
-        For NaN, infinity, X and y of different lengths.
+        For NaN, infinity, and X and y of different lengths.
     """
     return float(_margins(linear_of(estimator, y), X, y, _gaps).min())
 
 
 def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
-    """The smallest ``y (<w, x> + b) / ||w||``, negative when a row is misclassified.
+    """Return the smallest ``y (<w, x> + b) / ||w||``, negative when a row is misclassified.
 
-    The distance from the boundary, in the units of the features, of the row nearest to it or
-    farthest on the wrong side. For several classes: own score less a rival's over the length of
-    the difference of their weights, the smallest over all rivals. Where two classes score the same
-    everywhere it is 0; weights of zero with an intercept have no boundary: infinity.
+    The distance, in the units of the features, from the boundary to the nearest row, or to the row
+    farthest on the wrong side. For several classes: the score of the own class minus a rival's,
+    over the length of the difference of their weights, the smallest over all rivals. Two classes
+    with identical weights have margin 0; zero weights with an intercept have no boundary: infinity.
 
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.functional_margin`; voting perceptrons are taken by their ``coef_``.
+        As for :func:`linsep.functional_margin`; for voting perceptrons ``coef_`` is used.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
     Raises
     ------
     DataError, ValueError
-        As :func:`linsep.functional_margin`.
+        As for :func:`linsep.functional_margin`.
 
     Examples
     --------
@@ -86,10 +86,11 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
 
 
 def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
-    """The smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1: rows as if of length 1.
+    """Return the smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1.
 
-    The margin of Blum's bounds, which :class:`linsep.MarginPerceptron` aims at. With an intercept
-    it is that of z = [x; 1] and of w with the intercept as its last weight.
+    The margin of rows scaled to length 1, as in Blum's bounds and for
+    :class:`linsep.MarginPerceptron`. With an intercept z = [x; 1], and the intercept is the last
+    weight of w.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
     Raises
     ------
     DataError, ValueError
-        As :func:`linsep.functional_margin`.
+        As for :func:`linsep.functional_margin`.
 
     References
     ----------
@@ -119,7 +120,7 @@ def margin_distribution(
     y: Any,
     quantiles: tuple[float, ...] = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0),
 ) -> Margins:
-    """The geometric margin of every row, and quantiles of them.
+    """Return the geometric margin of every row, and quantiles.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def margin_distribution(
     Raises
     ------
     DataError, ValueError
-        As :func:`linsep.functional_margin`; ValueError for a share outside 0 to 1.
+        As for :func:`linsep.functional_margin`; ValueError for a share outside [0, 1].
     """
     if not all(0 <= share <= 1 for share in quantiles):
         raise ValueError(f"quantiles are {quantiles!r}: they must be between 0 and 1.")
@@ -146,7 +147,7 @@ def margin_distribution(
 
 
 def unsigned_margin(estimator: Any, X: Any) -> float:
-    """The smallest ``|<w, x> + b| / ||w||``, whatever the labels say; for two classes.
+    """Return the smallest ``|<w, x> + b| / ||w||``, regardless of labels, for two classes.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
     Raises
     ------
     DataError, ValueError
-        As :func:`linsep.functional_margin`; DataError for more than two classes.
+        As for :func:`linsep.functional_margin`; DataError for more than two classes.
 
     Examples
     --------
@@ -169,13 +170,13 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
     """
     model = linear_of(estimator)
     if len(model.coef) != 1:
-        raise DataError("Without labels a margin needs two classes: there is one boundary only.")
+        raise DataError("A margin without labels needs two classes: use geometric_margin for more.")
     scores = model.scores(model.rows(X))[:, 0]
     return float(np.abs(_quotient(scores, length(model.coef))).min())
 
 
 def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
-    """The smallest measure of every row over the rivals of its class."""
+    """Return each row's smallest measure over the rivals of its class."""
     X = model.rows(X)
     codes = model.codes(y, X.shape[0])
     scores = model.scores(X)
@@ -189,7 +190,7 @@ def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
 
 
 def _rivals(model: Linear, code: int, scores: np.ndarray) -> Any:
-    """For every boundary of a class: the weights and the scores, positive on the side of it."""
+    """Yield the weights and scores of each boundary of a class, positive on its side."""
     coef, intercept, k = model.coef, model.intercept, len(model.classes)
     if len(coef) == 1:
         sign = 1.0 if code else -1.0
@@ -221,6 +222,6 @@ def _cosines(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: n
 
 
 def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
-    """0 / 0 is 0, where two classes are the same; otherwise a length of 0 is no boundary."""
+    """Divide; 0 / 0 is 0 (identical classes), other numbers over 0 are infinite (no boundary)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gap == 0, 0.0, gap / long)

@@ -1,4 +1,4 @@
-"""Rows as the convergence theory sees them: reflected, so that separators are positive on all."""
+"""Problems of the convergence theory: reflected rows, on which separators are positive."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from linsep.mistake_bounds.linear import augmented, checked_rows, lengths, scale
 from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
 from linsep.separability.deciding import separation
 
-#: rows of such sizes are left as they are: no square of theirs leaves the normal numbers
+#: rows within these sizes are not rescaled: their squares neither overflow nor underflow
 USUAL = (2.0**-100, 2.0**100)
-#: squares of longer rows are beyond floating point
+#: squares of longer rows overflow
 LONGEST = 1e150
-#: a joint rule of several classes has a constraint for every rival: not more numbers than that
+#: most numbers in the constraints of the joint rule, which has one for every rival
 MOST_NUMBERS = 100_000_000
 
 
 class Problem:
-    """What one machine learns: reflected rows, ``<w, a> > 0`` for all of them if w separates.
+    """The problem of one machine: reflected rows a, with ``<w, a> > 0`` for all if w separates.
 
     Attributes
     ----------
     A : array or CSR matrix of shape (constraints, weights)
-        Times 2**exponent these are the constraints: rows of unusual size are brought to a size of 1
-        where that loses nothing. Bounds on mistakes do not change.
+        The constraints over 2**exponent: rows of unusual size are rescaled if that is exact, which
+        does not change mistake bounds.
     exponent : int
     rivals : int
-        So many constraints in a row belong to one row of the data, which the joint rule of several
-        classes has one of for every rival; else 1.
+        Consecutive constraints that belong to one row of the data: one per rival for the joint
+        rule, else 1.
     longest : float
-        No row of A is longer: at a rate of 1, no update of the weights.
+        Upper bound on the length of the rows of A, and of updates at a rate of 1.
     rounding : float
-        The share of its terms that a sum over a row is off by, at most.
+        Bound on the rounding error of a sum over a row, as a share of its terms.
     verdict : str
-        Of :func:`linsep.separation`, once ``margin`` has been asked for.
+        Of :func:`linsep.separation`, once ``margin`` has been computed.
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
@@ -53,33 +53,33 @@ class Problem:
             raise DataError("The length of a row is beyond floating point; scale the features.")
 
     def values(self, w: np.ndarray) -> np.ndarray:
-        """For each row of the data the smallest <w, a>, and no rounding makes it larger."""
+        """Return the smallest <w, a> of each row of the data, rounded down."""
         exact = np.asarray(self.A @ w)
         sure = exact - self.rounding * self.longest * length(w)
         return sure.reshape(-1, self.rivals).min(axis=1)
 
     @cached_property
     def margin(self) -> tuple[float, float] | None:
-        """An interval that the widest margin of A lies in; None if nothing is known to separate."""
-        if self.A.shape[0] == 1:  # separation wants two rows, and its own direction is the best
+        """An interval that contains the widest margin of A; None if no separator is known."""
+        if self.A.shape[0] == 1:  # its own direction is the best
             self.separator = np.ravel(self.A.toarray() if sp.issparse(self.A) else self.A)
             alone = self.longest
             return (alone * (1 - 3 * self.rounding), alone) if self.separator.any() else None
         labels = np.ones(self.A.shape[0], dtype=int)
         labels[0], signs = 0, np.ones(self.A.shape[0])
-        signs[0] = -1.0  # separation wants rows of two classes
+        signs[0] = -1.0  # separation needs two classes
         found = separation(scaled(self.A, signs), labels, fit_intercept=False, margin="max")
         if not isinstance(found, Separable):
             self.verdict = found.kind  # type: ignore[union-attr]
             return None
         coef, top = found.coef[0], max(map(abs, found.coef[0]))
-        if isinstance(top, int):  # where floats are too short
+        if isinstance(top, int):  # if floats are too short
             coef = tuple(float(Fraction(weight) / top) for weight in coef)
         self.separator = np.array(coef)
         return found.margin
 
     def suppose(self, w: np.ndarray) -> None:
-        """Take these weights for the separator instead of a search for the best."""
+        """Use these weights as the separator instead of searching for the best."""
         long = length(w) * (1 + self.rounding)
         low = float(self.values(w).min()) / long * (1 - ROUNDING) if long else 0.0
         self.separator = w
@@ -88,7 +88,7 @@ class Problem:
 
 
 def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> Any:
-    """z for every row: of length 1 before or after the constant feature, if it is wanted so."""
+    """Return z for every row, scaled to length 1 before or after adding the constant feature."""
     X = checked_rows(X)
     if unit:
         X = unit_rows(X)
@@ -98,7 +98,7 @@ def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> 
 
 
 def _of_size_one(A: Any) -> tuple[Any, int]:
-    """The rows over a power of two, and its exponent: 0 where sizes are usual, or were lost."""
+    """Divide rows by a power of two and return its exponent: 0 if not needed or not exact."""
     top = float(abs(A).max()) if A.shape[0] else 0.0
     if not top or USUAL[0] <= top <= USUAL[1] or not np.isfinite(top):
         return A, 0
@@ -113,7 +113,7 @@ def _of_size_one(A: Any) -> tuple[Any, int]:
 
 
 def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> list[Problem]:
-    """The problems that the machines of a learner have: one, one a class or one a pair."""
+    """Return the problems of a learner's machines: one, or one per class or pair of classes."""
     if n_classes == 2:
         return [Problem(scaled(Z, np.where(codes == 1, 1.0, -1.0)))]
     if multiclass == "ovr":
@@ -131,7 +131,7 @@ def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> l
 
 
 def _joint(Z: Any, codes: np.ndarray, k: int) -> Problem:
-    """Constraints <w_own - w_rival, z> > 0 on all weights at once (Collins 2002)."""
+    """Return the constraints <w_own - w_rival, z> > 0 on all weights at once (Collins 2002)."""
     Z = sp.csr_matrix(Z)
     if 2 * Z.nnz * (k - 1) > MOST_NUMBERS:
         raise DataError(

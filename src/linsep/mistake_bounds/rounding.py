@@ -1,7 +1,7 @@
-"""Rounding outward: a number that is given as a bound is no less than the bound.
+"""Outward rounding, so that a stated bound is never below the theorem's.
 
-Sums of floats are measured with a share added that covers their rounding (``ROUNDING``); the rest
-of a bound is computed in fractions, or in balls (``arb`` of FLINT) where logarithms are needed.
+A share that covers rounding (``ROUNDING``) is added to sums of floats; the rest of a bound is
+computed in fractions, or in balls (``arb`` of FLINT) where logarithms are needed.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-#: sums of up to 4,000 floats are off by less than this share of their terms
+#: relative rounding error of sums of up to 4,000 floats
 ROUNDING = 1e-12
-#: of balls, in bits
+#: precision of balls, in bits
 PRECISION = 192
 
 
 def share_of(terms: int) -> float:
-    """The share of its terms that a sum of so many floats is off by, at most."""
+    """Return a bound on the rounding error of a sum, as a share of its terms."""
     return max(ROUNDING, ROUNDING * terms / 4000)
 
 
 def above(value: Fraction | arb) -> float:
-    """The smallest float that is not below a number; infinity beyond all floats."""
+    """Return the smallest float that is not below a number; infinity if there is none."""
     if isinstance(value, arb):
         if not value.is_finite():
             return math.inf
@@ -42,13 +42,13 @@ def above(value: Fraction | arb) -> float:
 
 
 def typed(number: float) -> tuple[Fraction, Fraction]:
-    """A number that somebody gave, as the float that it is and as the decimal that was meant."""
+    """Return a parameter as the float that it is and as the decimal that it prints as."""
     return Fraction(number), Fraction(str(number))
 
 
 @contextmanager
 def balls() -> Iterator[None]:
-    """Work with balls of ``PRECISION`` bits."""
+    """Compute with balls of ``PRECISION`` bits in the block."""
     before = ctx.prec
     ctx.prec = PRECISION
     try:
@@ -58,12 +58,12 @@ def balls() -> Iterator[None]:
 
 
 def exact(value: Fraction) -> arb:
-    """A fraction as a ball."""
+    """Return a fraction as a ball."""
     return arb(value.numerator) / arb(value.denominator)
 
 
 def length(w: Any) -> float:
-    """||w||, also where squares would be beyond floating point."""
+    """Return ||w|| without overflow or underflow."""
     w = np.ravel(w)
     top = float(np.abs(w).max(initial=0.0))
     if not 0.0 < top < math.inf:
@@ -73,7 +73,7 @@ def length(w: Any) -> float:
 
 
 def shown(value: float, digits: int = 4) -> str:
-    """So many digits of a number above 0, rounded up but for a share of 1e-8, its own rounding."""
+    """Return a positive number in ``digits`` digits, rounded up beyond a share of 1e-8."""
     if not math.isfinite(value):
         return str(value)
     context = Context(prec=digits, rounding=ROUND_CEILING)

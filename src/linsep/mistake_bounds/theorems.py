@@ -1,8 +1,8 @@
-"""The bounds themselves, each a short function of the problems that machines have.
+"""The bounds, each a short function of the problems of the machines.
 
-A run of p passes is a sequence of p times as many rows, on which Novikoff's bound is the same and
-a hinge loss counts p times. Bounds of several machines add up. All are rounded up: what is given
-is no less than the theorem says, in real arithmetic.
+A run of p passes is a sequence of p times as many rows: Novikoff's bound is the same, and hinge
+losses count p times. Bounds of several machines are summed. All are rounded up: no value is below
+the theorem's in real arithmetic.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from linsep.mistake_bounds.rounding import ROUNDING, above, balls, exact, shown,
 from linsep.separability.programs import COARSE, solved
 from linsep.separability.time_limit import Task, TooLarge, limited
 
-#: the program for Winnow's margin has two variables a weight and a constraint a row
+#: most entries of the program for Winnow's margin: two variables per weight, a constraint per row
 MOST_ENTRIES = 20_000_000
-#: squares of larger ratios are beyond floating point
+#: squares of larger ratios overflow
 HUGE = 1e153
-#: Winnow keeps its weights between the inverse of this and it
+#: Winnow clips its weights to [1 / this, this]
 MOST_WEIGHT = 1e150
-#: promotions that are counted one by one
+#: most promotions that are counted one by one
 FEW = 10_000
-#: seconds that the search for a disjunction of so many features may take
+#: time limit in seconds of the search for a disjunction
 SEARCH_SECONDS = 5.0
 
 
 def widest(problems: Sequence[Problem]) -> tuple[float, float]:
-    """The interval of the smallest of the machines' widest margins."""
+    """Return the interval of the smallest of the machines' widest margins."""
     margins = [problem.margin for problem in problems]
     for problem, margin in zip(problems, margins, strict=True):
         if margin is None:
@@ -49,35 +49,35 @@ def widest(problems: Sequence[Problem]) -> tuple[float, float]:
 
 
 def novikoff(problems: Sequence[Problem]) -> float:
-    """(R / gamma)^2, summed over the machines."""
+    """Return (R / gamma)^2, summed over the machines."""
     widest(problems)
     ratios = [p.longest / p.margin[0] for p in problems if p.margin]
     return sum(ratio**2 for ratio in ratios) * (1 + ROUNDING) if max(ratios) < HUGE else np.inf
 
 
 class Compared(NamedTuple):
-    """A problem, R^2 and the passes made, and the weights that the learner is compared with."""
+    """A problem, R^2, the number of passes, and the comparator."""
 
     square: float
     passes: int
     weights: Comparator
 
     def linear(self) -> float:
-        """||w||^2 R^2 + 2 hinge(w)."""
+        """Return ||w||^2 R^2 + 2 hinge(w)."""
         loss = self.passes * self.weights.hinge
         return (self.weights.square * self.square + 2 * loss) * (1 + ROUNDING)
 
     def sharp(self) -> float:
-        """The largest M with M - hinge(w) <= ||w|| R sqrt(M): the same proof, one step earlier.
+        """Return the largest M with M - hinge(w) <= ||w|| R sqrt(M), one step earlier in the proof.
 
-        From there ``sqrt(ab) <= (a + b) / 2`` leads to :meth:`linear`.
+        From there ``sqrt(ab) <= (a + b) / 2`` gives :meth:`linear`.
         """
         a = np.sqrt(self.weights.square * self.square)
         loss = self.passes * self.weights.hinge
         return float((a + np.sqrt(a**2 + 4 * loss)) ** 2 / 4) * (1 + ROUNDING)
 
     def distances(self) -> float:
-        """((R + D) / gamma)^2 with gamma = 1 / ||w||, D^2 the sum of squared missing distances."""
+        """Return ((R + D) / gamma)^2 with gamma = 1 / ||w||, D^2 the sum of squared shortfalls."""
         loss = self.passes * self.weights.squared_hinge
         a = np.sqrt(self.weights.square * self.square)
         return float((a + np.sqrt(loss)) ** 2) * (1 + ROUNDING)
@@ -86,7 +86,7 @@ class Compared(NamedTuple):
 def compared(
     problems: Sequence[Problem], passes: int, given: np.ndarray | None = None
 ) -> list[Compared]:
-    """The perceptron's comparators, one a machine."""
+    """Return the perceptron's comparators, one per machine."""
     found = []
     for problem in problems:
         square = problem.longest**2 * (1 + ROUNDING) or 1.0
@@ -96,7 +96,7 @@ def compared(
 
 
 def _brought(problem: Problem, given: np.ndarray | None) -> np.ndarray | None:
-    """Weights that give the rows as the problem has them the same values, if floats allow."""
+    """Return weights with the same values on the rescaled rows of the problem, or None."""
     if given is None or not problem.exponent:
         return given
     with np.errstate(over="ignore"):
@@ -105,10 +105,9 @@ def _brought(problem: Problem, given: np.ndarray | None) -> np.ndarray | None:
 
 
 def margin_learner(problems: Sequence[Problem], gamma: float, epsilon: float) -> float:
-    """2 / (epsilon gamma)^2 a machine, where every machine's margin is gamma or more.
+    """Return 2 / (epsilon gamma)^2 per machine, if every machine's margin is at least gamma.
 
-    For numbers that are typed as decimals it is computed of these, and of the floats they are: the
-    larger of both.
+    The larger of two values: with the parameters as floats, and as the decimals that they print as.
     """
     low, high = widest(problems)
     if gamma > low:
@@ -122,16 +121,16 @@ def margin_learner(problems: Sequence[Problem], gamma: float, epsilon: float) ->
 def passive_aggressive(
     problems: Sequence[Problem], passes: int, C: float, soft: float, given: np.ndarray | None = None
 ) -> float:
-    """Prediction mistakes of PA-I (``soft`` 0) and PA-II (infinite ``C``) against any weights."""
+    """Return the bound on errors of PA-I (``soft`` 0) and PA-II (infinite ``C``)."""
     total = 0.0
     for problem in problems:
         square, w = problem.longest**2 * (1 + ROUNDING), _brought(problem, given)
         # Rows over 2^e and C times 4^e make the same mistakes.
         most, softened = np.ldexp(C, 2 * problem.exponent), np.ldexp(soft, -2 * problem.exponent)
         if not 0 < most < np.inf and np.isfinite(C):
-            raise Unknown("C beside the length of rows is beyond floating point")
+            raise Unknown("C relative to the length of the rows is beyond floating point")
         if softened:
-            # Its price is on squares; the hinge finds weights that are good enough for a bound.
+            # The bound is in squared losses; weights that minimise the hinge are good enough.
             best = best_comparator(problem, passes / softened, w)
             loss = passes / softened * best.squared_hinge
             total += (square + softened) * (best.square + loss)
@@ -144,13 +143,14 @@ def passive_aggressive(
 
 
 def winnow(d: int, k: int, promotion: float, threshold: float) -> float:
-    """Mistakes of Winnow on a disjunction of k of d features of 0 and 1, weights 1 at first.
+    """Return the bound for Winnow on a disjunction of k of d binary features, from weights of 1.
 
-    Each promotion multiplies a relevant weight, which is at most the threshold then, and relevant
-    weights never shrink: u <= k (floor(log_a(theta)) + 1) of them. A promotion adds at most
-    (a - 1) theta to the sum of all weights, d at first; a demotion takes at least (1 - 1/a) theta,
-    and the sum stays above 0: fewer than a d / ((a - 1) theta) + a u of them. Weights that cannot
-    shrink below 1 / MOST make a demotion take as little as (1 - 1/a) (theta - a d / MOST).
+    Each promotion multiplies a relevant weight that is at most the threshold, and relevant weights
+    never shrink: there are u <= k (floor(log_a(theta)) + 1) promotions. A promotion adds at most
+    (a - 1) theta to the sum of all weights, d at first; a demotion subtracts at least (1 - 1/a)
+    theta, and the sum stays above 0: there are fewer than a d / ((a - 1) theta) + a u demotions.
+    Since weights are clipped at 1 / MOST, a demotion may subtract only (1 - 1/a) (theta - a d /
+    MOST).
     """
     if threshold <= 0:
         raise Unknown("the threshold is not above 0")
@@ -158,24 +158,24 @@ def winnow(d: int, k: int, promotion: float, threshold: float) -> float:
     taken = theta - a * d / Fraction(MOST_WEIGHT)
     if theta >= MOST_WEIGHT or taken <= 0:
         raise Unknown(
-            f"a threshold of {threshold:.3g} is beyond what weights that are kept between "
-            f"{1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e} reach by promotions of {promotion:.3g}"
+            f"a threshold of {threshold:.3g} is out of reach of promotions of {promotion:.3g} for "
+            f"weights between {1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}"
         )
     promotions = k * promoted(promotion, threshold)
 
     def most(taken: Fraction) -> Fraction:
         return promotions * (1 + a * theta / taken) + a * d / ((a - 1) * taken)
 
-    # So many mistakes may be too few for any weight to shrink so far.
+    # With few mistakes no weight may have shrunk so far.
     fewest = most(theta)
     reached = fewest <= math.log(MOST_WEIGHT) / math.log(promotion) - 1
     return above(fewest if reached else most(taken))
 
 
 def promoted(promotion: float, threshold: float) -> int:
-    """How often a weight of 1 can be multiplied before it is above the threshold, at most."""
+    """Return how often a weight of 1 can be multiplied until it exceeds the threshold, at most."""
     estimate = math.log(threshold) / math.log(promotion)
-    if estimate < FEW:  # as floats multiply, and as real numbers do
+    if estimate < FEW:  # in floats and in real numbers
         weight, whole, times = 1.0, 0, 0
         while weight <= threshold:
             weight, times = weight * promotion, times + 1
@@ -183,21 +183,21 @@ def promoted(promotion: float, threshold: float) -> int:
         while a**whole <= theta:
             whole += 1
         return max(times, whole)
-    with balls():  # a float product is off by a share of 2^-53
+    with balls():  # the relative error of a float product is 2^-53
         ratios = [
             exact(theta).log() / (exact(a).log() - arb(2) ** -52)
             for theta, a in zip(typed(threshold), typed(promotion), strict=True)
         ]
         if not all(ratio > 0 for ratio in ratios):
-            raise Unknown("a promotion so near to 1 is lost in rounding")
+            raise Unknown("a promotion so close to 1 is lost in rounding")
         return max(math.floor(above(ratio)) + 1 for ratio in ratios)
 
 
 def disjunction(X: np.ndarray, positive: np.ndarray, most: int | None = None) -> list[int]:
-    """Few features, one of which is on in every positive row and none in a negative one.
+    """Return few features of which some is on in every positive row and none in a negative one.
 
-    Greedily: the fewest are NP-hard to find, and any disjunction gives a valid bound. Where
-    ``most`` features are allowed and the greedy ones are more, an integer program looks for them.
+    Greedy, since the fewest are NP-hard to find and any disjunction gives a valid bound. If the
+    result has more than ``most`` features, an integer program searches for fewer.
     """
     if not np.isin(X, (0.0, 1.0)).all():
         raise Unknown("features are not all 0 or 1")
@@ -216,7 +216,7 @@ def disjunction(X: np.ndarray, positive: np.ndarray, most: int | None = None) ->
 
 
 def _fewest(rows: np.ndarray, allowed: np.ndarray, most: int) -> list[int]:
-    """At most so many of the allowed features, one of which is on in every row."""
+    """Return at most ``most`` of the allowed features, of which some is on in every row."""
     covering = LinearConstraint(rows[:, allowed], lb=1)
     found = milp(
         np.ones(allowed.size), constraints=covering, integrality=np.ones(allowed.size),
@@ -230,7 +230,7 @@ def _fewest(rows: np.ndarray, allowed: np.ndarray, most: int) -> list[int]:
 
 
 def balanced_winnow(problem: Problem, promotion: float | None) -> tuple[float, float]:
-    """Mistakes of balanced Winnow, and its promotion: the best for the margin where it is None.
+    """Return the bound for balanced Winnow, and its promotion (None: the best for the margin).
 
     With eta = ln(promotion), X = max |z_j|, D weights and a target of L1 length 1 and margin
     gamma: P = sum of u_j + v_j starts at 2 D and by convexity of exp grows at most cosh(eta X)
@@ -240,7 +240,7 @@ def balanced_winnow(problem: Problem, promotion: float | None) -> tuple[float, f
     A = problem.A
     largest, gamma = float(abs(A).max()), l1_margin(problem)
     with balls():
-        # The rows are A times a power of two, and so is what the rate multiplies.
+        # The rows are A times a power of two, which scales the rate.
         power = arb(2) ** problem.exponent
         best = arb(gamma) / (arb(largest) ** 2 * power)
         eta = arb(best.mid()) if promotion is None else arb(promotion).log()
@@ -255,11 +255,11 @@ def balanced_winnow(problem: Problem, promotion: float | None) -> tuple[float, f
 
 
 def l1_margin(problem: Problem) -> float:
-    """The widest margin of weights of L1 length 1, as far as a linear program finds it."""
+    """Return the widest margin of weights of L1 norm 1, by a linear program."""
     A = problem.A
     n, d = A.shape
     if n * d > MOST_ENTRIES:
-        raise Unknown("so many rows and features would make a linear program of too many entries")
+        raise Unknown("the linear program would have too many entries")
     dense = A.toarray() if hasattr(A, "toarray") else A
     largest = float(abs(dense).max()) or 1.0
     rows = np.hstack([-dense / largest, dense / largest, np.ones((n, 1))])

@@ -1,1 +1,1 @@
-"""Are the data linearly separable? The search for an answer, and its proof."""
+"""Deciding linear separability: the search for a verdict, and its proof."""

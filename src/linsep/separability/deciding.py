@@ -1,4 +1,4 @@
-"""Is the data linearly separable? An answer with its proof."""
+"""Deciding whether data are linearly separable, with a proof."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -26,14 +26,14 @@ from linsep.separability.search.search import Blocked, Separated, search
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
 from linsep.separability.widening import widened
 
-#: what knows weights that are right about every row of a question, if any
+#: returns weights that satisfy every constraint of a question, or None
 Known = Callable[[Question, np.ndarray], np.ndarray | None]
-#: what may decide where time was too short
-WAYS_OUT = (
+#: advice after a time limit
+ADVICE = (
     "a longer time limit, features of similar scale, or leaving out columns that nearly depend on "
     "others may decide it"
 )
-#: the relative width that margin="max" leaves between the two ends of the margin interval
+#: relative width of the margin interval that margin="max" aims at
 WIDTH = 1e-6
 
 
@@ -52,51 +52,52 @@ def separation(
     Parameters
     ----------
     X : array, nested lists, sparse matrix or data frame of shape (rows, features), or source
-        Numbers of any kind, taken exactly as they are: floats, whole numbers, decimals, fractions.
-        A source of :mod:`linsep.sources` is read several times and brings its own labels.
+        Numbers of any kind, used exactly: floats, integers, decimals, fractions. A source of
+        :mod:`linsep.sources` is read several times and has its own labels.
     y : array of shape (rows,)
         Labels of any kind. With two classes the larger one is the positive side.
     K : array of shape (rows, rows)
-        Instead of X, the Gram matrix of a kernel: whether some f(x) = sum_j a_j K(x, x_j) separates
-        the classes, of the numbers in K as they are. No margin is given. Kernel values that are
-        rounded nearly always make K regular, and then any labels are separable: give whole numbers
-        or fractions where that matters. For some hundred rows, where floats do not decide.
+        Instead of X, the Gram matrix of a kernel: decides whether some f(x) = sum_j a_j K(x, x_j)
+        separates the classes, with the numbers in K as they are. No margin is given. Rounded kernel
+        values nearly always make K regular, and then any labels are separable: give integers or
+        fractions where that matters. Practical up to some hundred rows if floats do not decide.
     fit_intercept : bool, default=True (with K: False)
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
         With "max" a separator is improved until its margin is within a millionth of the widest, as
-        far as floats allow: the interval says what was reached.
-    senses : tuple, default=("ovr", "ovo", "multinomial")
-        With more than two classes: each against the rest, each pair, every class above every
+        far as time allows: the margin interval shows what was reached.
+    formulations : tuple, default=("ovr", "ovo", "multinomial")
+        For more than two classes: each against the rest, each pair, and every class above every
         other with weights of its own.
     time_limit : float or None, default=60.0
-        Seconds for all questions together. What is not decided then is ``Undecided``, and a margin
-        as wide as it was. None: as long as it takes.
+        Seconds for all questions together. A question not decided by then is ``Undecided``; a
+        margin is left as wide as it is. None: no limit.
 
     Returns
     -------
-    Separable, QuasiSeparable, Overlapping or Undecided; for more classes Separations
-        Each with ``verify(X, y, exact=...)``, ``to_json()`` and a text for people.
+    Separable, QuasiSeparable, Overlapping or Undecided; for more than two classes Separations
+        Each has ``verify(X, y, exact=...)``, ``to_json()`` and a readable ``str``.
 
     Raises
     ------
     ValueError
-        For NaN, infinity, what is no number, one class only, X and y of different lengths.
+        For NaN, infinity, values that are not numbers, a single class, and X and y of different
+        lengths.
     KeyboardInterrupt
-        At any time, soon after Ctrl-C.
+        Soon after Ctrl-C.
 
     Warns
     -----
     UserWarning
-        Where a target of numbers has more than ten classes, and more than a tenth of the rows.
+        If a numeric target has more than ten classes, and more than a tenth as many as rows.
 
     Notes
     -----
-    A linear program over a working set of rows, which grows by the rows that the last answer got
-    wrong, guesses; exact arithmetic decides (Gordan 1873; Goldman and Tucker 1956). The widest
-    margin is Wolfe's nearest point (1976). Quasi-separation is that of Albert and Anderson (1984):
-    where data are separable or quasi-separable, the likelihood of a logistic regression has no
-    maximum. Margins are geometric: distances from the hyperplane, the intercept left out of ||w||.
+    A linear program guesses over a working set of rows, which grows by the rows that the last guess
+    got wrong; exact arithmetic decides (Gordan 1873; Goldman and Tucker 1956). The widest margin is
+    found by Wolfe's nearest-point algorithm (1976). Quasi-separation is that of Albert and Anderson
+    (1984): if data are separable or quasi-separable, the likelihood of a logistic regression has no
+    maximum. Margins are geometric: distances from the hyperplane, with ||w|| without the intercept.
 
     Examples
     --------
@@ -112,14 +113,14 @@ def separation(
     if K is None:
         return decide(data_of(X, y), fit_intercept is not False, margin, formulations, task=task)
     if X is not None or margin is not None:
-        raise ParameterError("K stands for X, and margins in its space are not known: give K and y")
+        raise ParameterError("K takes the place of X and has no margin: give K and y only")
     return _of_kernel(checked(K), y, bool(fit_intercept), formulations, task)
 
 
 def _of_kernel(
     K: np.ndarray, y: Any, fit_intercept: bool, formulations: tuple[str, ...], task: Task
 ) -> Verdict | Separations:
-    """The verdict on a Gram matrix, over some columns of it that are enough."""
+    """Return the verdict on a Gram matrix, from columns that span all of them."""
     columns = spanning(K)
     found = decide(data_of(K[:, columns], y), fit_intercept, None, formulations, columns, task)
     if len(columns) == len(K) or all(isinstance(one, Separable) for one in parts_of(found)):
@@ -128,8 +129,8 @@ def _of_kernel(
         with limited(task):
             gram = Gram(K)
     except TooLarge as problem:
-        reason = f"{problem}; {WAYS_OUT}"
-        return _mapped(found, lambda one: _doubted(one, reason))
+        reason = f"{problem}; {ADVICE}"
+        return _mapped(found, lambda one: _unless_separable(one, reason))
     if gram.is_spanned_by(columns):
         return found
     task.question, columns = 0, gram.columns
@@ -137,15 +138,15 @@ def _of_kernel(
     return decide(data, fit_intercept, None, formulations, columns, task, gram.weights)
 
 
-def _doubted(verdict: Verdict, reason: str) -> Verdict:
-    """A verdict over some columns as one over all: a separator is one, the rest is not known."""
+def _unless_separable(verdict: Verdict, reason: str) -> Verdict:
+    """Return the verdict if some columns separate, which proves it for all; else Undecided."""
     return verdict if isinstance(verdict, Separable) else Undecided(verdict.subject, reason)
 
 
 def _mapped(
     found: Verdict | Separations, change: Callable[[Verdict], Verdict]
 ) -> Verdict | Separations:
-    """The same with every verdict changed."""
+    """Apply ``change`` to every verdict."""
     if isinstance(found, Verdict):
         return change(found)
     rest = {label: change(one) for label, one in found.against_rest.items()}
@@ -155,7 +156,7 @@ def _mapped(
 
 
 def parts_of(found: Verdict | Separations) -> list[Verdict]:
-    """The verdicts, of one class or of several."""
+    """Return all verdicts as a list."""
     return found.verdicts() if isinstance(found, Separations) else [found]
 
 
@@ -168,10 +169,10 @@ def decide(
     task: Task | None = None,
     known: Known | None = None,
 ) -> Verdict | Separations:
-    """:func:`separation` of data that are open already, within the limit of a ``task``.
+    """Run :func:`separation` on open data, within the time limit of a ``task``.
 
-    ``known`` returns weights that are right about every row of a question where it knows some, from
-    the question and the class codes of all rows.
+    ``known(question, codes)``, with the class codes of all rows, returns weights that satisfy every
+    constraint of a question, or None.
     """
     if margin not in (None, "max"):
         raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
@@ -185,7 +186,7 @@ def decide(
     labels, codes = data.labels(), range(len(data.classes))
     # many small factorisations: threads cost more
     with limited(task), threadpool_limits(1, "blas"):
-        about = Subject(
+        whole = Subject(
             tuple(labels), (), (), fit_intercept, data.n_rows, data.n_features,
             None if data.names is None else tuple(data.names), sha256_of(data), columns,
         )  # fmt: skip
@@ -193,7 +194,7 @@ def decide(
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             question = two_sides(data, positive, negative, fit_intercept)
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
-            return _verdict(data, question, tolerance, about.of_sides(*given), known)
+            return _verdict(data, question, tolerance, whole.of_sides(*given), known)
 
         if len(codes) == 2:
             return sides([1], [0])
@@ -213,12 +214,12 @@ def decide(
         }
         every = None
         if "multinomial" in formulations:
-            every = _verdict(data, multinomial(data, fit_intercept), None, about, known)
+            every = _verdict(data, multinomial(data, fit_intercept), None, whole, known)
         return Separations(rest, pairs, every)
 
 
 def counts(n_classes: int) -> tuple[int, int, int]:
-    """How many questions each of the senses asks."""
+    """Return the number of questions of each formulation."""
     return n_classes, n_classes * (n_classes - 1) // 2, 1
 
 
@@ -229,10 +230,10 @@ def _verdict(
     subject: Subject,
     known: Known | None,
 ) -> Verdict:
-    """The answer to a question; undecided where it takes too long."""
+    """Decide a question; Undecided if it takes too long."""
     next_question()
     try:
-        # numbers may leave the floats here: that only spoils a guess
+        # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             weights = None if known is None else known(question, data.codes())
             if weights is not None:
@@ -247,13 +248,13 @@ def _verdict(
                 return verdict
             return _widest(data, question, found, subject, tolerance) or verdict
     except TooLarge as reason:
-        return Undecided(subject, f"{reason}; {WAYS_OUT}")
+        return Undecided(subject, f"{reason}; {ADVICE}")
 
 
 def _widest(
     data: Data, question: Question, found: Separated, subject: Subject, tolerance: float
 ) -> Separable | None:
-    """A separator whose margin is within the tolerance of the widest; None where time is over."""
+    """Return a separator with a margin within the tolerance of the widest; None if time is up."""
     try:
         found = widened(data, question, found, tolerance)
     except TooLarge:

@@ -1,4 +1,4 @@
-"""What was found as a verdict: the evidence that a check needs, and no more."""
+"""Turning results of the search into verdicts, with the evidence that a check needs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from linsep.separability.time_limit import TooLarge, doing
 from linsep.separability.widening import lowest_margin, square_of
 
 Keys = tuple[tuple[int, int], ...]
-#: the margin, and its support, of a separator that has none, or where there is no time for it
+#: margin and support of a separator without a computed margin
 NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
 
 
 def separable_verdict(
     data: Data, question: Question, found: Separated, subject: Subject
 ) -> Separable:
-    """Weights that separate, with their margin unless there is none, or no time for it."""
+    """Return the verdict of separating weights, with their margin if defined and time allows."""
     W = found.w.reshape(question.blocks, question.width)
     d = data.n_features
     try:
@@ -56,7 +56,7 @@ def separable_verdict(
 def _margin(
     data: Data, question: Question, found: Separated, subject: Subject
 ) -> tuple[tuple[float, float], Combination]:
-    """The margin that the weights have, and the one that none exceed; rows that prove it."""
+    """Return the margin interval, and the rows that prove its upper end."""
     if question.blocks > 1 or subject.columns is not None:
         return NO_MARGIN
     doing("the margin")
@@ -74,7 +74,7 @@ def _margin(
 
 
 def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Subject) -> Verdict:
-    """Why nothing separates, in few rows, and what the likelihood does then."""
+    """Return the verdict that nothing separates: a witness, and the space of the boundary."""
     doing("a short proof")
     proof = found.proof
     table = table_of(found.members, question.size)
@@ -95,7 +95,7 @@ def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Sub
 def _signs(
     data: Data, question: Question, found: Blocked, everything: Reduced
 ) -> dict[int, Combination]:
-    """The coefficients that have one sign under all weights with no row on the wrong side."""
+    """Return the coefficients with one sign under all weights with no row on the wrong side."""
     doing("the signs of coefficients")
     working = WorkingSet(data, question)
     for member in found.members:
@@ -115,7 +115,7 @@ def _pair(rows: tuple[int, int]) -> Combination:
 
 
 def _everything(data: Data, question: Question, found: Blocked) -> tuple[Reduced, Keys]:
-    """The space of all rows, and rows that span it."""
+    """Return the space of all rows, and rows that span it."""
     space, keys = found.proof.span, [member.key for member in found.proof.members]
     table = table_of(found.members, question.size)
     while len(space.rows) < question.size:
@@ -144,7 +144,7 @@ def _space(space: Reduced) -> Space:
 
 
 def _combination(proof: Proof | Sign) -> Combination:
-    """Its rows in order, with the smallest whole multipliers."""
+    """Return the rows of a proof in order, with the smallest integer multipliers."""
     order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
     whole = in_lowest_terms({i: proof.multipliers[i] for i in order})
     keys = [proof.members[i].key for i in order]

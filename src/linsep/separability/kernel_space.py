@@ -1,4 +1,4 @@
-"""The space of a kernel, from its Gram matrix: its numbers as they are, rank and all."""
+"""The feature space of a kernel, from its Gram matrix in exact arithmetic."""
 
 from typing import Any
 
@@ -15,20 +15,21 @@ from linsep.separability.problem.whole_numbers import Row, whole_row
 from linsep.separability.time_limit import check_time, doing
 from linsep.separability.widening import common_scale
 
-#: by how much rounding may make a Gram matrix differ from its transpose, in parts of the largest
+#: tolerance for K - K.T, relative to the largest entry
 ASYMMETRY = 1e-8
-#: what rounding leaves of a squared length that is zero, in parts of the largest, times the rows
+#: squared length that counts as zero, relative to the largest, per row
 ROUNDING = 2.0**-50
-#: by how much rounding may bend images of length 1, times the rows: of floats, and of float32
+#: tolerance for products of unit images, per row: for floats, and for float32
 BENT = 2.0**-40, 2.0**-16
-#: binary digits of weights that are tried; None: all of them
+#: numbers of binary digits to try for weights; None: all
 DIGITS = (8, 24, 53, 160, 640, None)
 
 
 def checked(K: Any) -> np.ndarray:
-    """A Gram matrix, its numbers as they are; ValueError where it is none.
+    """Return a Gram matrix, its numbers unchanged.
 
-    None: not square, not symmetric, not positive semidefinite beyond rounding, NaN.
+    ValueError if it is not square, not symmetric, not positive semidefinite up to rounding, or has
+    NaN.
     """
     if sp.issparse(K):
         raise DataError("K is sparse: give a dense Gram matrix.")
@@ -41,17 +42,17 @@ def checked(K: Any) -> np.ndarray:
     floats = K.astype(np.float64)
     allowed = ASYMMETRY * float(np.abs(floats).max())
     if (np.abs(floats - floats.T) > allowed).any():
-        raise DataError("K is not symmetric, so it is no Gram matrix: give K(X, X) of a kernel.")
+        raise DataError("K is not symmetric, so it is not a Gram matrix: give K(X, X) of a kernel.")
     if not _semidefinite(floats, len(K) * BENT[K.dtype == np.float32]):
         raise DataError(
-            "K is not positive semidefinite, even but for rounding, so it is the Gram matrix of no "
-            "kernel, and there is no space to separate classes in."
+            "K is not positive semidefinite, even up to rounding, so it is not the Gram matrix of "
+            "a kernel: give K(X, X) of a kernel."
         )
     return np.asarray(K)
 
 
 def _semidefinite(K: np.ndarray, rounding: float) -> bool:
-    """Whether images of length 1 in these directions have such products, but for rounding."""
+    """Whether K, scaled to unit images, is positive semidefinite up to rounding."""
     diagonal = K.diagonal()
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     unit = K / lengths / lengths[:, None]
@@ -65,9 +66,9 @@ def _semidefinite(K: np.ndarray, rounding: float) -> bool:
 
 
 def spanning(K: np.ndarray) -> tuple[int, ...]:
-    """Rows whose images span the space but for rounding, by a Cholesky factorisation with pivots.
+    """Return rows whose images span the space up to rounding, by pivoted Cholesky factorisation.
 
-    Weights over them are short, and what they separate is separable.
+    What weights over these rows separate is separable.
     """
     floats = K.astype(np.float64)
     tolerance = len(K) * ROUNDING * float(np.abs(floats.diagonal()).max())
@@ -76,12 +77,12 @@ def spanning(K: np.ndarray) -> tuple[int, ...]:
 
 
 class Gram:
-    """A Gram matrix in whole numbers.
+    """A Gram matrix of integers.
 
     Attributes
     ----------
     columns : tuple of int
-        That span the space of all columns, exactly: any verdict over them is one over all.
+        Columns that span all columns exactly, so that a verdict over them holds for all.
     """
 
     def __init__(self, K: np.ndarray) -> None:
@@ -90,7 +91,7 @@ class Gram:
         every = np.arange(len(K))
         self._rows = [whole_row(bare, every, row, one) for row in K]
         self._lines: list[Row] = [{} for _ in every]
-        for i, (row, _) in enumerate(self._rows):  # times what numbers makes no column dependent
+        for i, (row, _) in enumerate(self._rows):  # the factors do not change the rank
             check_time()
             for j, m in row.items():
                 self._lines[j][i] = m
@@ -98,16 +99,15 @@ class Gram:
         self.is_regular = len(self.columns) == len(K)
 
     def is_spanned_by(self, columns: tuple[int, ...]) -> bool:
-        """Whether some columns are as many as span all, and independent."""
+        """Whether some columns are a basis of the column space."""
         if len(columns) != len(self.columns):
             return False
         return len(independent([self._lines[j] for j in columns])) == len(columns)
 
     def weights(self, question: Question, codes: np.ndarray) -> np.ndarray | None:
-        """Weights of all rows that are right about every row of a question, as whole numbers.
+        """Return integer weights that satisfy every constraint of a question, or None.
 
-        A regular matrix has them for whatever labels: it takes them to any values. None if it is
-        not regular.
+        A regular matrix has such weights for any labels. None if the matrix is not regular.
         """
         if not self.is_regular:
             return None
@@ -129,7 +129,7 @@ class Gram:
 
 
 def _rounded(column: np.ndarray, digits: int | None) -> list[int]:
-    """The largest of some numbers with so many binary digits, others with fewer."""
+    """Shorten numbers so that the largest has ``digits`` binary digits."""
     numbers = [int(x) for x in column]
     spare = max(abs(m).bit_length() for m in numbers) - (digits or 0)
     if digits is None or spare <= 0:

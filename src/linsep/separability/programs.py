@@ -1,4 +1,4 @@
-"""The linear programs of the search, solved by HiGHS. What they say is a guess.
+"""The linear programs of the search, solved by HiGHS in floats.
 
 Rows and columns are first scaled by powers of two, so that the largest entry of each is near 1.
 """
@@ -13,14 +13,14 @@ import scipy.sparse as sp
 
 from linsep.separability.time_limit import check_time, doing, seconds_left
 
-#: by how much constraints may be missed: the solver's own tolerance, and a finer one
+#: feasibility tolerances: the solver's default, and a finer one
 COARSE, FINE = 1e-7, 1e-9
-#: seconds after which a solver is looked at, for Ctrl-C
+#: seconds between checks for Ctrl-C while a solver runs
 LOOK = 0.05
 
 
 class Solution(NamedTuple):
-    """The optimum of a linear program: its value, its variables, and a multiplier a row."""
+    """The optimum of a linear program: its value, its variables, and a multiplier per row."""
 
     value: float
     x: np.ndarray
@@ -30,12 +30,12 @@ class Solution(NamedTuple):
 def solved(
     cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
 ) -> Solution | None:
-    """Minimise ``cost x`` with ``A x`` and ``x`` between bounds; None where the solver gives up.
+    """Minimise ``cost x`` with ``A x`` and ``x`` between bounds; None if the solver gives up.
 
     Raises
     ------
     TooLarge
-        Where the time is over.
+        If the time is up.
     """
     doing(f"a linear program of {A.shape[0]:,} rows and {A.shape[1]:,} columns")
     solver = opened(cost, A, rows, bounds, tolerance)
@@ -76,9 +76,9 @@ def opened(
 
 
 def run(solver: highspy.Highs) -> None:
-    """Solve in another thread, as the main one hears Ctrl-C only between its own instructions.
+    """Solve in another thread, so that Ctrl-C reaches the main one.
 
-    Not by highspy's own ``startSolve``, which lets one solver run at a time in a process.
+    highspy's own ``startSolve`` allows only one solver at a time in a process.
     """
     stop = threading.Event()
 
@@ -99,7 +99,7 @@ def run(solver: highspy.Highs) -> None:
 
 
 class Split(NamedTuple):
-    """How one weight vector and one combination split the rows (Goldman and Tucker, 1956).
+    """A partition of the rows by a weight vector and a combination (Goldman and Tucker, 1956).
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Split(NamedTuple):
     w : float array
         Weights.
     multipliers : float array
-        At least 1 on the others, 0 on the free rows; the rows times these add up to zero.
+        At least 1 on the other rows, 0 on the free ones; the rows times these add up to zero.
     """
 
     free: np.ndarray
@@ -117,7 +117,7 @@ class Split(NamedTuple):
 
 
 def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
-    """``A`` with rows and columns times powers of two, and those: entries come near 1."""
+    """Scale rows and columns by powers of two to entries near 1; return A and the scales."""
     scaled = sp.csr_matrix(A, dtype=np.float64, copy=True)
     rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
     for _ in range(3):
@@ -132,10 +132,10 @@ def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
 
 
 def split(A: Any) -> Split | None:
-    """The largest set of rows that one weight vector makes positive, none being negative.
+    """Find the largest set of rows that a weight vector makes positive, with no row negative.
 
-    The program: maximise the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. Its dual
-    variables are the multipliers. None where the solver gives up.
+    Maximises the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. The dual variables are
+    the multipliers. None if the solver gives up.
     """
     if not A.shape[1]:
         return Split(np.zeros(A.shape[0], dtype=bool), np.zeros(0), np.ones(A.shape[0]))
@@ -154,11 +154,11 @@ def split(A: Any) -> Split | None:
 
 
 def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
-    """Weights that leave no row negative and have a large sum of products, a quick guess; at the
-    end weights and what :func:`split` says, mostly in less time.
+    """Yield weights with no row negative, and None; at the end weights and the :class:`Split`.
 
-    By programs without one variable a row: each pushes the rows that are not free yet. The last
-    finds nothing to push: its dual variables are the multipliers. Ends early where one fails.
+    Faster than :func:`split`, by programs without a variable per row: each maximises the sum over
+    the rows that are not free yet, until the sum is zero and the dual variables are the
+    multipliers. Ends early if a program fails.
     """
     scaled, rows, columns = equilibrated(A)
     free = np.zeros(scaled.shape[0], dtype=bool)
@@ -179,15 +179,16 @@ def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
 
 
 def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Solution | None:
-    """The program of Konis (2007): maximise the counted ``A w`` with ``A w >= 0`` and |w| <= 1."""
+    """Solve Konis' program (2007): maximise the sum of counted ``A w >= 0`` over |w| <= 1."""
     cost = -np.ravel(scaled[counted].sum(axis=0))
     return solved(cost, scaled, (0.0, np.inf), (-1.0, 1.0), COARSE)
 
 
 def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Weights that are positive on the last row of ``A`` and negative on none, zeros else.
+    """Return weights positive on the last row of ``A`` and negative on none, and multipliers.
 
-    And multipliers, not negative, of few rows and the last that add up to zero, zeros else.
+    The nonnegative multipliers, of few rows and the last, give a sum of zero. One of the two
+    results is all zeros.
     """
     scaled, rows, columns = equilibrated(A)
     w, multipliers = np.zeros(A.shape[1]), np.zeros(A.shape[0])
@@ -202,10 +203,10 @@ def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
 
 
 def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
-    """Multipliers, at least ``floor``, of few rows that add up to zero: a corner of the cone.
+    """Return multipliers >= ``floor`` of few rows that add up to zero: a corner of the cone.
 
-    Where ``floor`` is all zeros they add up to 1 over the scaled rows, and at most one more row
-    than columns is used. None where the solver finds no such multipliers.
+    If ``floor`` is all zeros, they sum to 1 over the scaled rows, and at most one more row than
+    columns is used. None if the solver finds no such multipliers.
     """
     if not A.shape[1]:
         return np.ones(A.shape[0])

@@ -1,11 +1,11 @@
-"""The sign that a coefficient has over a whole recession cone, proved.
+"""The sign of a coefficient on the recession cone of a likelihood, with a proof.
 
-The recession cone of a likelihood holds the weights that have no row on the wrong side: along them
-it never falls (Geyer, Likelihood inference in exponential families and directions of recession,
-2009). One vector of the cone is positive on every row that is not on the boundary under all of
-them, so a linear function that is not zero on the cone has the sign there that it has at that
-vector, or both signs. Farkas (1902): either another vector of the cone gives it the other sign, or
-rows with positive multipliers add up to it, but for a row of the boundary's space.
+The recession cone consists of the weights with no row on the wrong side: along them the likelihood
+never decreases (Geyer, Likelihood inference in exponential families and directions of recession,
+2009). Some vector of the cone is positive on every row that is not always on the boundary, so a
+linear function that is not zero on the cone has the same sign there as at that vector, or both
+signs. By Farkas (1902), either another vector of the cone gives it the other sign, or rows with
+positive multipliers add up to it, modulo the space of the boundary.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from linsep.separability.search.nearest import nearest
 from linsep.separability.search.search import boundary_of, first_members
 from linsep.separability.time_limit import TooLarge, Work
 
-#: seconds, or so, that the signs of all coefficients may take
+#: approximate limit in seconds for the signs of all coefficients
 MOST_WORK = 3.0
-#: with more weights a linear program guesses
+#: with more weights, a linear program guesses
 MOST_WEIGHTS = 100
 
 
 class Sign(NamedTuple):
-    """A linear function has this sign, 1 or -1, or is zero, on the whole cone.
+    """A proof that a linear function has this sign, 1 or -1, or is zero, on the whole cone.
 
     The members times the multipliers, all positive, add up to a positive multiple of the function
-    times its sign, but for a row of the boundary's space.
+    times its sign, modulo the space of the boundary.
     """
 
     value: int
@@ -49,7 +49,7 @@ class Sign(NamedTuple):
 
 
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
-    """The recession cone of the data that a verdict is about."""
+    """Return the recession cone of the data of a verdict."""
     working = WorkingSet(data, _question_of(verdict.subject, data))
     working.sample(first_members(working.question))
     if isinstance(verdict, QuasiSeparable):
@@ -69,12 +69,12 @@ def _question_of(subject: Subject, data: Data) -> Question:
 
 
 class Cone:
-    """The weights that have no row on the wrong side.
+    """The weights with no row on the wrong side.
 
     Parameters
     ----------
     working : WorkingSet
-        Some of the rows; it grows.
+        Some of the rows; it grows as needed.
     boundary : Reduced
         The space of the rows on which all these weights are zero.
     inside : Row
@@ -88,16 +88,15 @@ class Cone:
         self._seen = 0
         self._members: list[Member] = []
         self._rows: list[tuple[Row, Fraction]] = []
-        #: floats of the rows as they are, and as the boundary leaves them
+        #: floats of the rows, and of their remainders modulo the boundary
         self._given = self._table = sp.csr_matrix((0, working.question.size))
         self._last = np.zeros(0)
         self.work = Work(MOST_WORK)
 
     def sign(self, function: Row) -> Sign | None:
-        """The sign of a linear function, {number of a weight: number}.
+        """Return the sign of a linear function, {number of a weight: number}.
 
-        None where it is zero on the cone, or has both signs. None, too, where exact arithmetic
-        would take too long to tell.
+        None if it is zero on the cone, has both signs, or the proof would take too long.
         """
         left = self.boundary.remainder(function)
         here = dot(left, self._found[0])
@@ -111,7 +110,7 @@ class Cone:
             return None
 
     def _sign_against(self, target: Row, side: int) -> Sign | None:
-        """The sign, None where weights of the cone are positive on the target."""
+        """Return the sign, or None if weights of the cone are positive on the target."""
         while True:
             self._take_new_members()
             found = self._against(target, side)
@@ -122,7 +121,7 @@ class Cone:
                 return None
 
     def _take_new_members(self) -> None:
-        """What the boundary's space leaves of the working set's other rows."""
+        """Reduce new members of the working set modulo the boundary."""
         new = self.working.members[self._seen :]
         self._seen += len(new)
         if new:
@@ -137,7 +136,7 @@ class Cone:
             self._table = sp.vstack([self._table, more], format="csr")
 
     def _against(self, target: Row, side: int) -> Sign | Row:
-        """Weights that are positive on the target and all known rows; or why there are none."""
+        """Return weights positive on the target and all known rows, or the proof of the sign."""
         goal = sparse_floats([target], self.working.question.size)
         w, multipliers = self._guess(sp.vstack([self._table, goal], format="csr"))
         direction = self._inside(w, np.ravel(goal.toarray()), target) if w.any() else None
@@ -156,14 +155,14 @@ class Cone:
         return self._proved(side, found)
 
     def _vanishing(self, rows: list[Row]) -> list[Fraction] | None:
-        """Positive multipliers of a combination of all of the rows that is zero."""
+        """Return positive multipliers of all rows whose combination is zero, or None."""
         columns = {j for row in rows for j in row}
         bits = max((abs(m).bit_length() for row in rows for m in row.values()), default=0)
         self.work.pay(seconds_of(len(columns), len(rows), bits), "signs of coefficients")
         return signed(null_combination(rows))
 
     def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Weights that are positive on all rows, or multipliers of rows that add up to zero."""
+        """Guess weights positive on all rows, or multipliers of rows that add up to zero."""
         columns = np.unique(table.indices)
         n, k = table.shape[0], len(columns)
         if k > MOST_WEIGHTS:
@@ -184,7 +183,7 @@ class Cone:
         return Sign(side, members, true_scale(members, scaled))
 
     def _inside(self, w: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
-        """Whole numbers near some weights, positive on all known rows and the target."""
+        """Return integers near some weights, positive on all known rows and the target, or None."""
         middle = np.ravel(sparse_floats(self._found[:1], len(w)).toarray())
         middle[list(self.boundary.rows)] = 0.0
         with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
-"""How long a verdict may take, and what it is doing, for all that is called in it.
+"""The time limit of a verdict, and its current step.
 
-One limit bounds a verdict however deep the work is: linear programs, readings of the rows, exact
-arithmetic. All of them ask here. It holds for the code in a ``with`` block and no other thread.
+One limit bounds a verdict however deep the work: linear programs, reading rows, exact arithmetic.
+It applies to the code in a ``with`` block, in the same thread.
 """
 
 import math
@@ -14,20 +14,20 @@ from linsep.errors import ParameterError
 
 
 class TooLarge(Exception):
-    """The rows are too many, or too long, to be decided in the time there is."""
+    """The question cannot be decided within the time limit."""
 
 
 class Task:
-    """What is being done, and until when it may be.
+    """The current step of a verdict, and its time limit.
 
     Attributes
     ----------
     limit : float
         Seconds, or infinity.
     doing : str
-        A phrase, for those who wait.
+        The current step, as a phrase for progress bars and errors.
     question, questions : int
-        Which question is being decided, counted from 1, and of how many.
+        Number of the current question, counted from 1, and number of questions.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -45,7 +45,7 @@ _task: ContextVar[Task] = ContextVar("_task")
 
 @contextmanager
 def limited(task: Task) -> Iterator[None]:
-    """Bound what is done in the block; a limit around it holds as well."""
+    """Apply a task's time limit in the block; an outer limit stays in force."""
     around = _task.get(_UNLIMITED)
     if around.until < task.until:
         task.until, task.limit = around.until, around.limit
@@ -57,37 +57,37 @@ def limited(task: Task) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """How long the work may still take."""
+    """Return the time left."""
     return _task.get(_UNLIMITED).until - time.monotonic()
 
 
 def check_time() -> None:
-    """Raise TooLarge where the time is over."""
+    """Raise TooLarge if the time is up."""
     task = _task.get(_UNLIMITED)
     if time.monotonic() > task.until:
         raise TooLarge(f"the time limit of {task.limit:g} s was over ({task.doing})")
 
 
 def doing(what: str) -> None:
-    """Say what comes next; raises TooLarge where the time is over."""
+    """Name the next step; raise TooLarge if the time is up."""
     check_time()
     _task.get(_UNLIMITED).doing = what
 
 
 def next_question() -> None:
-    """One more question is begun."""
+    """Count the next question."""
     _task.get(_UNLIMITED).question += 1
 
 
 class Work:
-    """What some exact arithmetic may cost, in seconds or so, and in the time there is."""
+    """A budget, in estimated seconds, for exact arithmetic within the time limit."""
 
     def __init__(self, left: float = math.inf) -> None:
         self.left = left
         self.begun = False
 
     def pay(self, seconds: float, what: str) -> None:
-        """Raise TooLarge, which says what is so dear, where too little is left."""
+        """Take the cost of ``what`` from the budget; raise TooLarge if too little is left."""
         check_time()
         self.left -= seconds
         self.begun = True

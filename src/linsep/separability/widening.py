@@ -1,4 +1,4 @@
-"""A separator whose margin is the widest to a tolerance, where floats did not find it."""
+"""Widening a separator to the widest margin in integers, where floats are too short."""
 
 import math
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from linsep.separability.time_limit import TooLarge, Work
 
 
 class Refined(NamedTuple):
-    """The shortest combination of rows, exactly or to a tolerance.
+    """The shortest convex combination of rows, to a tolerance.
 
     Attributes
     ----------
     multipliers : {row: Fraction}
-        Positive, adding up to 1 within each group.
+        Positive, summing to 1 within each group.
     point : list of int
-        In proportion to the combination.
+        Proportional to the combination.
     """
 
     multipliers: dict[int, Fraction]
@@ -35,7 +35,7 @@ class Refined(NamedTuple):
 
 
 def common_scale(rows: list[tuple[Row, Fraction]], columns: list[int]) -> tuple[fmpz_mat, Fraction]:
-    """Rows, whole numbers and what they are times of, as one table times one fraction."""
+    """Return rows, each integers times a fraction, as one matrix and one fraction."""
     scales = [scale for _, scale in rows]
     one = Fraction(gcd(*(s.numerator for s in scales)), lcm(*(s.denominator for s in scales)))
     times = [int(scale / one) for scale in scales]
@@ -44,7 +44,7 @@ def common_scale(rows: list[tuple[Row, Fraction]], columns: list[int]) -> tuple[
 
 
 def moved(table: fmpz_mat, groups: np.ndarray) -> fmpz_mat:
-    """Reflected rows seen from the first: shorter numbers, the same differences of the groups."""
+    """Return reflected rows relative to the first: shorter numbers, same group differences."""
     lines = table.tolist()
     first = [groups[0] * m for m in lines[0]]
     return fmpz_mat(
@@ -58,9 +58,9 @@ def moved(table: fmpz_mat, groups: np.ndarray) -> fmpz_mat:
 def refined(
     table: fmpz_mat, groups: np.ndarray, start: np.ndarray, tolerance: Fraction, work: Work
 ) -> Refined | None:
-    """The shortest combination with multipliers that add up to 1 within each group.
+    """Return the shortest combination with multipliers that sum to 1 within each group.
 
-    None where ``work`` does not last, or the shortest is zero.
+    None if ``work`` is used up, or the shortest is zero.
     """
     lines, sides = table.tolist(), groups.tolist()
     x = _feasible(start, groups)
@@ -87,7 +87,7 @@ def refined(
 
 
 def _feasible(start: np.ndarray, groups: np.ndarray) -> dict[int, Fraction]:
-    """Short fractions near the given multipliers, adding up to 1 within each group."""
+    """Return short fractions near the given multipliers, summing to 1 within each group."""
     x: dict[int, Fraction] = {}
     for group in np.unique(groups):
         places = np.flatnonzero(groups == group)
@@ -104,7 +104,7 @@ def _feasible(start: np.ndarray, groups: np.ndarray) -> dict[int, Fraction]:
 def _minor(
     lines: list[list[Any]], sides: list[int], x: dict[int, Fraction], work: Work
 ) -> tuple[dict[int, Fraction], list[int]] | None:
-    """The best multipliers of the rows in use, after those that hinder have left."""
+    """Return the best multipliers of the active rows; rows with multipliers <= 0 leave."""
     while True:
         used = sorted(x)
         entries = [m for i in used for m in lines[i]]
@@ -112,7 +112,7 @@ def _minor(
         price = len(used) ** 3 * (1e-7 + len(used) * bits * 1e-9) + 1e-4
         work.pay(price, "multipliers")
         exact = equality_point(entries, [sides[i] for i in used])
-        if exact is None:  # dependent rows: the least of them may go
+        if exact is None:  # dependent rows: drop the least
             fewer = _without_least(x, sides)
             if fewer is None:
                 return None
@@ -141,16 +141,16 @@ def _without_least(x: dict[int, Fraction], sides: list[int]) -> dict[int, Fracti
     return {i: m / total if sides[i] == sides[least] else m for i, m in left.items()}
 
 
-#: seconds, or so, that it may take
+#: approximate limit in seconds
 MOST_WORK = 4.0
-#: binary digits of weights and multipliers that are tried; None: all of them
+#: numbers of binary digits to try for weights and multipliers; None: all
 DIGITS = (53, 160, 640, None)
 
 
 def widened(data: Data, question: Question, found: Separated, tolerance: float) -> Separated:
-    """A separator in whole numbers, and support rows that prove its margin within the tolerance.
+    """Return an integer separator, and support rows that prove its margin to the tolerance.
 
-    What was found, where that would take too long.
+    Returns ``found`` if that would take too long.
     """
     working = WorkingSet(data, question)
     for member in found.members:
@@ -171,7 +171,7 @@ def widened(data: Data, question: Question, found: Separated, tolerance: float) 
 def _of_members(
     working: WorkingSet, multipliers: Any, tolerance: float, work: Work
 ) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """Weights of widest margin, multipliers, and the value that all rows should have."""
+    """Return weights of widest margin, multipliers, and the value that all rows should reach."""
     question, rows = working.question, [member.whole for member in working.members]
     columns = sorted({j for row, _ in rows for j in row})
     bits = max(m.bit_length() for row, _ in rows for m in row.values())
@@ -205,8 +205,8 @@ def _of_members(
 def _weights(
     table: fmpz_mat, groups: np.ndarray, point: list[int], intercept: bool
 ) -> tuple[list[int], int]:
-    """Weights in proportion to a point, the intercept half way between the groups; and the
-    smallest product with a row.
+    """Return weights proportional to a point, the intercept half way between the groups, and
+    the smallest product with a row.
     """
     if not intercept:
         values = (table * fmpz_mat(len(point), 1, point)).entries()
@@ -219,13 +219,13 @@ def _weights(
 
 
 def _rounded(point: list[int], digits: int | None) -> list[int]:
-    """The largest numbers with so many binary digits, others with fewer."""
+    """Shorten integers so that the largest has ``digits`` binary digits."""
     spare = max(m.bit_length() for m in point) - (digits or 0)
     return point if digits is None or spare <= 0 else [m >> spare for m in point]
 
 
 def _shares(working: WorkingSet, exact: Refined, tolerance: float) -> tuple[np.ndarray, Fraction]:
-    """Multipliers with as few digits as will do, and the squared margin that none exceeds."""
+    """Return the shortest sufficient multipliers, and the squared upper bound of the margin."""
     question, members = working.question, working.members
     used = [members[i] for i in exact.multipliers]
     best = None
@@ -247,7 +247,7 @@ def _shares(working: WorkingSet, exact: Refined, tolerance: float) -> tuple[np.n
 
 
 def square_of(members: list[Member], multipliers: Sequence[int], question: Question) -> Fraction:
-    """The square of a margin that no weights exceed, by these shares of the members."""
+    """Return the square of the upper bound on the margin that these multipliers prove."""
     d = question.width - question.intercept
     rows = [member.whole for member in members]
     features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale in rows]
@@ -256,7 +256,7 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
 
 
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
-    """A margin that the weights have for sure: by floats where these are good to nine digits."""
+    """Return a lower bound on the margin of the weights, by floats if they give nine digits."""
     whole, _ = as_row(weights)
     w = dense_floats(whole, question.size)
     squares = sum(m * m for j, m in whole.items() if j < data.n_features)
@@ -278,7 +278,7 @@ def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
 
 
 def _lowest(data: Data, question: Question, w: np.ndarray, whole: Row, high: float) -> Fraction:
-    """The smallest product of a row with weights, of the rows that may have less than ``high``."""
+    """Return the exact smallest product of the weights with rows that may lie below ``high``."""
     lowest = None
     for piece, values in scans(data, question, w):
         places = np.flatnonzero(~(values.value - values.bound > high))

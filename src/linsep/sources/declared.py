@@ -22,8 +22,7 @@ _BEGINNING = 8
 _CONTINUES = 0xFFFFFFFF
 #: kinds of messages: values of a dictionary, and rows
 _DICTIONARY, _ROWS = 2, 3
-#: what to do where a file is as it should be
-INSTEAD = "write it without compression"
+_INSTEAD = "write it without compression"
 _FIELD = struct.Struct("<H")
 
 
@@ -33,7 +32,7 @@ def check_row_groups(path: Path, metadata: pq.FileMetaData) -> None:
         for number in range(metadata.num_columns):
             column = metadata.row_group(group).column(number)
             sizes = max(1, column.total_compressed_size), column.total_uncompressed_size
-            check_growth(path, *sizes, INSTEAD)
+            check_growth(path, *sizes, _INSTEAD)
 
 
 def check_record_batches(path: Path) -> None:
@@ -50,7 +49,7 @@ def check_record_batches(path: Path) -> None:
                     file.seek(start + offset)
                     swollen += max(0, struct.unpack("<q", file.read(8))[0])
                     compressed += length
-            check_growth(path, max(1, compressed), swollen, INSTEAD)
+            check_growth(path, max(1, compressed), swollen, _INSTEAD)
 
 
 def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:

@@ -1,14 +1,14 @@
-"""Compiled loops on disk: checked before they are run, and made by one process only.
+"""Compiled loops on disk, checked before use and compiled by one process at a time.
 
-numba's own cache believes what it finds: a file that was cut short stops every later run, and a
-full disk stops the run that compiles. And it keys files by the file a function stands in, so an
-edit of an *imported* file goes unseen. Here a file is one loop for one signature::
+numba's own cache trusts its files: a truncated file breaks every later run, and a full disk the run
+that compiles. It also keys files by the source file of the function alone, so an edit of an
+*imported* file is not noticed. Here a file is one loop for one signature::
 
     magic, SHA-256 of the rest, pickle of (signature, processor, what numba needs)
 
-in a folder that is named by a hash over every file of ``compiled/``, and that only this user can
-write. What does not check is compiled again. Processes that need the same loop at the same time
-wait for the one that compiles it. A loop with a rule of another package in it is not kept.
+in a folder that is named by a hash over every file of ``compiled/`` and that only this user can
+write. Files with a wrong checksum are compiled again. Processes that need the same loop at the same
+time wait for the one that compiles it. Loops with a rule of another package are not kept.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ MAGIC = b"linsep\0C"
 DIGEST = hashlib.sha256().digest_size
 # About a hundred versions of the source.
 MOST_BYTES = 500e6
-#: a loop compiles in seconds; who waits longer than this compiles for himself
+#: seconds after which a waiting process compiles the loop itself
 LOCK_SECONDS = 120.0
 CODE = Kind(re.compile(r"[\w.]+-[0-9a-f]{16}\.code"), MAGIC)
 LOCKS = Kind(re.compile(r"[\w.]+-[0-9a-f]{16}\.lock"), b"")
@@ -47,8 +47,8 @@ ELSEWHERE = "set LINSEP_CACHE_DIR to a folder that only you can write"
 
 
 def source_hash(folder: Path = HERE) -> str:
-    """Hash over the names and contents of every Python file below ``folder``, and over who
-    compiles them.
+    """Return a hash over the names and contents of every Python file below ``folder``, and over
+    the versions of Python and numba.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
@@ -60,7 +60,7 @@ def source_hash(folder: Path = HERE) -> str:
 
 @cache
 def code_folder() -> Path | None:
-    """The folder for compiled code of exactly this source; None, and a warning, without one."""
+    """Return the folder for compiled code of this source, or None with a warning."""
     parent = cache_folder() / "compiled"
     try:
         folder = private_folder(parent) / source_hash()
@@ -78,12 +78,12 @@ def code_folder() -> Path | None:
 
 
 def _warn_unwritable(folder: Path, error: OSError) -> None:
-    said = f"Compiled code cannot be kept in {folder} ({error.strerror}), {SLOW}"
-    warn_without(said, "make room there", "set LINSEP_CACHE_DIR to another folder")
+    problem = f"Compiled code cannot be kept in {folder} ({error.strerror}), {SLOW}"
+    warn_without(problem, "make room there", "set LINSEP_CACHE_DIR to another folder")
 
 
 def _trim(fresh: Path) -> None:
-    """Remove the code of the versions that were compiled longest ago, and no other file."""
+    """Remove the code of the oldest source versions, and no other file."""
     versions = [path for path in fresh.parent.iterdir() if VERSION.fullmatch(path.name)]
     entries = [CODE.files(version) for version in versions]
     trim([files for files in entries if files], MOST_BYTES, CODE.files(fresh))
@@ -97,14 +97,14 @@ def _remove_empty(folder: Path) -> None:
         lock.unlink(missing_ok=True)
     try:
         folder.rmdir()
-    except OSError:  # something of somebody else's lies in it, or it is gone already
+    except OSError:  # it holds other files, or is gone already
         return
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether all that a numba type, or a tuple of them, is made of are classes of this package.
+    """Whether a numba type, or a tuple of types, consists of classes of this package only.
 
-    The hash of the source tells nothing of others, such as the rule of a learner written elsewhere.
+    The source hash does not cover others, such as the rule of a learner defined elsewhere.
     """
     if isinstance(kind, tuple):
         return all(map(is_ours, kind))
@@ -118,7 +118,7 @@ def is_ours(kind: Any) -> bool:
 
 
 class CodeCache(_Cache):
-    """What numba asks for compiled code of one function, by signature."""
+    """The cache that numba uses for one function, by signature."""
 
     def __init__(self, function: Callable):
         code = function.__code__
@@ -128,12 +128,12 @@ class CodeCache(_Cache):
 
     @property
     def cache_path(self) -> str:
-        """The folder, for those who ask numba for it."""
+        """The folder, as numba reports it."""
         return str(code_folder())
 
     @contextmanager
     def alone(self, signature: Any, context: Any) -> Iterator[None]:
-        """Let the body compile or load ``signature`` while no other process compiles it."""
+        """Hold the lock on ``signature`` while the block loads or compiles it."""
         context.refresh()
         path = self._path(signature, context.codegen())
         if path is None:
@@ -152,13 +152,13 @@ class CodeCache(_Cache):
             self._found[signature] = found
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What :meth:`alone` has found, as numba uses it; None where nothing was there."""
+        """Return what :meth:`alone` has loaded, in numba's form, or None."""
         if sig not in self._found:
             return None
         return CompileResult._rebuild(target_context, *self._found.pop(sig))
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, or warn once where it cannot be kept."""
+        """Store a compiled function, or warn once if that fails."""
         path = self._path(sig, data.codegen)
         if path is None or data.library.has_dynamic_globals or any(data.lifted):
             return
@@ -172,8 +172,8 @@ class CodeCache(_Cache):
 
     def _path(self, signature: Any, codegen: Any) -> Path | None:
         folder = code_folder() if is_ours(signature) else None
-        said = repr((self._key, str(signature), codegen.magic_tuple())).encode()
-        name = f"{self._name}-{hashlib.sha256(said).hexdigest()[:16]}.code"
+        key = repr((self._key, str(signature), codegen.magic_tuple())).encode()
+        name = f"{self._name}-{hashlib.sha256(key).hexdigest()[:16]}.code"
         return None if folder is None else folder / name
 
     def enable(self) -> None:
@@ -187,7 +187,7 @@ class CodeCache(_Cache):
 
 
 def read_code(path: Path, about: tuple) -> Any:
-    """What :func:`write_code` wrote of ``about``; None where it is missing, damaged or foreign."""
+    """Read what :func:`write_code` wrote; None if missing, damaged or not about ``about``."""
     try:
         with os.fdopen(open_own(path), "rb") as file:
             head, content = file.read(len(MAGIC) + DIGEST), file.read()
@@ -200,7 +200,7 @@ def read_code(path: Path, about: tuple) -> Any:
 
 
 def write_code(path: Path, about: tuple, compiled: Any) -> None:
-    """Put a compiled function in its place in one step; raises OSError where that fails."""
+    """Write a compiled function to its place atomically; raises OSError if that fails."""
     content = dumps((about, compiled))
     descriptor, temporary = scratch_file(path.parent, path.stem)
     try:
@@ -213,11 +213,11 @@ def write_code(path: Path, about: tuple, compiled: Any) -> None:
 
 
 def _lock(path: Path, stack: ExitStack) -> None:
-    """Lock a file until the stack ends; go on without where the lock is not to be had."""
-    from filelock import FileLock, Timeout  # only who compiles needs it
+    """Lock a file until the stack ends; continue without the lock if it cannot be had."""
+    from filelock import FileLock, Timeout  # needed for compiling only
 
     try:
         stack.enter_context(FileLock(path, LOCK_SECONDS, mode=0o600))
     except (Timeout, OSError, NotImplementedError):
-        # The other process may be stopped, or the disk be full. Compiling twice costs time only.
+        # The other process may be suspended, or the disk full. Compiling twice costs only time.
         return

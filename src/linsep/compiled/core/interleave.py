@@ -1,4 +1,4 @@
-"""Blocks of rows interleaved: a few blocks at a time, one row from each in turn."""
+"""Interleaving blocks of rows: a few blocks at a time, one row from each in turn."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from linsep.compiled.core.jit import compiled
 
 @compiled
 def interleave(starts, sizes, group_size):
-    """Row numbers in visiting order: ``hands`` blocks at a time, one row from each in turn.
+    """Return row numbers in visiting order: ``group_size`` blocks at a time, a row of each in turn.
 
     Parameters
     ----------
-    starts, sizes : int64 first row and number of rows of each block, in the order of the blocks
-    group_size : blocks interleaved at a time; fewer in the first group where they do not come out
-    even, so     that a pass never ends with a badly mixed one
+    starts, sizes : int64, first row and number of rows of each block, in the order of the blocks
+    group_size : blocks interleaved at a time; the first group takes the remainder, so that a pass
+        never ends with a badly mixed one
     """
     rows = np.empty(sizes.sum(), np.int64)
     block = n = 0

@@ -1,4 +1,4 @@
-"""Decorators for every hot loop: how it is compiled, and that it is kept on disk."""
+"""Decorators that compile hot loops and keep them on disk."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,9 +13,9 @@ from numba.extending import intrinsic
 from linsep.compiled.core.code_cache import CodeCache
 from linsep.interrupts import held
 
-# NaN and infinity must keep their meaning, because the loops notice bad rows by them: where sums
-# may be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product,
-# which gains SIMD by it, is reordered; sums over scattered weights would lose, gathers being slow.
+# NaN and infinity must keep their meaning, because the loops detect bad rows by them: if sums may
+# be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product is
+# reordered, to use SIMD; sums over scattered weights would get slower, as gathers are slow.
 STRICT = {"contract", "nsz"}
 REORDERED = STRICT | {"reassoc", "arcp"}
 OPTIONS: dict[str, Any] = {
@@ -25,19 +25,19 @@ OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 INLINED = OPTIONS | {"forceinline": True, "no_cpython_wrapper": True}
-# Reading a number must give the very bits Python gives: nothing fused, -0.0 kept.
+# Parsing a number must give the same bits as Python: nothing fused, -0.0 kept.
 EXACT = OPTIONS | {"fastmath": False}
 
 
-# False under NUMBA_DISABLE_JIT=1, where every loop runs as the plain Python it is written in.
+# False under NUMBA_DISABLE_JIT=1, where every loop runs as plain Python.
 COMPILING = not getattr(config, "DISABLE_JIT", 0)
 
 
 def _kept(loop: Any) -> Any:
-    """The same loop, kept on disk; Ctrl-C waits while it is compiled or loaded.
+    """Keep a loop on disk, and delay Ctrl-C while it is compiled or loaded.
 
     LLVM calls back into Python, where KeyboardInterrupt is swallowed; elsewhere in the compiler it
-    leaves half a function behind, and the process may crash as it ends.
+    leaves half a function behind, and the process may crash at exit.
     """
     if not COMPILING:
         return loop
@@ -45,7 +45,7 @@ def _kept(loop: Any) -> Any:
     loop._cache = kept
 
     def compile_once(signature: Any) -> Any:
-        # The lock of numba first: with another thread holding it and waiting for ours, both hang.
+        # Take numba's lock first: a thread that holds it while waiting for ours would deadlock.
         with held(), global_compiler_lock:
             if signature in loop.overloads:
                 return compile_one(signature)
@@ -57,12 +57,12 @@ def _kept(loop: Any) -> Any:
 
 
 def compiled(function: Callable) -> Any:
-    """Compile a loop: no GIL, kept on disk; multiplications and additions may be fused."""
+    """Compile a loop without the GIL, kept on disk; multiplications and additions may be fused."""
     return _kept(njit(**OPTIONS)(function))
 
 
 def exact(function: Callable, **options: Any) -> Any:
-    """Compile a loop as :func:`compiled` does, but with every float operation as it is written."""
+    """Compile a loop as :func:`compiled` does, but keep every float operation as written."""
     return _kept(njit(**EXACT, **options)(function))
 
 
@@ -72,10 +72,10 @@ def inlined(function: Callable) -> Any:
 
 
 def generic(argument: int) -> Callable[[Callable], Any]:
-    """Make a function whose body is chosen by the NamedTuple class of one positional argument.
+    """Make a function that dispatches on the NamedTuple class of one positional argument.
 
-    Compiled, the choice is made while compiling and the body is inlined; with the compiler
-    switched off it is an ordinary look-up. Bodies are added with ``@name.when(Class)``.
+    The body is chosen and inlined at compile time; with the compiler switched off it is looked up
+    at each call. Bodies are added with ``@name.when(Class)``.
     """
 
     def make(declared: Callable) -> Any:
@@ -103,7 +103,7 @@ def generic(argument: int) -> Callable[[Callable], Any]:
 
 
 def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> None:
-    """Tell numba that a call of ``call`` is a call of the body for the type of one argument.
+    """Make numba replace a call of ``call`` by the body for the type of one argument.
 
     ``numba.extending.overload`` does the same and costs twice as much: it compiles a function that
     calls the body, and a body once more for every kind of caller.
@@ -129,7 +129,7 @@ def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> N
 
 
 def prefetch(array, index):
-    """Start loading the cache line of ``array.flat[index]``; does nothing uncompiled."""
+    """Prefetch the cache line of ``array.flat[index]``; does nothing uncompiled."""
 
 
 def _prefetch(typing_context, array, index):
@@ -159,10 +159,10 @@ def _prefetch(typing_context, array, index):
 
 
 def borrow(held):
-    """The same array, or NamedTuple of arrays, without reference counts; the caller's lives on.
+    """Return an array, or NamedTuple of arrays, without reference counting.
 
     numba counts references to an array at each use of a tuple that holds it: two atomic
-    operations a row, slower than the row's arithmetic. A borrowed array has nothing to count.
+    operations per row, slower than the row's arithmetic. The caller must keep the array alive.
     """
     return held
 

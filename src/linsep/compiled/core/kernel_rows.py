@@ -1,8 +1,8 @@
-"""Rows of which only kernel values are known: a block and its own Gram matrix.
+"""Rows known by their kernel values only: a block and its own Gram matrix.
 
-In the space of a kernel the weights are sum_j a_j phi(x_j), so an example is a feature of its own,
-whose weight a_j a step adds to. All that a step needs of a row is its score, and what each change
-does to the scores of the rows that come after it: a row of the Gram matrix.
+In the space of a kernel the weights are sum_j a_j phi(x_j), so every example is a feature of its
+own with weight a_j, which a step changes. A step needs only the score of a row, and the effect of
+each change on the scores of later rows, which is a row of the Gram matrix.
 """
 
 from typing import NamedTuple
@@ -15,10 +15,10 @@ from linsep.compiled.core.weights import nudge, shift
 
 
 class Block(NamedTuple):
-    """Rows that are learnt one after the other.
+    """Rows that are learnt one after another.
 
-    ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is kept up to date
-    while they change; ``gram`` has shape (rows, rows); row i is the feature ``features[i]``.
+    ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is updated as they
+    change; ``gram`` has shape (rows, rows); row i is the feature ``features[i]``.
     """
 
     scores: np.ndarray
@@ -57,7 +57,7 @@ def _block_add(rows, i, weights, amount):
 
 @ahead.when(Block)
 def _block_ahead(rows, i):
-    """Nothing: a block is small enough to be at hand."""
+    """Do nothing: a block is small enough to be in the cache."""
 
 
 @inside.when(Block)
@@ -67,15 +67,14 @@ def _block_inside(rows, i, width):
 
 @compiled
 def catch_up(gram, first, places, columns, amounts, scores):
-    """Add to the scores of some rows what has changed since each was seen last.
+    """Update the scores of some rows by all changes since each was last updated.
 
     Parameters
     ----------
     gram : shape (rows, supports), kernel values
-    first : int64, one a row: the first change that its scores lack
-    places, columns, amounts : of each change, in order: of which support, in which column, by how
-        much
-    scores : float64 of shape (rows, columns), added to
+    first : int64, for each row the first change that its scores lack
+    places, columns, amounts : for each change, in order: the support, the column and the amount
+    scores : float64 of shape (rows, columns), updated in place
     """
     for i in range(U(scores.shape[0])):
         for e in range(U(first[i]), U(places.size)):

@@ -1,4 +1,4 @@
-"""The one loop: rows in a given order, each learnt from, none of it knowing any rule."""
+"""The pass loop: learn from rows in a given order, by any scheme and rule."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,8 @@ from linsep.compiled.core.weights import Column, Pair, Vector, machine
 
 MISTAKES, UPDATES, ERRORS = 0, 1, 2
 NO_SCORE = (-1, 0, 0)
-# Which of equal scores is predicted: the lowest class, the highest, or by a draw (for errors, the
-# lowest). A match of one-vs-one at zero goes the same way; drawn, it is half a win for each.
+# Which of equal scores is predicted: the lowest class, the highest, or a random one (the lowest,
+# for counting errors). One-vs-one ties are decided likewise; at random each gets half a win.
 LOWEST, HIGHEST, RANDOM = 0, 1, 2
 
 
@@ -22,7 +22,7 @@ class Binary(NamedTuple):
 
 
 class OneVsRest(NamedTuple):
-    """One machine a class, each against all others; ``scores`` is room for their scores."""
+    """One machine per class, each against all others; ``scores`` is a buffer for their scores."""
 
     classes: int
     tie: int
@@ -30,10 +30,10 @@ class OneVsRest(NamedTuple):
 
 
 class OneVsOne(NamedTuple):
-    """One machine a pair of classes, the larger class is its +1.
+    """One machine per pair of classes; the larger class is +1.
 
-    ``machines`` and ``sides`` have shape (classes, classes - 1): the machines class c takes part
-    in and its side there. With ``whole`` every machine is scored, to count prediction errors.
+    ``machines`` and ``sides`` have shape (classes, classes - 1): the machines of class c and its
+    side in each. With ``whole`` every machine is scored, to count prediction errors.
     """
 
     classes: int
@@ -47,9 +47,9 @@ class OneVsOne(NamedTuple):
 
 
 class Native(NamedTuple):
-    """One weight column a class, predicted by the highest score; ``tie`` decides between equals.
+    """One weight column per class; predicts the highest score, equal ones by ``tie``.
 
-    With ``tie`` RANDOM it is a mistake if any other class scores as high as the true one.
+    With ``tie`` RANDOM it is a mistake if another class scores as high as the true one.
     """
 
     classes: int
@@ -59,7 +59,7 @@ class Native(NamedTuple):
 
 @inlined
 def best_class(rows, i, W, bias, classes, tie, scores):
-    """Score row i for every class: the best, equals by ``tie``, or -1 where one is not finite."""
+    """Score row i for every class; return the best (ties by ``tie``), or -1 if not finite."""
     dots(rows, i, W, scores)
     best, last = 0, W.shape[0] - 1
     for k in range(classes):
@@ -73,11 +73,10 @@ def best_class(rows, i, W, bias, classes, tie, scores):
 
 @compiled
 def most_wins(classes, tie, scores, votes):
-    """The class that wins most of its matches, of equals that of highest summed score, then by tie.
+    """Return the class with most wins; of equals that of highest summed score, then by tie.
 
-    ``scores`` come in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second,
-    zero goes by tie.
-    ``votes`` is room of shape (2, classes) and holds wins and summed scores afterwards.
+    ``scores`` are in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second
+    class, zero goes by tie. ``votes`` is a buffer of shape (2, classes) for wins and summed scores.
     """
     votes[:] = 0.0
     machine = 0
@@ -102,7 +101,7 @@ def most_wins(classes, tie, scores, votes):
 
 @generic(0)
 def learn(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    """Learn from row i of class ``code``; returns (mistakes, updates, errors) or NO_SCORE."""
+    """Learn from row i of class ``code``; return (mistakes, updates, errors) or NO_SCORE."""
 
 
 @learn.when(Binary)
@@ -177,30 +176,30 @@ def _native(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     return mistake, updated, int(best != code)
 
 
-# How many rows ahead the memory is asked: enough to hide its latency, few enough to stay cached.
+# Rows to prefetch ahead: enough to hide the latency of memory, few enough to stay cached.
 AHEAD = 6
 
 
 @compiled
 def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, tally):
-    """Learn from the rows listed in ``order``; returns how many were learnt.
+    """Learn from the rows listed in ``order``; return how many were learnt.
 
     Parameters
     ----------
-    scheme, rule, keep : NamedTuples of :mod:`schemes`, :mod:`steps` and :mod:`keep`
+    scheme, rule, keep : NamedTuples of this module, of ``compiled.rules`` and of ``core.weights``
     W : float64 weights, shape (features + 1,) for two classes, else (features + 1, columns)
     bias : float, value of the constant feature whose weight is the last
     rows : Dense, Csr or Unit
     codes : int32 class of each row
     importance : float64 weight of each row, or empty where all are 1
     order : int64 row numbers
-    now : how many rows were learnt from before
-    tally : int64 counts [mistakes, updates, errors], added to
+    now : number of rows learnt before
+    tally : int64 counts [mistakes, updates, errors], updated in place
 
     Returns
     -------
-    Fewer than ``order.size`` when the row after the last learnt has no finite score, or a feature
-    without a weight; nothing has been learnt from that row.
+    Fewer than ``order.size`` if the next row has no finite score, or a feature without a weight;
+    nothing has been learnt from that row.
     """
     scheme, rule, keep = borrow(scheme), borrow(rule), borrow(keep)
     rows, W = borrow(rows), borrow(W)
@@ -224,8 +223,8 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 
 @compiled
 def score_vector(rows, n_rows, w, bias, scores):
-    """Scores of all rows by one weight vector, with the very sums that learning uses; NaN where a
-    feature has no weight.
+    """Score all rows by one weight vector, with the same sums as learning; NaN where a feature
+    has no weight.
     """
     rows, last = borrow(rows), w.shape[0] - 1
     for i in range(U(n_rows)):
@@ -234,7 +233,7 @@ def score_vector(rows, n_rows, w, bias, scores):
 
 @compiled
 def score_matrix(rows, n_rows, W, bias, scores):
-    """Scores of all rows by every column of W, as those of :func:`score_vector`."""
+    """Score all rows by every column of W, as :func:`score_vector` does."""
     rows, last = borrow(rows), W.shape[0] - 1
     for i in range(U(n_rows)):
         if not inside(rows, i, last):
@@ -247,11 +246,11 @@ def score_matrix(rows, n_rows, W, bias, scores):
 
 @generic(0)
 def step(rule, weights, rows, i, y, score, wrong, importance):
-    """Learn from one example by ``rule``; returns (mistake, updated)."""
+    """Learn from one example by ``rule``; return (mistake, updated)."""
 
 
 class Watch(NamedTuple):
-    """Learn nothing, but sum what the ``mistakes`` of each machine count, weights as they are."""
+    """Learn nothing; sum the importance of the ``mistakes`` of each machine."""
 
     mistakes: np.ndarray
 

@@ -1,7 +1,7 @@
-"""Dense rows that are mostly zeros, packed once so that many passes need not look for the rest.
+"""Packing dense rows that are mostly zeros, once for many passes.
 
-A packed row is summed as the dense one is (:func:`linsep.compiled.core.rows.dots`): without its
-zeros where these are half of it or more, else with them. So the scores are the same to the bit.
+A packed row is summed like the dense one (:func:`linsep.compiled.core.rows.dots`): without its
+zeros if these are at least half of it, else with them. So the scores are the same to the bit.
 """
 
 import numpy as np
@@ -27,12 +27,12 @@ def _fill(rows, n_rows, starts, columns, values):
             columns[at + q], values[at + q] = j, rows.values[i, j]
 
 
-#: packing fewer values than that saves less time than these loops take to be loaded
+#: values from which on packing saves more time than loading its loops takes
 WORTH_PACKING = 1 << 16
 
 
 def packed(rows: Dense) -> Csr | Dense:
-    """The rows packed, or as they are where that would not halve the values to look at."""
+    """Pack the rows, or return them unchanged if that would not halve the stored values."""
     if rows.values.size < WORTH_PACKING:
         return rows
     n_rows = rows.values.shape[0]
@@ -40,7 +40,7 @@ def packed(rows: Dense) -> Csr | Dense:
     _count(rows, n_rows, starts)
     if 2 * starts[-1] > rows.values.size:
         return rows
-    if starts[-1] < 2**31:  # so that loops are compiled once for these and for CSR matrices
+    if starts[-1] < 2**31:  # so that the loops for CSR matrices serve these too
         starts = starts.astype(np.int32)
     columns = np.empty(starts[-1], np.int32)
     values = np.empty(starts[-1], rows.values.dtype)

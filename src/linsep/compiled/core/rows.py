@@ -1,8 +1,8 @@
-"""Rows in memory, dense, sparse or scaled, and the few things a learner does with one row.
+"""Row primitives: dense, sparse and scaled rows, and the operations of a learner on one row.
 
-Everything else is written once, in terms of these. The last weight belongs to the constant
-feature ``bias`` (1 with an intercept, 0 without): learning an intercept is learning one more
-weight, so no rule needs to know about it.
+Everything else is written in terms of these. The last weight belongs to the constant feature
+``bias`` (1 with an intercept, 0 without): an intercept is learnt as one more weight, so no rule
+treats it specially.
 """
 
 from typing import Any, NamedTuple
@@ -12,15 +12,15 @@ import numpy as np
 from linsep.compiled.core.jit import compiled, generic, inlined, prefetch
 from linsep.compiled.core.weights import add_constant, begin, nudge, scattered
 
-# Unsigned indices spare the check for negative ones, which costs more than the load itself.
+# Unsigned indices avoid the check for negative ones, which costs more than the load itself.
 U = np.uint64
-TINY, HUGE = 1e-280, 1e280  # outside, sums of squares have few digits left, or none
+TINY, HUGE = 1e-280, 1e280  # outside, sums of squares lose digits
 
 
 class Dense(NamedTuple):
     """Rows of a C-contiguous array of shape (rows, features), float32 or float64.
 
-    ``room`` has place for the features of a row.
+    ``room`` is a buffer for the features of a row.
     """
 
     values: np.ndarray
@@ -28,7 +28,7 @@ class Dense(NamedTuple):
 
 
 class Csr(NamedTuple):
-    """Rows in compressed form: row i has ``values[starts[i]:starts[i+1]]`` at those ``columns``."""
+    """CSR rows: row i has ``values[starts[i]:starts[i+1]]`` in the ``columns`` of that slice."""
 
     values: np.ndarray
     columns: np.ndarray
@@ -36,13 +36,13 @@ class Csr(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """Dense rows, every value looked at."""
+    """Dense rows, with every value used."""
 
     values: np.ndarray
 
 
 class Picked(NamedTuple):
-    """Dense rows of which only the values in the first ``many`` of ``columns`` are looked at."""
+    """Dense rows of which only the values in the first ``many`` of ``columns`` are used."""
 
     values: np.ndarray
     columns: np.ndarray
@@ -50,7 +50,7 @@ class Picked(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Other rows, each multiplied by its scale: 1 / ||x||, or 1 for a row of zeros."""
+    """Other rows, each multiplied by its scale: 1 / ||x||, or 1 for a zero row."""
 
     rows: Any
     scales: np.ndarray
@@ -58,7 +58,7 @@ class Unit(NamedTuple):
 
 @generic(0)
 def dot(rows, i, w):
-    """<w, x> of row i for one weight vector, the intercept left out."""
+    """Return <w, x> of row i for one weight vector, without the intercept."""
 
 
 @dot.when(Dense, reorder=True)
@@ -76,7 +76,7 @@ def _term(rows, w, at):
 
 @dot.when(Csr)
 def _sparse_dot(rows, i, w):
-    # Eight sums run side by side: one alone would wait for its last addition at every value.
+    # Eight independent sums hide the latency of the additions.
     begin, end = U(rows.starts[i]), U(rows.starts[i + U(1)])
     a = b = c = d = e = f = g = h = 0.0
     at = begin
@@ -103,7 +103,7 @@ def _scaled_dot(rows, i, w):
 
 @generic(0)
 def span(rows, i):
-    """The first place of row i, and the one after its last."""
+    """Return the first position of row i and the one after its last."""
 
 
 @span.when(Dense)
@@ -124,7 +124,7 @@ def _sparse_span(rows, i):
 
 @generic(0)
 def entry(rows, i, at):
-    """The feature and the value in one place of row i."""
+    """Return feature and value at one position of row i."""
 
 
 @entry.when(Dense)
@@ -155,7 +155,7 @@ def _eight(rows, i, at):
 
 @inlined
 def _part(W, k, eight):
-    """Eight values times their weights in column k, summed as a tree, which waits for nothing."""
+    """Sum eight values times their weights in column k as a tree, to hide latency."""
     a, b, c, d, e, f, g, h = eight
     first = (a[1] * W[a[0], k] + b[1] * W[b[0], k]) + (c[1] * W[c[0], k] + d[1] * W[d[0], k])
     return first + (
@@ -165,11 +165,11 @@ def _part(W, k, eight):
 
 @generic(0)
 def dots(rows, i, W, scores):
-    """<w, x> of row i for every column of W, into ``scores``."""
+    """Write <w, x> of row i for every column of W to ``scores``."""
 
 
 def _dots(rows, i, W, scores):
-    # Columns side by side are SIMD; eight values at a time, so that scores are fetched but once.
+    # Adjacent columns use SIMD; eight values at a time, so that scores are loaded once.
     at, end = span(rows, i)
     scores[:] = 0.0
     while at + U(8) <= end:
@@ -186,7 +186,7 @@ def _dots(rows, i, W, scores):
 
 @generic(0)
 def dots_at(rows, i, W, chosen, scores):
-    """<w, x> of row i for the columns of W listed in ``chosen``, into ``scores``."""
+    """Write <w, x> of row i for the columns of W listed in ``chosen`` to ``scores``."""
 
 
 def _dots_at(rows, i, W, chosen, scores):
@@ -211,7 +211,7 @@ for _form in (Whole, Picked, Csr):
 
 @inlined
 def picked(rows, i):
-    """How many values of a row are not zero, their features in the room; -1 if more than half."""
+    """Count the nonzero values of a row and write their features to the buffer; -1 if over half."""
     width = U(rows.values.shape[1])
     count = 0
     for j in range(width):
@@ -259,7 +259,7 @@ def _scaled_dots_at(rows, i, W, chosen, scores):
 
 @generic(0)
 def square(rows, i):
-    """||x||^2 of row i, the constant feature left out."""
+    """Return ||x||^2 of row i, without the constant feature."""
 
 
 @square.when(Dense, reorder=True)
@@ -285,7 +285,7 @@ def _scaled_square(rows, i):
 
 @generic(0)
 def add_features(rows, i, weights, amount):
-    """Weights += amount * x of row i, the constant feature left out."""
+    """Add ``amount`` times row i to the weights, without the constant feature."""
 
 
 @add_features.when(Dense)
@@ -308,7 +308,7 @@ def _scaled_add(rows, i, weights, amount):
 
 @inlined
 def add(rows, i, weights, amount):
-    """Weights += amount * z, where z is row i with its constant feature: a new version."""
+    """Add ``amount`` times row i with its constant feature to the weights: a new version."""
     begin(weights)
     add_features(rows, i, weights, amount)
     add_constant(weights, amount)
@@ -316,12 +316,12 @@ def add(rows, i, weights, amount):
 
 @generic(0)
 def ahead(rows, i):
-    """Ask the memory for row i, which comes up soon; changes nothing."""
+    """Prefetch row i."""
 
 
 @ahead.when(Dense)
 def _dense_ahead(rows, i):
-    """Nothing: the processor finds the next dense row by itself, and asking costs a fifth."""
+    """Do nothing: the processor prefetches dense rows itself, and doing it costs a fifth."""
 
 
 @ahead.when(Csr)
@@ -340,7 +340,7 @@ def _scaled_ahead(rows, i):
 
 @generic(0)
 def inside(rows, i, width):
-    """Whether row i has features below ``width`` only; beyond is other memory."""
+    """Whether all features of row i are below ``width``."""
 
 
 @inside.when(Dense)
@@ -364,7 +364,7 @@ def _scaled_inside(rows, i, width):
 
 @compiled
 def scales(rows, n_rows):
-    """1 / ||x|| of every row, 1 for a row of zeros; shape (n_rows,)."""
+    """Return 1 / ||x|| of every row, 1 for a zero row; shape (n_rows,)."""
     found = np.ones(n_rows)
     for i in range(U(n_rows)):
         total = square(rows, i)
@@ -377,7 +377,7 @@ def scales(rows, n_rows):
 
 @inlined
 def _careful_scale(rows, i):
-    """1 / ||x|| where the squares have lost their digits: those of x / largest have not."""
+    """Return 1 / ||x|| by the squares of x / largest, which neither overflow nor underflow."""
     first, end = span(rows, i)
     largest = total = 0.0
     for at in range(first, end):
@@ -390,19 +390,19 @@ def _careful_scale(rows, i):
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that is not written to: to numba a type of its own, for which all is compiled once."""
+    """Return a read-only view, so that numba compiles for one array type only."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def csr_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Csr:
-    """The parts of a CSR matrix as rows."""
+    """Return the arrays of a CSR matrix as rows."""
     return Csr(read_only(values), read_only(columns), read_only(starts))
 
 
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
-    """See an array or a CSR matrix as rows, without a copy; ``unit`` scales them to length 1."""
+    """Wrap an array or a CSR matrix as rows, without a copy; ``unit`` scales them to length 1."""
     if hasattr(X, "indptr"):
         rows: Dense | Csr = csr_rows(X.data, X.indices, X.indptr)
     else:
@@ -411,7 +411,7 @@ def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
 
 
 def values_of(rows: Dense | Csr | Unit, row: int) -> np.ndarray:
-    """The stored values of one row."""
+    """Return the stored values of one row."""
     if isinstance(rows, Unit):
         return values_of(rows.rows, row)
     if isinstance(rows, Dense):

@@ -1,11 +1,11 @@
-"""Weight vectors as a step sees them: one vector, one column of several, or a pair of columns.
+"""Weights as a step uses them: one vector, one column of several, or a pair of columns.
 
 A step is written once for all of them. Binary learning changes one vector; one-vs-rest and
 one-vs-one change a column per machine; the native multiclass rule adds to the true class what it
-takes from its rival, which is the binary rule on the difference of the two columns (Kesler).
+subtracts from its rival, which is the binary rule on the difference of the two columns (Kesler).
 
-``keep`` says what is remembered of weights that will not last
-(:mod:`linsep.compiled.core.weights`), and ``now`` is the number of examples the machine saw before.
+``keep`` determines what is recorded of earlier weights (:class:`Last`, :class:`Average`,
+:class:`Vote`, :class:`Best`), and ``now`` is the number of earlier examples of the machine.
 """
 
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ class Column(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The difference of two columns: what is added to ``plus`` is taken from ``minus``."""
+    """The difference of two columns: what is added to ``plus`` is subtracted from ``minus``."""
 
     w: np.ndarray
     plus: np.uint64
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 @generic(0)
 def shift(weights, array, j, amount):
-    """Add ``amount`` at feature j of ``array``, where ``weights`` has its own weight of j."""
+    """Add ``amount`` to ``array`` where ``weights`` has its weight of feature j."""
 
 
 @shift.when(Vector)
@@ -68,7 +68,7 @@ def _shift_pair(weights, array, j, amount):
 
 @generic(0)
 def machine(weights):
-    """Number of the machine these weights belong to; all classes of the native rule are one."""
+    """Return the number of the machine of these weights; the native rule is one machine."""
 
 
 @machine.when(Vector)
@@ -88,7 +88,7 @@ def _machine_of_pair(weights):
 
 @generic(0)
 def copied(weights, array):
-    """Copy all weights of the machine to where they belong in ``array``."""
+    """Copy all weights of the machine to their place in ``array``."""
 
 
 @copied.when(Vector)
@@ -113,7 +113,7 @@ def _copied_pair(weights, array):
 
 @generic(0)
 def vectors(weights):
-    """How many weight vectors an example is added to: a joint example is as many times longer."""
+    """Return the number of vectors that an example is added to: its squared length grows by it."""
 
 
 @vectors.when(Vector)
@@ -132,25 +132,25 @@ def _two_columns(weights):
 
 
 class Last(NamedTuple):
-    """Nothing: the last weights are those to predict with."""
+    """Record nothing: predict with the last weights."""
 
 
 class Average(NamedTuple):
-    """``sums`` of the shape of the weights: each change times the round it was made in.
+    """``sums``, of the shape of the weights, of each change times its round.
 
-    A change made in round t counts in all T - t rounds from then on, so that the mean of the
-    weights over T rounds is weights - sums / T.
+    A change in round t counts in the T - t rounds from then on, so that the mean of the weights
+    over T rounds is weights - sums / T.
     """
 
     sums: np.ndarray
 
 
 class Vote(NamedTuple):
-    """Every change of every version of the weights, one after the other.
+    """Every change of every version of the weights, in order.
 
     Change n adds ``amounts[n]`` to the weight of ``features[n]`` in column ``columns[n]``. Version
     v was made in round ``rounds[v]`` of machine ``machines[v]`` by the changes from ``starts[v]``
-    on. ``used`` is how many changes and versions there are; the arrays have room for more.
+    on. ``used`` counts changes and versions; the arrays may be longer.
     """
 
     features: np.ndarray
@@ -163,9 +163,9 @@ class Vote(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The ``weights`` that survived most rounds (``record``, one a machine) of those replaced.
+    """The replaced ``weights`` that survived most rounds (``record``, one per machine).
 
-    ``created`` is the round in which each machine's present weights were made.
+    ``created`` is the round in which each machine's current weights were made.
     """
 
     weights: np.ndarray
@@ -173,8 +173,8 @@ class Best(NamedTuple):
     created: np.ndarray
 
 
-class Aside(NamedTuple):
-    """``weights`` whose changes go to ``sums`` instead, to be made later all at once."""
+class Deferred(NamedTuple):
+    """``weights`` whose changes are added to ``sums``, to be made later all at once."""
 
     weights: Vector
     sums: np.ndarray
@@ -182,17 +182,17 @@ class Aside(NamedTuple):
 
 @generic(0)
 def replaced(keep, weights):
-    """Note that the weights of a machine are about to change."""
+    """Record the weights of a machine before they change."""
 
 
 @replaced.when(Last)
 def _last_replaced(keep, weights):
-    """Nothing to note."""
+    """Record nothing."""
 
 
 @replaced.when(Average)
 def _average_replaced(keep, weights):
-    """Nothing to note."""
+    """Record nothing."""
 
 
 @replaced.when(Vote)
@@ -214,12 +214,12 @@ def _best_replaced(keep, weights):
 
 @generic(0)
 def noted(keep, weights, j, amount):
-    """Note that ``amount`` was added to the weight of feature j."""
+    """Record that ``amount`` was added to the weight of feature j."""
 
 
 @noted.when(Last)
 def _last_noted(keep, weights, j, amount):
-    """Nothing to note."""
+    """Record nothing."""
 
 
 @noted.when(Average)
@@ -234,7 +234,7 @@ def _vote_noted(keep, weights, j, amount):
 
 @noted.when(Best)
 def _best_noted(keep, weights, j, amount):
-    """Nothing to note."""
+    """Record nothing."""
 
 
 @inlined
@@ -247,7 +247,7 @@ def _write(keep, j, k, amount):
 
 @generic(0)
 def written(weights, keep, j, amount):
-    """Write down a change of feature j."""
+    """Record a change of feature j."""
 
 
 @written.when(Vector)
@@ -268,7 +268,7 @@ def _pair_written(weights, keep, j, amount):
 
 @generic(0)
 def begin(weights):
-    """Say that the next changes of these weights make a new version."""
+    """Begin a new version of these weights."""
 
 
 @generic(0)
@@ -290,20 +290,20 @@ for _kind in (Vector, Column, Pair):
     nudge.when(_kind)(_nudge)
 
 
-@begin.when(Aside)
-def _aside_begin(weights):
-    """The weights stay as they are for now."""
+@begin.when(Deferred)
+def _deferred_begin(weights):
+    """Do nothing: the weights do not change yet."""
 
 
-@nudge.when(Aside)
-def _aside_nudge(weights, j, amount):
+@nudge.when(Deferred)
+def _deferred_nudge(weights, j, amount):
     shift(weights.weights, weights.sums, j, amount)
 
 
 @generic(0)
 def scattered(weights):
-    """Whether neighbouring features have their weights far apart, so that zeros are worth leaving
-    out; side by side they are added faster than looked at.
+    """Whether the weights of neighbouring features are far apart in memory, so that it pays to
+    skip zeros; adjacent ones are added faster than tested.
     """
 
 
@@ -318,14 +318,14 @@ def _far_apart(weights):
     return True
 
 
-@scattered.when(Aside)
-def _aside_scattered(weights):
+@scattered.when(Deferred)
+def _deferred_scattered(weights):
     return scattered(weights.weights)
 
 
 @generic(0)
 def add_constant(weights, amount):
-    """Add ``amount`` times the constant feature to its weight, the last."""
+    """Add ``amount`` times the constant feature to the last weight."""
 
 
 def _add_constant(weights, amount):
@@ -336,7 +336,7 @@ for _kind in (Vector, Column, Pair):
     add_constant.when(_kind)(_add_constant)
 
 
-@add_constant.when(Aside)
-def _aside_add_constant(weights, amount):
+@add_constant.when(Deferred)
+def _deferred_add_constant(weights, amount):
     w = weights.weights.w
     nudge(weights, np.uint64(w.shape[0] - 1), amount * weights.weights.bias)

@@ -1,4 +1,4 @@
-"""The margin perceptron: an update wherever the margin is too small."""
+"""The margin perceptron: an update whenever the margin is too small."""
 
 from typing import NamedTuple
 
@@ -8,16 +8,16 @@ from linsep.compiled.core.loop import step
 from linsep.compiled.core.rows import add, square
 from linsep.compiled.core.weights import machine, vectors
 
-# Such a row has no length to divide by: the loop stops before it.
+# A row of length 0 has no margin: the loop stops before it.
 NO_LENGTH = -1
 
 
 class MarginRule(NamedTuple):
-    """The margin perceptron: an example too close to the plane is a mistake as well.
+    """The margin perceptron: an example too close to the hyperplane is a mistake too.
 
-    ``share`` of the length of the weights is how far off a unit-length example has to be. One a
-    machine: ``squares``, their squared length; ``total`` and ``heaviest``, the sum and the largest
-    of the importances of its updates.
+    A unit-length example must have a score of at least ``share`` times the length of the weights.
+    Per machine: ``squares``, the squared length of the weights; ``total`` and ``heaviest``, the sum
+    and the maximum of the importances of its updates.
     A. Blum, Machine Learning Theory, lecture 4 (2014).
     """
 

@@ -1,4 +1,4 @@
-"""Passive-aggressive updates: the smallest change that brings the loss to zero."""
+"""Passive-aggressive updates: the smallest change with zero loss on the example."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from linsep.compiled.rules.margin import NO_LENGTH
 
 
 class PassiveAggressiveRule(NamedTuple):
-    """The least change that makes the example right by 1, at most ``C``, or softened by ``soft``.
+    """The smallest change that gives a margin of 1, limited by ``C`` or softened by ``soft``.
 
     K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, Online passive-aggressive
     algorithms, JMLR 7 (2006): PA has an infinite C, PA-I a finite one, PA-II soft = 1 / (2C).
-    The importance multiplies C; above 1 it takes the score to 1 at most, or as far as an importance
+    The importance multiplies C; above 1 it moves the score to at most 1, or as far as an importance
     of 1 does (N. Karampatziakis and J. Langford, Online importance weight aware updates, UAI 2011).
     """
 
@@ -31,7 +31,7 @@ def _passive_aggressive(rule, weights, rows, i, y, score, wrong, importance):
     length = square(rows, i) * vectors(weights)
     if length == np.inf:
         return NO_LENGTH, 0
-    # scikit-learn's length leaves the constant feature out, which moves the score as well.
+    # As in scikit-learn, the length excludes the constant feature, though it changes the score too.
     whole = length + weights.bias**2 * vectors(weights)
     if whole == 0.0 or (length == 0.0 and rule.soft == 0.0):
         return 1, 0

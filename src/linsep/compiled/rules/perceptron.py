@@ -1,4 +1,4 @@
-"""How much of an example is added at the k-th update of a machine, k = 1, 2, ..."""
+"""The perceptron, and its learning rate at the k-th update of a machine, k = 1, 2, ..."""
 
 from typing import Any, NamedTuple
 
@@ -7,17 +7,17 @@ import numpy as np
 from linsep.compiled.core.jit import compiled, generic
 from linsep.compiled.core.loop import Binary, Native, OneVsOne, OneVsRest, step
 from linsep.compiled.core.rows import U, add
-from linsep.compiled.core.weights import Aside, Column, Pair, Vector, begin, machine, nudge
+from linsep.compiled.core.weights import Column, Deferred, Pair, Vector, begin, machine, nudge
 
 
 class Constant(NamedTuple):
-    """The same at every update."""
+    """The same rate at every update."""
 
     first: float
 
 
 class Inverse(NamedTuple):
-    """first / k; ``updates`` counts them, one a machine."""
+    """first / k; ``updates`` counts the updates of each machine."""
 
     first: float
     updates: np.ndarray
@@ -31,7 +31,7 @@ class InverseRoot(NamedTuple):
 
 
 class Table(NamedTuple):
-    """``rates[k]``, worked out beforehand for as many updates as can come."""
+    """``rates[k]``, computed in advance for as many updates as are possible."""
 
     rates: np.ndarray
     updates: np.ndarray
@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
 @generic(0)
 def rate(schedule, m):
-    """The rate of the next update of machine m, which is counted."""
+    """Return the rate of the next update of machine m, and count it."""
 
 
 @rate.when(Constant)
@@ -67,21 +67,21 @@ def _table(schedule, m):
 
 @compiled
 def apply_batch_update(scheme, keep, W, bias, sums, amounts, now):
-    """Add ``amounts[m]`` times ``sums`` to the weights of each machine m whose amount is not 0.
+    """Add ``amounts[m]`` times ``sums`` to the weights of each machine m with a nonzero amount.
 
     Parameters
     ----------
     scheme, keep : as for :func:`linsep.compiled.core.loop.pass_loop`
     W, sums : arrays of the shape of the weights
-    amounts : float64, one a machine
-    now : how many updates could have been made before
+    amounts : float64, one per machine
+    now : number of updates that were possible before
     """
     applied_update(scheme, keep, W, bias, sums, amounts, now)
 
 
 @generic(0)
 def applied_update(scheme, keep, W, bias, sums, amounts, now):
-    """What :func:`settle` does for the machines of this scheme."""
+    """Apply a batch update to the machines of this scheme (see :func:`apply_batch_update`)."""
 
 
 @applied_update.when(Binary)
@@ -132,15 +132,15 @@ def _perceptron(rule, weights, rows, i, y, score, wrong, importance):
 
 
 class BatchRule(NamedTuple):
-    """The batch perceptron: all mistakes of a pass are summed, and added at its end.
+    """The batch perceptron: the mistakes of a pass are summed, and added at its end.
 
-    ``sums`` has the shape of the weights, ``asked`` counts the mistakes of each machine,
-    ``criterion[0]`` is J_p, how far the misclassified rows are on the wrong side, summed.
+    ``sums`` has the shape of the weights, ``mistakes`` counts the mistakes of each machine,
+    ``criterion[0]`` is J_p, the sum of -y times the score over the misclassified rows.
     R. Duda, P. Hart and D. Stork, Pattern Classification (2001), section 5.5.
     """
 
     sums: np.ndarray
-    asked: np.ndarray
+    mistakes: np.ndarray
     criterion: np.ndarray
 
 
@@ -149,6 +149,6 @@ def _batch(rule, weights, rows, i, y, score, wrong, importance):
     if not wrong:
         return 0, 0
     rule.criterion[0] -= importance * y * score
-    rule.asked[machine(weights)] += 1
-    add(rows, i, Aside(weights, rule.sums), importance * y)
+    rule.mistakes[machine(weights)] += 1
+    add(rows, i, Deferred(weights, rule.sums), importance * y)
     return 1, 0

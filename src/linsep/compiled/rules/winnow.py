@@ -1,4 +1,4 @@
-"""Winnow: weights are multiplied, so that features that do not matter cost only a logarithm.
+"""Winnow: multiplicative updates, whose mistakes grow with the logarithm of irrelevant features.
 
 N. Littlestone, Learning quickly when irrelevant attributes abound, Machine Learning 2 (1988).
 """
@@ -12,13 +12,13 @@ from linsep.compiled.core.loop import step
 from linsep.compiled.core.rows import Csr, Dense, U, Unit
 from linsep.compiled.core.weights import Column, Pair, Vector, begin, noted
 
-# Beyond this a weight decides alone and below its inverse it never does: nothing overflows.
+# Weights are clipped to [1 / this, this], so that nothing overflows.
 MOST = 1e150
 MOST_LOG = np.log(MOST)
 
 
 class WinnowRule(NamedTuple):
-    """On a mistake weight j is multiplied by promotion to the power of y x_j."""
+    """On a mistake, multiply weight j by promotion to the power of y x_j."""
 
     promotion: float
 
@@ -26,8 +26,8 @@ class WinnowRule(NamedTuple):
 class BalancedWinnowRule(NamedTuple):
     """Winnow with weights of either sign, w = u - v, where u and v = 1 / u are learnt by Winnow.
 
-    So w = 2 sinh(L), and L moves by the log of the promotion times y x_j. The intercept is the
-    weight of the constant feature less the ``threshold``.
+    So w = 2 sinh(L), and L changes by log(promotion) y x_j. The intercept is the weight of the
+    constant feature minus the ``threshold``.
     """
 
     promotion: float
@@ -36,7 +36,7 @@ class BalancedWinnowRule(NamedTuple):
 
 @generic(0)
 def multiplied(rule, weight, power):
-    """A weight after an update by the promotion to this power."""
+    """Return a weight multiplied by the promotion to this power."""
 
 
 @multiplied.when(WinnowRule)
@@ -54,7 +54,7 @@ def _balanced_multiplied(rule, weight, power):
 
 @generic(0)
 def multiply(weights, j, rule, power, offset):
-    """Let weight j, ``offset`` added for the while, be multiplied by ``rule``."""
+    """Multiply weight j plus ``offset`` by ``rule``, and subtract the offset again."""
 
 
 @multiply.when(Vector)
@@ -80,7 +80,7 @@ def _multiply_pair(weights, j, rule, power, offset):
 
 @generic(0)
 def promote(rows, i, weights, rule, power):
-    """Multiply the weights of all features of row i, the constant one left out."""
+    """Multiply the weights of all features of row i, without the constant one."""
 
 
 @promote.when(Dense)

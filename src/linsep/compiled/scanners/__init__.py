@@ -1,1 +1,1 @@
-"""Text into numbers: svmlight, decimal numbers, the shape of JSON lines."""
+"""Scanners of text: svmlight, decimal numbers, the bracket structure of JSON lines."""

@@ -1,13 +1,13 @@
-"""Whether each line of a text is one JSON object, by its brackets and quotes alone."""
+"""Checking that each line of a text is one JSON object, by brackets and quotes alone."""
 
 import numpy as np
 
 from linsep.compiled.core.jit import exact
 
-#: how a look at lines ended
+#: outcomes of a check
 FINE, NOT_ONE_OBJECT, TOO_DEEP = 0, 1, 2
 
-# What a byte outside of strings means: anything else only stands within an object.
+# Meaning of a byte outside strings; any other byte may only occur within an object.
 OTHER, BLANK, LINE_END, QUOTE, OPEN, CLOSE, LIST = range(7)
 MEANING = np.zeros(256, np.uint8)
 for _kind, _bytes in (
@@ -19,10 +19,10 @@ NEWLINE, RETURN, STRING_END, ESCAPE = ord("\n"), ord("\r"), ord('"'), ord("\\")
 
 @exact
 def look_at_lines(text, size, most_depth):
-    """Look at whole lines, ``text[:size]``: how that ended, and where.
+    """Check the lines of ``text[:size]``; return the outcome and its position.
 
-    A line is blank or one object, whose brackets close on it; ``most_depth`` of them may be open.
-    Whether the rest is JSON is for a parser to say, which this keeps from crashing.
+    A line must be blank or one object whose brackets close on it, nested at most ``most_depth``
+    deep. The rest is checked by a JSON parser, which deeper nesting would crash.
     """
     depth, ended, at = 0, False, 0
     while at < size:

@@ -1,8 +1,8 @@
-"""Reading numbers out of text: separators of 64 bytes at once, digits of 8, the last bit right.
+"""Reading numbers from text, correctly rounded: separators 64 bytes, digits 8 at a time.
 
-Every function takes ``text``, a uint8 array, and positions as uint64: numba turns a signed index
-into a test for negative ones, and uint64 mixed with int64 into a float. The caller pads the text
-with ``PADDING`` bytes, the first of them a newline: nothing here looks further.
+Every function takes ``text``, a uint8 array, and positions as uint64: numba adds a test for
+negative ones to a signed index, and turns uint64 mixed with int64 into a float. The caller pads the
+text with ``PADDING`` bytes, the first of them a newline: nothing is read beyond.
 
 Eight digits in one word and the product with one truncated power of five are from D. Lemire,
 "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (2021).
@@ -17,7 +17,7 @@ from numba.extending import intrinsic, overload
 
 from linsep.compiled.core.jit import EXACT, exact
 
-#: bytes the text must have beyond its end: one block of 64 and one word may start there
+#: bytes that the text needs beyond its end: a block of 64 and a word may start there
 PADDING = 64 + 8
 
 U = np.uint64
@@ -37,7 +37,7 @@ HALF, LOW_HALF = U(32), U(0xFFFFFFFF)
 TEN_TO = np.array([10.0**k for k in range(23)])
 EXACT_POWER, EXACT_MANTISSA = 22, U(2**53)
 HUNDRED_MILLION, ROOM_FOR_EIGHT, ROOM_FOR_ONE = U(10**8), U(10**11), U(10**18)
-#: no text is this long, so that no exponent this large can be made up for by zeros
+#: longer than any text, so that zeros cannot compensate for an exponent this large
 ENORMOUS = 10**16
 
 # Times 1 to 2**64, a power of ten in this range is neither subnormal nor infinite.
@@ -45,7 +45,7 @@ LEAST_POWER, MOST_POWER = -307, 288
 
 
 def _power_of_five(k: int) -> int:
-    """The 64 leading bits of 5**k, rounded down."""
+    """Return the 64 leading bits of 5**k, rounded down."""
     if k >= 0:
         return (5**k << 64) >> (5**k).bit_length()
     return (1 << (63 + (5**-k).bit_length())) // 5**-k
@@ -55,25 +55,25 @@ FIVE_TO = np.array([_power_of_five(k) for k in range(LEAST_POWER, MOST_POWER + 1
 
 
 def separators(text, at):
-    """A bit for each of the 64 bytes from ``at``: is it a blank, a control byte, ``:`` or ``#``?"""
+    """Return a bit for each of 64 bytes: whether it is blank, a control byte, ``:`` or ``#``."""
     block = text[at : at + WORD_BITS]
     bits = (block <= ord(" ")) | (block == ord(":")) | (block == ord("#"))
     return np.packbits(bits, bitorder="little").view(U)[0]
 
 
 def trailing_zeros(word):
-    """How many low bits are zero: 0 to 64."""
+    """Return the number of low zero bits, 0 to 64."""
     return U(64) if word == 0 else U((int(word) & -int(word)).bit_length() - 1)
 
 
 def leading_zeros(word):
-    """How many high bits are zero: 0 to 64."""
+    """Return the number of high zero bits, 0 to 64."""
     return U(64 - int(word).bit_length())
 
 
 @intrinsic
 def _separators(typing_context, text, at):
-    """64 comparisons at once: LLVM has vectors of any size on every machine, numba has none."""
+    """Make 64 comparisons at once: LLVM has vectors of any size, numba has none."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -111,7 +111,7 @@ def _leading_zeros(typing_context, word):
 
 
 if not config.DISABLE_JIT:
-    # numba takes Python functions only, no intrinsics: hence the lambdas.
+    # numba accepts Python functions here, not intrinsics: hence the lambdas.
 
     @overload(separators, jit_options=EXACT)
     def _choose_separators(text, at):
@@ -128,7 +128,7 @@ if not config.DISABLE_JIT:
 
 @exact
 def load(text, at):
-    """The 8 bytes from ``at`` as one word, the first lowest. LLVM makes one load of the eight."""
+    """Return the 8 bytes from ``at`` as one word, the first lowest (LLVM makes it one load)."""
     word = U(text[at])
     for k in range(1, 8):
         word |= U(text[at + U(k)]) << U(8 * k)
@@ -137,13 +137,13 @@ def load(text, at):
 
 @exact
 def not_digits(word):
-    """High bits set in bytes above 9, of a word of bytes 0 to 9. Above a set one, any may be."""
+    """Set the high bit of bytes above 9; bits above the first set one are arbitrary."""
     return (word + OVER_NINE | word) & HIGH_BITS
 
 
 @exact
 def joined(word):
-    """The number whose 8 digits are the bytes of ``word``, the first lowest."""
+    """Return the number whose 8 digits are the bytes of ``word``, the first lowest."""
     word = (word * JOIN_BYTES) >> BYTES
     word = ((word & OF_PAIRS) * JOIN_PAIRS) >> PAIRS
     return ((word & OF_FOURS) * JOIN_FOURS) >> FOURS
@@ -151,9 +151,9 @@ def joined(word):
 
 @exact
 def digits(text, at, mantissa):
-    """Append the digits from ``at`` to ``mantissa``, which keeps at most the 19 first significant.
+    """Append the digits from ``at`` to ``mantissa``, up to 19 significant ones.
 
-    Returns where they end, the mantissa, and how many digits it had no room for.
+    Returns the end position, the mantissa, and the number of digits dropped.
     """
     dropped = ZERO
     while mantissa < ROOM_FOR_EIGHT:
@@ -175,7 +175,7 @@ def digits(text, at, mantissa):
 
 @exact
 def exponent(text, at):
-    """Where the integer at ``at``, its sign optional, ends (at ``at``: none), and its value."""
+    """Return end and value of the integer at ``at``, with optional sign (end ``at``: none)."""
     start = at
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
@@ -194,9 +194,9 @@ def exponent(text, at):
 def number(text, at, end):
     """Read the decimal number that fills ``text[at:end]``; a separator must stand at ``end``.
 
-    Returns its value and whether it is one. The value has the bits of Python's ``float()``, or
-    is NaN where only Python can tell: about one value in a thousand of those with more than 15
-    digits, and values next to the ends of the range.
+    Returns its value and whether it is one. The value has the bits of Python's ``float()``, or is
+    NaN if Python must read it: about one in a thousand values with more than 15 digits, and values
+    near the ends of the range.
     """
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
@@ -222,12 +222,12 @@ def number(text, at, end):
 
 @exact
 def scaled(mantissa, power, truncated):
-    """Return ``mantissa * 10**power`` correctly rounded, or NaN where this way cannot tell.
+    """Return ``mantissa * 10**power`` correctly rounded, or NaN if this method cannot decide.
 
-    ``truncated`` says that the true mantissa is up to 1 larger. Short numbers take one exact
+    ``truncated`` means that the true mantissa is up to 1 larger. Short numbers take one exact
     division. Otherwise the product with the 64 leading bits of the power of five is known to
-    ``slack`` units of its upper word, which has 10 or 11 bits more than a float: nearly always
-    that decides the rounding.
+    ``slack`` units of its upper word, which has 10 or 11 bits more than a float and so nearly
+    always decides the rounding.
     """
     if mantissa == ZERO:
         return 0.0
@@ -246,14 +246,14 @@ def scaled(mantissa, power, truncated):
     if rest <= half < rest + slack:
         return np.nan
     rounded = (product >> extra) + U(rest > half)
-    # 217706 / 2**16 is log2(10): exact to the floor over the whole table.
+    # 217706 / 2**16 approximates log2(10): the floor is exact over the whole table.
     doublings = (217706 * power >> 16) + 1 + np.int64(extra) - np.int64(zeros)
     return math.ldexp(np.float64(rounded), int(doublings))
 
 
 @exact
 def high_product(a, b):
-    """The upper word of ``a * b``."""
+    """Return the upper word of ``a * b``."""
     a_high, a_low, b_high, b_low = a >> HALF, a & LOW_HALF, b >> HALF, b & LOW_HALF
     middle = a_high * b_low + (a_low * b_low >> HALF)
     other = a_low * b_high + (middle & LOW_HALF)

@@ -1,4 +1,4 @@
-"""The scanner of svmlight text: one pass over the bytes, straight into the arrays of a CSR matrix.
+"""The scanner of svmlight text: one pass over the bytes, into the arrays of a CSR matrix.
 
 Grammar of a line: an optional label and pairs, then an optional comment::
 
@@ -6,7 +6,7 @@ Grammar of a line: an optional label and pairs, then an optional comment::
 
 with blanks (spaces, tabs) between the parts, ended by a newline, with or without a carriage
 return. Lines without a label are skipped. Labels and values are finite decimal numbers, indices
-are whole numbers that grow along the line.
+are increasing integers.
 """
 
 from functools import partial
@@ -32,10 +32,10 @@ from linsep.compiled.scanners.numbers import (
     trailing_zeros,
 )
 
-# LLVM would call the two functions that see every pair, which costs a quarter of the speed.
+# Inlined, since LLVM would call the two functions for every pair, at a quarter of the speed.
 inlined = partial(exact, forceinline=True)
 
-#: how a scan ended
+#: outcomes of a scan
 DONE, REFUSED, INDEX_ZERO = 0, 1, 2
 
 NEWLINE, RETURN, TAB, SPACE, COLON, HASH = (U(ord(c)) for c in "\n\r\t :#")
@@ -44,8 +44,8 @@ THREE_BYTES = U(0xFFFFFF)
 POINTS = U((ord(".") ^ ord("0")) * 0x0101010101010101)
 LOW_BITS = U(0x7F7F7F7F7F7F7F7F)
 
-# The power of ten to divide by, given the byte in which the point stands of a number that ends in
-# byte 7 (8: no point); the second half for negative numbers. 0 / -1.0 is -0.0, as it must be.
+# The power of ten to divide by, by the position of the decimal point in a number that ends in
+# byte 7 (8: no point); the second half for negative numbers. 0 / -1.0 is -0.0, as it should be.
 DIVISORS = np.ones(32)
 DIVISORS[:8] = 10.0 ** np.arange(7, -1, -1)
 DIVISORS[16:] = -DIVISORS[:16]
@@ -53,10 +53,10 @@ DIVISORS[16:] = -DIVISORS[:16]
 
 @exact
 def count(text, size):
-    """How many ``:`` and newlines stand in ``text[:size]``: at least the pairs and lines there."""
+    """Count ``:`` and newlines in ``text[:size]``: upper bounds on pairs and lines."""
     colons, newlines = np.int64(0), np.int64(0)
     for start in range(0, size, 128):
-        # Sums of one byte let LLVM add 64 comparisons at once; 128 of them cannot overflow.
+        # One-byte sums let LLVM add 64 comparisons at once; 128 of them cannot overflow.
         c, n = np.uint8(0), np.uint8(0)
         for at in range(start, min(start + 128, size)):
             c = np.uint8(c + np.uint8(text[U(at)] == COLON))
@@ -68,7 +68,7 @@ def count(text, size):
 
 @exact
 def next_separator(text, block, bits):
-    """Position of the next separator; ``bits`` are those of ``block`` not yet returned."""
+    """Return the position of the next separator; ``bits`` are those of ``block`` still to come."""
     while bits == ZERO:
         block += WORD_BITS
         bits = separators(text, block)
@@ -77,11 +77,11 @@ def next_separator(text, block, bits):
 
 @inlined
 def short_pair(text, at, colon, end):
-    """Read ``index:value`` where both have 1 to 8 characters: whether they do, and both.
+    """Read ``index:value`` of 1 to 8 characters each; return whether they are such, and both.
 
-    There is no branch on the sign, the point or the number of digits, which no processor could
-    foresee: both words are shifted so that they end in the highest byte, and the digits before
-    the point move up by one byte over it.
+    There is no branch on the sign, the point or the number of digits, which would be mispredicted:
+    both words are shifted so that they end in the highest byte, and the digits before the point
+    move up by one byte over it.
     """
     first = colon + ONE
     negative = U(text[first] == MINUS)
@@ -105,7 +105,7 @@ def short_pair(text, at, colon, end):
 
 @exact
 def long_pair(text, at, colon, end, least, limit):
-    """Read any ``index:value``: how it went, and both; NaN: Python must read the value."""
+    """Read any ``index:value``; return the outcome and both. NaN: Python must read the value."""
     stop, index, dropped = digits(text, at, ZERO)
     if stop != colon or at == colon or dropped or index > limit:
         return REFUSED, ZERO, 0.0
@@ -117,7 +117,7 @@ def long_pair(text, at, colon, end, least, limit):
 
 @exact
 def is_query(text, at, colon, end):
-    """Is ``text[at:end]`` a query number such as ``qid:7``?"""
+    """Whether ``text[at:end]`` is a query number such as ``qid:7``."""
     if colon != at + U(3) or load(text, at) & THREE_BYTES != QID:
         return False
     stop, _, _ = digits(text, colon + ONE, ZERO)
@@ -125,11 +125,11 @@ def is_query(text, at, colon, end):
 
 
 @inlined
-def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, doubt, doubts):
-    """Read the pairs after the label that ends at ``end``, up to what is neither blank nor pair.
+def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, n_deferred, deferred):
+    """Read the pairs after the label that ends at ``end``, up to anything but a blank or pair.
 
-    Returns how it went, where it ended, the block and its bits, the counts of pairs and doubts,
-    and the width of the row.
+    Returns the outcome, the end position, the block and its bits, the counts of pairs and of
+    deferred numbers, and the width of the row.
     """
     outcome, start, least = DONE, pair, base
     mark = text[end]
@@ -149,23 +149,23 @@ def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, doubt
             if start == pair and is_query(text, at, colon, end):
                 continue
             outcome, index, value = long_pair(text, at, colon, end, least, limit)
-            # In float32 a value may be too large that is none in float64.
+            # A value may overflow in float32 only.
             if outcome != DONE or np.isinf(values.dtype.type(value)):
                 outcome = max(outcome, REFUSED)
                 break
             if np.isnan(value):
-                doubts[doubt, 0], doubts[doubt, 1] = pair, colon + ONE
-                doubt += ONE
+                deferred[n_deferred, 0], deferred[n_deferred, 1] = pair, colon + ONE
+                n_deferred += ONE
         least = index + ONE
         values[pair] = value
         columns[pair] = index - base
         pair += ONE
-    return outcome, end, block, bits, pair, doubt, least - base
+    return outcome, end, block, bits, pair, n_deferred, least - base
 
 
 @exact
 def end_line(text, end, block, bits):
-    """Go from the separator at ``end`` to the end of its line, over a comment: whether it may."""
+    """Skip from the separator at ``end`` to the end of its line; False if it is refused."""
     mark = text[end]
     if mark == HASH:
         while mark != NEWLINE:
@@ -178,7 +178,7 @@ def end_line(text, end, block, bits):
 
 
 @exact
-def scan(text, size, base, limit, labels, indptr, values, columns, doubts):
+def scan(text, size, base, limit, labels, indptr, values, columns, deferred):
     """Read whole lines into the arrays of a CSR matrix.
 
     Parameters
@@ -189,9 +189,9 @@ def scan(text, size, base, limit, labels, indptr, values, columns, doubts):
         Length of the lines; the index that becomes column 0; the largest index allowed, at least
         99,999,999 as shorter ones are not compared with it.
     labels, indptr, values, columns : arrays
-        Filled; with room for a row a line (one entry more in ``indptr``) and a pair a colon.
-    doubts : int64 array of shape (lines + colons, 2)
-        Filled with the place of each number that Python must read (its pair, or -1 - its row)
+        Filled; with room for one row per line (one entry more in ``indptr``), one pair per colon.
+    deferred : int64 array of shape (lines + colons, 2)
+        Filled with the index of each number that Python must read (its pair, or -1 - its row)
         and the position of its text.
 
     Returns
@@ -200,15 +200,15 @@ def scan(text, size, base, limit, labels, indptr, values, columns, doubts):
         ``DONE``, or why the scan stopped: ``REFUSED``, or ``INDEX_ZERO`` for an index 0 where
         ``base`` is 1.
     at : int
-        Where it stopped: the size, or a position in the line it refused.
-    rows, pairs, doubts : int
-        How many were filled.
+        Where it stopped: ``size``, or a position in the refused line.
+    rows, pairs, deferred : int
+        Numbers of entries filled.
     width : int
         The highest column seen, plus 1.
     """
     outcome, at = DONE, ZERO
     block, bits = ZERO, separators(text, ZERO)
-    row, pair, doubt, width = ZERO, ZERO, ZERO, ZERO
+    row, pair, n_deferred, width = ZERO, ZERO, ZERO, ZERO
     indptr[0] = 0
     while at < size:
         end, block, bits = next_separator(text, block, bits)
@@ -218,20 +218,20 @@ def scan(text, size, base, limit, labels, indptr, values, columns, doubts):
         if end > at:
             labels[row], good = number(text, at, end)
             if not good:
-                return REFUSED, at, row, pair, doubt, width
+                return REFUSED, at, row, pair, n_deferred, width
             if np.isnan(labels[row]):
-                doubts[doubt, 0], doubts[doubt, 1] = -1 - np.int64(row), at
-                doubt += ONE
-            outcome, end, block, bits, pair, doubt, row_width = scan_pairs(
-                text, end, block, bits, base, limit, pair, values, columns, doubt, doubts
+                deferred[n_deferred, 0], deferred[n_deferred, 1] = -1 - np.int64(row), at
+                n_deferred += ONE
+            outcome, end, block, bits, pair, n_deferred, row_width = scan_pairs(
+                text, end, block, bits, base, limit, pair, values, columns, n_deferred, deferred
             )
             if outcome != DONE:
-                return outcome, end, row, pair, doubt, width
+                return outcome, end, row, pair, n_deferred, width
             width = max(width, row_width)
             row += ONE
             indptr[row] = pair
         good, end, block, bits = end_line(text, end, block, bits)
         if not good:
-            return REFUSED, end, row, pair, doubt, width
+            return REFUSED, end, row, pair, n_deferred, width
         at = end + ONE
-    return DONE, size, row, pair, doubt, width
+    return DONE, size, row, pair, n_deferred, width

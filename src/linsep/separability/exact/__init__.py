@@ -1,1 +1,1 @@
-"""Proofs in whole numbers: elimination, the simplex method, exact splits."""
+"""Exact proofs in integers: elimination, the simplex method, exact splits."""

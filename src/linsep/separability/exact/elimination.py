@@ -1,4 +1,4 @@
-"""Linear algebra without rounding, by FLINT: reduced rows, and combinations that vanish exactly."""
+"""Exact linear algebra by FLINT: reduced rows, and combinations that vanish exactly."""
 
 import sys
 from fractions import Fraction
@@ -21,14 +21,14 @@ from linsep.separability.problem.whole_numbers import (
 )
 from linsep.separability.time_limit import check_time
 
-#: primes below 2^61, of which one is nearly always enough
+#: primes below 2^61; one is nearly always enough
 PRIMES = (2**61 - 1, 2**61 - 31, 2**61 - 45)
-#: seconds, or so, that elimination may take in this process, which does not hear Ctrl-C meanwhile
+#: approximate seconds of elimination allowed in this process, which Ctrl-C cannot interrupt
 SHORT = 0.3
 
 
 def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """The reduced echelon form of a matrix times a number, that number, and the rank."""
+    """Return the reduced echelon form of a matrix times a number, that number, and the rank."""
     check_time()
     bits = max((abs(m).bit_length() for m in map(int, matrix.entries())), default=0)
     if seconds_of(matrix.nrows(), matrix.ncols(), bits) >= SHORT and sys.executable:
@@ -38,15 +38,15 @@ def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
 
 
 def seconds_of(rows: int, columns: int, bits: int) -> float:
-    """How long the elimination of a matrix of numbers of so many bits takes, or so."""
+    """Estimate the seconds that the elimination of a matrix of ``bits``-bit numbers takes."""
     rank = min(rows, columns)
     return float(4e-11 * rank**2.7 * bits**1.75 * max(1.0, columns / (rank + 1)))
 
 
 def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
-    """The X with ``square X = right``, times a positive number, and that number.
+    """Return the X with ``square X = right`` times a positive number, and that number.
 
-    None where the matrix is singular.
+    None if the matrix is singular.
     """
     n = square.nrows()
     both = [[*a, *b] for a, b in zip(square.tolist(), right.tolist(), strict=True)]
@@ -59,7 +59,7 @@ def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
 
 
 def reduced(rows: list[Row]) -> Reduced:
-    """The reduced echelon form of some rows."""
+    """Return the reduced echelon form of some rows."""
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return Reduced({})
@@ -81,12 +81,12 @@ def reduced(rows: list[Row]) -> Reduced:
 
 
 def _has_rank(matrix: fmpz_mat, rank: int) -> bool:
-    """Whether a matrix surely has this rank: elimination modulo a prime, which never finds more."""
+    """Whether a matrix surely has this rank: the rank modulo a prime never exceeds it."""
     return nmod_mat(matrix, PRIMES[0]).rank() >= rank
 
 
 def _pivots(matrix: Any, rank: int) -> list[int]:
-    """The first columns with an entry, line by line, of a reduced echelon form."""
+    """Return the pivot columns of a reduced echelon form, line by line."""
     found: list[int] = []
     for i in range(rank):
         start = found[-1] + 1 if found else 0
@@ -106,10 +106,10 @@ def _matrix(rows: list[Row], columns: list[int]) -> fmpz_mat:
 
 
 def independent(rows: list[Row]) -> list[int]:
-    """The numbers of the first rows that span the row space, by elimination modulo primes.
+    """Return the indices of the first rows that span the row space, by elimination modulo primes.
 
-    They are independent for certain. They span the rest unless each of the primes divides the same
-    numbers, and what is made of them is checked.
+    They are certainly independent. They span the other rows unless each of the primes divides the
+    same minors; callers check their results.
     """
     columns = sorted({j for row in rows for j in row})
     best: list[int] = []
@@ -124,9 +124,9 @@ def independent(rows: list[Row]) -> list[int]:
 
 
 def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
-    """What a space leaves of some rows, the smallest whole numbers, and how many times it.
+    """Return the remainders of some rows modulo a space, as integers in lowest terms and a factor.
 
-    That is a row less the combination of the space that agrees with it in the pivot columns.
+    The remainder is the row minus the vector of the space that agrees with it in the pivot columns.
     """
     if not span.rows:
         return [(row, Fraction(1)) for row in rows]
@@ -147,7 +147,7 @@ def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
 
 
 def far_apart(rows: sp.csr_matrix) -> np.ndarray:
-    """The numbers of rows that span the others as far as floats can tell: QR with pivoting."""
+    """Return the indices of rows that span the others in floats, by QR with pivoting."""
     used = np.unique(rows.indices)
     if not used.size:
         return np.zeros(0, dtype=int)
@@ -161,9 +161,9 @@ def far_apart(rows: sp.csr_matrix) -> np.ndarray:
 def vanishing(
     rows: list[Row], multipliers: list[Fraction], span: Reduced, basis: list[int]
 ) -> list[Fraction] | None:
-    """Multipliers near the given ones, all times a number, whose combination of the rows is zero.
+    """Return multipliers near the given ones, up to scale, whose combination of the rows is zero.
 
-    Those of the ``basis``, as many rows as the rank, are changed. None where the basis is none.
+    Those of the ``basis``, as many rows as the rank, are changed. None if it is not a basis.
     """
     error = combination(zip(*_over_one(multipliers, rows), strict=True))
     below = lcm(*(x.denominator for x in multipliers))
@@ -186,7 +186,7 @@ def _over_one(multipliers: list[Fraction], rows: list[Row]) -> tuple[list[int], 
 
 
 def null_combination(rows: list[Row]) -> list[Fraction] | None:
-    """The multipliers of a combination that vanishes, where there is one but for its length."""
+    """Return the multipliers of a vanishing combination if it is unique up to scale, else None."""
     columns = sorted({j for row in rows for j in row})
     if not columns:
         return [Fraction(1)] if len(rows) == 1 else None
@@ -203,7 +203,7 @@ def null_combination(rows: list[Row]) -> list[Fraction] | None:
 
 
 class EqualityPoint(NamedTuple):
-    """The shortest combination of rows whose multipliers add up to 1 within each group, exactly."""
+    """The exact shortest combination of rows with multipliers that sum to 1 within each group."""
 
     multipliers: list[Fraction]
     #: proportional to the combination
@@ -211,10 +211,10 @@ class EqualityPoint(NamedTuple):
 
 
 def equality_point(entries: list[int], groups: list[int]) -> EqualityPoint | None:
-    """That combination, multipliers of any sign; None where it is not the only one.
+    """Return that combination, with multipliers of any sign; None if it is not unique.
 
-    ``entries`` are the rows one after another. The optimum has equal products with all rows of a
-    group: one linear system of the rows' products with each other.
+    ``entries`` are the rows one after another. At the optimum all rows of a group have equal
+    products with the point, which gives a linear system in the rows' Gram matrix.
     """
     n = len(groups)
     rows = fmpz_mat(n, len(entries) // n, entries)

@@ -1,8 +1,7 @@
-"""Long elimination in a process of its own that can be stopped, as FLINT cannot.
+"""Long eliminations in a separate process, which can be stopped, unlike FLINT.
 
 ``python -m linsep.separability.exact.elimination_process`` reads a matrix from its input and writes
-its reduced echelon form. Numbers are hexadecimal, so that reading and writing them takes no time to
-speak of.
+its reduced echelon form. Numbers are hexadecimal, which is fast to read and write.
 """
 
 import math
@@ -16,12 +15,12 @@ from linsep.separability.time_limit import check_time, doing, seconds_left
 
 
 def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """What ``matrix.rref()`` returns: the reduced form times a number, that number, the rank.
+    """Return what ``matrix.rref()`` does: the reduced form times a number, that number, the rank.
 
     Raises
     ------
     TooLarge
-        Where the time is over. Then, and on Ctrl-C, the other process is ended.
+        If the time is up. Then, and on Ctrl-C, the other process is killed.
     """
     doing(f"exact elimination of {matrix.nrows():,} rows and {matrix.ncols():,} columns")
     left = max(0.0, seconds_left())
@@ -50,7 +49,7 @@ def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
 
 
 def _end_after(seconds: float) -> None:
-    """Let the system end this process, should nobody be left to do so: who asked may be killed."""
+    """Let the system end this process, in case its parent is killed."""
     if os.name == "posix" and math.isfinite(seconds):
         import resource  # not on Windows
 
@@ -70,7 +69,7 @@ def _read(text: str) -> fmpz_mat:
 
 
 def main() -> None:
-    """Reduce the matrix on standard input, within the seconds that are the only argument."""
+    """Reduce the matrix on standard input, within the seconds given as the argument."""
     _end_after(float(sys.argv[1]))
     matrix, below, rank = _read(sys.stdin.read()).rref()
     sys.stdout.write(f"{hex(int(below))} {hex(rank)}\n{_written(matrix)}")

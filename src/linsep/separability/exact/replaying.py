@@ -1,4 +1,4 @@
-"""A perceptron in whole numbers: from floats, or the decimals they print as, without rounding."""
+"""A perceptron in integers, from floats or the decimals that they print as, without rounding."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: values with more digits than that are not taken for short decimals
+#: values with more digits are not taken for short decimals
 MOST_DECIMALS = 15
-#: binary fractions with more bits than that would make whole numbers of great length
+#: binary fractions with more bits would become very long integers
 MOST_BITS = 256
-#: vectors of weights, or of scores where rows are known by their Gram matrix only
+#: weight vectors, or score vectors for a Gram matrix
 Vectors = list[list[int]]
 
 
 class Given(NamedTuple):
-    """A row as it is stored, and the number of its class."""
+    """A row as stored, and its class code."""
 
     columns: np.ndarray
     values: np.ndarray
@@ -29,7 +29,7 @@ class Given(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """A row in whole numbers."""
+    """A row in integers, and its class code."""
 
     columns: list[int]
     values: list[int]
@@ -44,15 +44,15 @@ class Machine:
     ----------
     n_classes : int
     positive, negative : tuple of int
-        The classes on each side, by their numbers among the sorted labels; rows of no side are not
-        seen. Both are empty where one joint rule learns all classes, a vector of weights for each.
+        The class codes on each side; rows of other classes are skipped. Both are empty for the
+        joint rule, which has a weight vector for each class.
     update : "single" or "batch"
-        At every mistake, or once a pass by the sum of all its mistakes.
+        At every mistake, or once a pass by the sum of its mistakes.
     tie : "negative", "positive" or "random"
-        Which of equal scores the joint rule predicts: the lowest class, the highest, or any.
+        Which of equal scores the joint rule predicts: the first class, the last, or any.
     gram : bool
-        Whether rows are those of a Gram matrix: a row is scored by no weights but has a score, and
-        an update adds kernel values to the scores of all rows.
+        Whether rows are those of a Gram matrix: the state is then the score of every row, and an
+        update adds kernel values to all scores.
     fit_intercept : bool
     """
 
@@ -66,7 +66,7 @@ class Machine:
 
     @property
     def joint(self) -> bool:
-        """Whether it learns all classes."""
+        """Whether one joint rule learns all classes."""
         return not self.positive
 
     @property
@@ -75,16 +75,16 @@ class Machine:
         return self.n_classes if self.joint else 1
 
     def sees(self, code: int) -> bool:
-        """Whether rows of this class are shown to it."""
+        """Whether it learns from rows of this class."""
         return self.joint or code in self.positive or code in self.negative
 
     def changes(self, scores: list[int], code: int) -> list[tuple[int, int]]:
-        """The vectors that a row is added to (1) or taken from (-1); empty if it is no mistake."""
+        """Return (vector, sign) for each vector that a row is added to; empty if no mistake."""
         if not self.joint:
             y = 1 if code in self.positive else -1
             return [(0, y)] if y * scores[0] <= 0 else []
         top = [k for k, score in enumerate(scores) if score == max(scores)]
-        if self.tie == "random":  # any that may be drawn must be right
+        if self.tie == "random":  # a mistake if a wrong class may be drawn
             rivals = [k for k in top if k != code]
             rival = rivals[0] if rivals else code
         else:
@@ -95,7 +95,7 @@ class Machine:
 def machines(
     multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool
 ) -> list[Machine]:
-    """The machines of a learner, in its order: one, or one a class or a pair of classes."""
+    """Return the machines of a learner in order: one, or one per class or pair of classes."""
     common = (update, tie, gram, fit_intercept)
     if n_classes == 2:
         return [Machine(2, (1,), (0,), *common)]
@@ -112,7 +112,7 @@ def machines(
 def replay(
     machine: Machine, rows: Sequence[Whole], weights: Vectors, step: int, one: int, passes: int
 ) -> tuple[Vectors, int]:  # fmt: skip
-    """Learn for some passes; returns the weights, or scores, and the number of mistakes.
+    """Learn for some passes; return the weights (or scores) and the number of mistakes.
 
     ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added. A
     score of zero is a mistake.
@@ -145,7 +145,7 @@ def _scores(machine: Machine, vectors: Vectors, i: int, row: Whole, one: int) ->
 
 
 def _make(machine: Machine, vectors: Vectors, waiting: list, step: int, one: int) -> None:
-    """Make the changes that wait."""
+    """Make the deferred changes."""
     for row, found in waiting:
         for k, sign in found:
             vector, amount = vectors[k], sign * step
@@ -157,7 +157,7 @@ def _make(machine: Machine, vectors: Vectors, waiting: list, step: int, one: int
 
 
 def scale(given: Iterable[Given], base: int) -> int | None:
-    """The smallest power of the base that makes all values whole, None if there is none."""
+    """Return the smallest power of the base that makes all values integers, or None."""
     most = MOST_BITS if base == 2 else MOST_DECIMALS
     least = 0
     for row in given:
@@ -171,7 +171,7 @@ def scale(given: Iterable[Given], base: int) -> int | None:
 
 
 def _digits(x: np.floating, base: int) -> int:
-    """How many digits to this base x has behind the point."""
+    """Return the number of fractional digits of x to this base."""
     if base == 2:
         return Fraction(float(x)).denominator.bit_length() - 1
     # Shortest decimals: float32 prints 0.1 as float64 does, though their values differ.
@@ -180,7 +180,7 @@ def _digits(x: np.floating, base: int) -> int:
 
 
 def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[Whole] | None:
-    """The rows times ``base ** power``; None if some value is not whole then."""
+    """Return the rows times ``base ** power``, or None if some value is not an integer."""
     rows = []
     for columns, values, code in given:
         whole = _whole(values, base, power)
@@ -191,7 +191,7 @@ def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[Whol
 
 
 def _whole(values: np.ndarray, base: int, power: int) -> list[int] | None:
-    """The values times ``base ** power``, if that makes them whole."""
+    """Return the values times ``base ** power``, or None if one is not an integer."""
     if values.dtype.kind in "iu":
         return [int(x) * base**power for x in values.tolist()]
     exact = map(Fraction, values.tolist() if base == 2 else map(str, values))
@@ -202,9 +202,9 @@ def _whole(values: np.ndarray, base: int, power: int) -> list[int] | None:
 def on_grid(
     weights: np.ndarray, rate: float, base: int, power: int
 ) -> tuple[list[int], int, int] | None:
-    """Weights as multiples of 1/unit, and the update's step: (weights, step, unit).
+    """Return weights as multiples of 1/unit, and the step of an update: (weights, step, unit).
 
-    With base 10 a weight is the short decimal that it must have been but for rounding.
+    With base 10, rounding errors of the weights are removed: they are short decimals.
     """
     if base == 2:
         exact, eta = [Fraction(w) for w in weights.tolist()], Fraction(rate)

@@ -1,13 +1,13 @@
-"""The simplex method at growing precision, for rows that floats cannot decide.
+"""The simplex method in increasing precision, for rows that floats cannot decide.
 
-Every number is a ball that holds the true one (Johansson, Arb, 2017), so steps are only taken on
-signs that are certain; where balls are too wide, the method goes on from the same basis with more
-bits. What it ends with is proved in whole numbers: Applegate, Cook, Dash and Espinoza, Exact
-solutions to linear programming problems (2007).
+Numbers are balls that contain the exact value (Johansson, Arb, 2017), so that steps depend only on
+certain signs; if balls are too wide, the method continues from the same basis with more bits. The
+result is proved in integers: Applegate, Cook, Dash and Espinoza, Exact solutions to linear
+programming problems (2007).
 
-The program: over multipliers x >= 0 that add up to 1 minimise the sum of absolute values of
-``A^T x``. Its optimum is zero where the rows have a combination that vanishes. Otherwise its dual
-variables are weights with ``A w > 0``.
+The program: over multipliers x >= 0 that sum to 1, minimise the sum of absolute values of
+``A^T x``. The optimum is zero if a combination of the rows vanishes. Otherwise the dual variables
+are weights with ``A w > 0``.
 """
 
 import random
@@ -28,21 +28,21 @@ from linsep.separability.problem.whole_numbers import Reduced, Row
 from linsep.separability.time_limit import TooLarge, Work
 
 PRECISIONS = (128, 512, 2048, 8192, 32768)
-#: an inverse is computed anew after so many steps
+#: steps after which the inverse is recomputed
 MOST_AGE = 20
 
 
 class Wide(Exception):
-    """The balls are too wide to tell signs."""
+    """The balls are too wide to determine signs."""
 
 
 def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Fraction]]:
-    """A ``w`` that is positive on all rows, or else multipliers, {row: number}, that vanish.
+    """Return a ``w`` that is positive on all rows, or multipliers {row: number} that vanish.
 
     Raises
     ------
     TooLarge
-        Where the arithmetic would take too long.
+        If the arithmetic would take too long.
     """
     program = Program(rows, work)
     for precision in PRECISIONS:
@@ -60,10 +60,10 @@ def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Frac
 
 
 class Program:
-    """The program over some rows, which come near 1 by powers of two; none is all zeros.
+    """The program over some nonzero rows, which are scaled by powers of two to entries near 1.
 
-    A basis names columns: those from 0 are rows, ``-1 - j`` and ``-1 - j - d`` are the two
-    directions in which ``A^T x`` may differ from zero in column j.
+    A basis is a list of columns: those from 0 are rows, ``-1 - j`` and ``-1 - j - d`` are the
+    positive and negative parts of ``A^T x`` in column j.
     """
 
     def __init__(self, rows: list[Row], work: Work) -> None:
@@ -76,7 +76,7 @@ class Program:
             {place[j]: self.row_powers[i] + self.column_powers[place[j]] for j in row}
             for i, row in enumerate(rows)
         ]
-        #: one in the table
+        #: the number 1 in the scale of the table
         self.unit = -min(min(shift.values()) for shift in shifts)
         entries = [0] * ((self.d + 1) * self.n)
         for i, row in enumerate(rows):
@@ -87,7 +87,7 @@ class Program:
         self._begin()
 
     def steps(self, precision: int) -> list[int] | None:
-        """Weights that balls say are positive on all rows; None where no step is certain."""
+        """Return weights that are positive on all rows, or None if no step is certain."""
         run = Run(self, precision)
         if run.negative():
             self._begin()
@@ -108,13 +108,13 @@ class Program:
                 return None
 
     def _begin(self) -> None:
-        """The first row alone, and what is missing to zero."""
+        """Start from the first row alone, and its parts."""
         above = [self.table[j, 0] > 0 for j in range(self.d)]
         missing = [-1 - j - self.d if up else -1 - j for j, up in enumerate(above)]
         self.basis: list[int] = [*missing, 0]
 
     def column(self, k: int, table: Any, one: Any) -> list[Any]:
-        """A column of the program, of the kind of numbers that are given."""
+        """Return a column of the program, in the number type of ``table``."""
         if k >= 0:
             return [table[i, k] for i in range(self.d + 1)]
         found = [0 * one] * (self.d + 1)
@@ -122,23 +122,23 @@ class Program:
         return found
 
     def basic(self, table: Any, one: Any) -> list[list[Any]]:
-        """The columns in the basis, as lines of a square."""
+        """Return the columns in the basis, as lines of a square matrix."""
         columns = [self.column(k, table, one) for k in self.basis]
         return [list(line) for line in zip(*columns, strict=True)]
 
     def positive(self, w: list[int]) -> bool:
-        """Whether whole numbers, weights of the scaled columns, are positive on all rows."""
+        """Whether integer weights of the scaled columns are positive on all rows."""
         values = fmpz_mat(1, self.d + 1, [*w, 0]) * self.table
         return all(value > 0 for value in values.entries())
 
     def unscaled(self, w: list[int]) -> Row:
-        """Weights of the columns as they are."""
+        """Return the weights of the unscaled columns."""
         lowest = min(self.column_powers)
         powers = [power - lowest for power in self.column_powers]
         return {j: m << power for j, m, power in zip(self.columns, w, powers, strict=True) if m}
 
     def multipliers(self) -> dict[int, Fraction] | None:
-        """Those of the rows in the basis, if exactly they are not negative and vanish."""
+        """Return the multipliers of the basis if exactly nonnegative and vanishing, else None."""
         size = self.d + 1
         square = fmpz_mat(self.basic(self.table, 1 << self.unit))
         solved = solution(square, fmpz_mat(size, 1, [0] * self.d + [1]))
@@ -155,9 +155,9 @@ class Program:
 
 
 class Run:
-    """Steps of a program with numbers of so many bits, by the inverse of its basis.
+    """Simplex steps in a given precision, by the inverse of the basis.
 
-    The right side is a little off zero, else many steps would lead nowhere: Charnes, Optimality and
+    The right-hand side is perturbed from zero to avoid degenerate steps: Charnes, Optimality and
     degeneracy in linear programming (1952).
     """
 
@@ -173,7 +173,7 @@ class Run:
         self.refresh()
 
     def refresh(self) -> None:
-        """The inverse from the columns in the basis."""
+        """Compute the inverse from the columns in the basis."""
         n, d = self.program.n, self.program.d
         price = self.size**3 * (6 + self.precision / 25) * 1e-9
         self.program.work.pay(price, f"{n:,} rows with {d:,} weights")
@@ -184,11 +184,11 @@ class Run:
             raise Wide from None
 
     def negative(self) -> bool:
-        """Whether fewer bits have led to a basis with a number below zero."""
+        """Whether lower precision has led to a basis with a negative variable."""
         return any(x < 0 for x in (self.inverse * self.right).entries())
 
     def prices(self) -> tuple[list[arb], list[arb]]:
-        """The dual variables, and their products with the rows."""
+        """Return the dual variables, and their products with the rows."""
         n, d = self.program.n, self.program.d
         price = self.size * (n + 4 * self.size) * (20 + self.precision / 25) * 1e-9
         self.program.work.pay(price, f"{n:,} rows with {d:,} weights")
@@ -197,7 +197,7 @@ class Run:
         return y.entries(), (y * self.balls).entries()
 
     def entering(self, values: list[arb], missing: list[arb]) -> int | None:
-        """The column that lowers the sum most steeply, None where none does for certain."""
+        """Return the column that lowers the sum most steeply, or None if none certainly does."""
         d = self.program.d
         found = [(float(value), k) for k, value in enumerate(values) if value > 0]
         found += [(float(x) - 1, -1 - j) for j, x in enumerate(missing) if x > 1]
@@ -205,7 +205,7 @@ class Run:
         return max(found)[1] if found else None
 
     def exchange(self, entering: int) -> bool:
-        """Take a column into the basis for the one that is first to come to zero, if any is."""
+        """Exchange a column with the first basic one to reach zero; return whether there is one."""
         column = self.program.column(entering, self.balls, self.one)
         change = self.inverse * arb_mat(self.size, 1, column)
         x = self.inverse * self.right
@@ -225,7 +225,7 @@ class Run:
         return True
 
     def _update(self, leaving: int, change: arb_mat) -> None:
-        """The inverse after one column has changed."""
+        """Update the inverse after one column has changed."""
         self.age += 1
         pivot = change[leaving, 0]
         line = [self.inverse[leaving, j] / pivot for j in range(self.size)]
@@ -234,7 +234,7 @@ class Run:
 
 
 def _powers(rows: list[Row], columns: list[int]) -> tuple[list[int], list[int]]:
-    """Of rows and columns, the powers of two that bring the largest entry of each near 1."""
+    """Return powers of two that scale the largest entry of each row and column to near 1."""
     place = {j: k for k, j in enumerate(columns)}
     sizes = np.full((len(rows), len(columns)), -np.inf)
     for i, row in enumerate(rows):
@@ -248,18 +248,18 @@ def _powers(rows: list[Row], columns: list[int]) -> tuple[list[int], list[int]]:
 
 
 def _dyadic(numbers: list[arb]) -> list[int]:
-    """The middles of some balls, all times one power of two: whole numbers."""
+    """Return the midpoints of balls, times one power of two, as integers."""
     pairs = [number.mid().man_exp() for number in numbers]
     lowest = min((int(e) for m, e in pairs if m), default=0)
     return [int(m) << (int(e) - lowest) if m else 0 for m, e in pairs]
 
 
 def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], Reduced]:
-    """One weight vector and one combination that split the rows, both exact.
+    """Return an exact weight vector and combination that split the rows.
 
-    Each round finds a combination that vanishes, and goes on in the space orthogonal to its rows:
+    Each round finds a combination that vanishes, and continues in the space orthogonal to its rows:
     facial reduction (Borwein and Wolkowicz, 1981). Returns w, which is positive on every row
-    outside the row space of those with multipliers, the multipliers, and that space.
+    outside the span of the rows with multipliers, the multipliers, and that span.
     """
     multipliers: dict[int, Fraction] = {}
     span = Reduced({})
@@ -273,7 +273,7 @@ def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], 
         w, more = alternative([left[i][0] for i in numbers], work)
         if w is not None:
             return span.orthogonal(w), multipliers, span
-        # remainders are rows times positive numbers: take the rows as they are
+        # remainders are rows times positive numbers: use the rows themselves
         scaled = {numbers[k]: x * left[numbers[k]][1] for k, x in more.items()}
         multipliers = _joined(rows, multipliers, scaled)
         span = reduced([rows[i] for i in multipliers])
@@ -282,7 +282,7 @@ def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], 
 def _joined(
     rows: list[Row], old: dict[int, Fraction], new: dict[int, Fraction]
 ) -> dict[int, Fraction]:
-    """Positive multipliers over old rows and new that vanish, as the new do beside the old."""
+    """Return positive vanishing multipliers of old and new rows; ``new`` vanish modulo the old."""
     inside = [i for i in old if rows[i]]
     if not inside:
         return old | new

@@ -1,7 +1,7 @@
-"""Which rows lie in the space of the bound rows: exactly, and many at a time where floats allow it.
+"""Which rows lie in a row space: exactly, and vectorised where floats are exact.
 
-Whole numbers below 2^53 are exact in floats, and so are their sums and products: on data of whole
-numbers one matrix product settles a whole piece. Elsewhere rows are settled one by one.
+Integers below 2^53 are exact in floats, and so are their sums and products below it: on integer
+data one matrix product tests a whole piece. Other rows are tested one by one.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ EXACT = 2.0**53
 
 
 class Span:
-    """A row space, ready to tell which constraints of a piece lie outside of it."""
+    """A row space, and the test of which constraints of a piece lie outside it."""
 
     def __init__(self, reduced: Reduced, question: Question) -> None:
         self.reduced, self.question = reduced, question
@@ -26,7 +26,7 @@ class Span:
         self._below, self._lines = reduced.one, reduced.rows
 
     def outside(self, piece: Piece, values: Values, places: np.ndarray) -> np.ndarray:
-        """Of the constraints of a piece in some places, which lie outside the space."""
+        """Return which of the constraints of a piece at ``places`` lie outside the space."""
         if not places.size or self._table.shape[1] == 0:
             return np.zeros(len(places), dtype=bool)
         A = constraints(self.question, piece, values.row[places], values.which[places])
@@ -38,7 +38,7 @@ class Span:
         return self.outside_rows(A, whole)
 
     def outside_rows(self, A: sp.csr_matrix, whole: Callable[[int], Row]) -> np.ndarray:
-        """Of the rows of a matrix, which lie outside; ``whole`` tells their whole numbers."""
+        """Return which rows of a matrix lie outside; ``whole(k)`` returns row k in integers."""
         if self._exact(A):
             remainders = sp.csr_matrix(A @ self._table)
             remainders.eliminate_zeros()
@@ -46,7 +46,7 @@ class Span:
         return np.array([self._leaves(whole(k)) for k in range(A.shape[0])], dtype=bool)
 
     def _leaves(self, a: Row) -> bool:
-        """Whether the space leaves anything of a row: column by column, in whole numbers."""
+        """Whether a row has a nonzero remainder, column by column, in integers."""
         check_time()
         inside = [(m, self._lines[j]) for j, m in a.items() if j in self._lines]
         columns = a.keys() | {j for _, line in inside for j in line}
@@ -60,7 +60,7 @@ class Span:
         if self.question.rounded:
             return False
         if self._table.nnz == self._table.shape[1] and self._whole == 1:
-            return True  # nothing is added up: a remainder is a copy of some entries
+            return True  # no sums: a remainder is a copy of some entries
         used = np.diff(self._table.indptr) > 0
         numbers = A.data[used[A.indices]]
         if not (np.abs(numbers) < EXACT).all() or not (numbers == np.rint(numbers)).all():
@@ -72,7 +72,7 @@ class Span:
 def constraints(
     question: Question, piece: Piece, rows: np.ndarray, which: np.ndarray
 ) -> sp.csr_matrix:
-    """Some constraints of a piece as a matrix, zeros left out."""
+    """Return some constraints of a piece as a matrix without stored zeros."""
     X = sp.csr_matrix(piece.X[rows], dtype=np.float64)
     if question.intercept:
         X = sp.hstack([X, np.ones((len(rows), 1))], format="csr")
@@ -86,12 +86,12 @@ def constraints(
 
 
 def _remainders(reduced: Reduced, size: int) -> tuple[sp.csr_matrix, int]:
-    """The matrix that takes rows to their remainders times a whole number, and that number."""
+    """Return the matrix that maps rows to remainders times an integer, and that integer."""
     whole = reduced.one
     free = [j for j in range(size) if j not in reduced.rows]
     numbers = (x for row in reduced.rows.values() for x in row.values())
     if whole >= EXACT or any(abs(x) >= EXACT for x in numbers):
-        whole = 0  # too long for floats: the matrix below is not used, as NaN is not exact
+        whole = 0  # too long for floats: NaN makes the test of exactness fail
     place = {j: k for k, j in enumerate(free)}
     one = float(whole) if whole else np.nan
     entries = [(j, place[j], one) for j in free]

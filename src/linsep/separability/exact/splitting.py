@@ -1,8 +1,9 @@
-"""A split of the working set that holds exactly: guessed by a linear program, then proved.
+"""An exact split of the working set: guessed by a linear program, then proved.
 
-Goldman and Tucker (1956): any rows fall into two kinds in one way only. Some weights w are positive
-on the *free* rows and zero on the others; a combination with positive multipliers on the *bound*
-rows vanishes. All free: separable. All bound: overlapping. Both: quasi-separable.
+Goldman and Tucker (1956): any set of rows has a unique partition into *free* and *bound* rows such
+that some weights w are positive on the free rows and zero on the bound ones, and a combination with
+positive multipliers on all bound rows vanishes. All free: separable. All bound: overlapping. Both:
+quasi-separable.
 """
 
 from collections.abc import Iterator
@@ -35,13 +36,13 @@ class Proof(NamedTuple):
     Attributes
     ----------
     direction : Row
-        Whole numbers, positive on the free rows and zero on the bound ones.
+        Integers, positive on the free rows and zero on the bound ones.
     members : list of Member
         Bound rows that span the space of all of them.
     multipliers : list of Fraction
         Positive; the members times these add up to zero.
     span : Reduced
-        The space of the bound rows.
+        The span of the bound rows.
     """
 
     direction: Row
@@ -51,12 +52,12 @@ class Proof(NamedTuple):
 
 
 def proved(working: WorkingSet, guess: Split | None) -> Proof:
-    """The exact split of the working set, near the guess if it is right.
+    """Return the exact split of the working set, near the guess if it is right.
 
     Raises
     ------
     simplex.TooLarge
-        Where the guess is wrong and the members are too many for exact arithmetic alone.
+        If the guess is wrong and there are too many members for exact arithmetic alone.
     """
     for another in (guess, None):
         near = another or split(working.table())
@@ -72,7 +73,7 @@ def proved(working: WorkingSet, guess: Split | None) -> Proof:
 
 
 def _near(working: WorkingSet, guess: Split) -> Proof | None:
-    """The proof that the guess leads to, None where it does not."""
+    """Return the proof near a guess, or None if the guess is wrong."""
     table = working.table()
     bound, free = np.flatnonzero(~guess.free), np.flatnonzero(guess.free)
     members = [working.members[i] for i in bound]
@@ -91,14 +92,14 @@ def _near(working: WorkingSet, guess: Split) -> Proof | None:
 def spanned(
     members: list[Member], A: sp.csr_matrix, question: Question
 ) -> tuple[Reduced, list[int]]:
-    """The space of some rows, and the numbers of rows that span it, as many as its dimension."""
+    """Return the span of some rows, and the indices of a basis among them."""
     if not members:
         return Reduced({}), []
     some = A[: 3 * question.size + 8]
     basis = far_apart(some).tolist()
     while True:
         rows = [members[i].whole[0] for i in basis]
-        basis = [basis[k] for k in independent(rows)]  # what floats took for independent
+        basis = [basis[k] for k in independent(rows)]  # independent in floats only
         span = reduced(rows)
         outside = Span(span, question).outside_rows(A, lambda k: members[k].whole[0])
         if not outside.any():
@@ -109,7 +110,7 @@ def spanned(
 def _multipliers(
     members: list[Member], A: sp.csr_matrix, span: Reduced, basis: list[int]
 ) -> dict[int, Fraction] | None:
-    """Exact multipliers of few rows that span the space; None where floats do not lead there."""
+    """Return exact multipliers of few rows that span the space, or None if floats fail."""
     if not span.rows:
         return dict.fromkeys(range(len(members)), Fraction(1))  # rows of zeros
     floor = np.zeros(len(members))
@@ -130,7 +131,7 @@ def _multipliers(
 def _direction(
     members: list[Member], A: sp.csr_matrix, weights: dict[int, float], span: Reduced
 ) -> Row | None:
-    """Whole numbers near the weights, as few digits as will do; None where none will."""
+    """Return integers near the weights, with the fewest sufficient digits, or None."""
     if not members:
         return {}
     for direction in roundings(weights, span):
@@ -140,7 +141,7 @@ def _direction(
 
 
 def roundings(weights: dict[int, float], span: Reduced) -> Iterator[Row]:
-    """Whole numbers nearer and nearer to the weights, orthogonal to a space."""
+    """Yield integer vectors ever closer to the weights, orthogonal to a space."""
     columns, floats = list(weights), np.array(list(weights.values()))
     mantissas, exponents = np.frexp(floats)
     for bits in (4, 10, 24, 53):
@@ -150,7 +151,7 @@ def roundings(weights: dict[int, float], span: Reduced) -> Iterator[Row]:
 
 
 def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
-    """Whether all rows have positive products: decided by floats where they are sure."""
+    """Whether all rows have positive products, decided in floats where they are certain."""
     w = dense_floats(direction, A.shape[1])
     value, reach = A @ w, abs(A) @ np.abs(w)
     sure = value > 4 * A.shape[1] * 2.0**-53 * reach + 2.0**-1000
@@ -158,15 +159,15 @@ def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> boo
 
 
 def true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
-    """Multipliers of the rows as they are, from those of their whole numbers."""
+    """Return the multipliers of the rows, from those of their integers."""
     scaled = zip(members, multipliers, strict=True)
     return [x / member.whole[1] for member, x in scaled]
 
 
 def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
-    """The same claim with the fewest rows that are found: at most one more than there are weights.
+    """Return a proof with few rows that nothing separates: at most one more than weights.
 
-    ``A`` holds the floats of bound ``members``, among which the rows are looked for.
+    ``A`` holds the floats of the bound ``members``, among which the rows are chosen.
     """
     floats = few_rows(A, np.zeros(len(members)))
     if floats is not None:
@@ -181,7 +182,7 @@ def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
 
 
 def _corner(proof: Proof, members: list[Member]) -> Proof:
-    """The rows that the exact simplex method ends with: at most one more than there are weights."""
+    """Return the basis of the exact simplex method: at most one more row than weights."""
     empty = [member for member in members if not member.whole[0]]
     if empty:
         return proof._replace(members=empty[:1], multipliers=[Fraction(1)])
@@ -191,7 +192,7 @@ def _corner(proof: Proof, members: list[Member]) -> Proof:
 
 
 def signed(multipliers: list[Fraction] | None) -> list[Fraction] | None:
-    """All positive, after a change of sign if need be; else None."""
+    """Return multipliers of one sign as positive ones, else None."""
     if multipliers is None or not all(multipliers):
         return None
     if all(x < 0 for x in multipliers):
@@ -200,7 +201,7 @@ def signed(multipliers: list[Fraction] | None) -> list[Fraction] | None:
 
 
 def _reduced_support(proof: Proof) -> Proof:
-    """Rows taken away one by one as Caratheodory's theorem (1907) allows."""
+    """Remove rows one by one, by Caratheodory's theorem (1907)."""
     members, x = list(proof.members), list(proof.multipliers)
     while True:
         rows = [member.whole[0] for member in members]
@@ -219,6 +220,6 @@ def _reduced_support(proof: Proof) -> Proof:
 
 
 def _first_dependent(rows: list[Row]) -> int:
-    """The number of the first row that the rows before it span."""
+    """Return the index of the first row in the span of the rows before it."""
     basis = independent(rows)
     return next((i for i, k in enumerate(basis) if i != k), len(basis))

@@ -1,1 +1,1 @@
-"""Rows as constraints on a separator, in floats and in whole numbers."""
+"""Rows as constraints on a separator, in floats and in integers."""

@@ -1,4 +1,4 @@
-"""Rows with the same features on both sides: the shortest proof that nothing separates them."""
+"""Equal rows on opposite sides: the shortest proof that nothing separates the classes."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -7,16 +7,16 @@ from linsep.separability.problem.data import Data, Piece
 from linsep.separability.problem.questions import Question
 from linsep.separability.problem.whole_numbers import combination, constraint
 
-#: so many pairs with the same mark are compared
+#: most pairs with equal hashes that are compared
 MOST_PAIRS = 8
 
 
 def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None:
-    """The first pair of equal rows of two opposite sides; None where none is found.
+    """Return the first pair of equal rows on opposite sides, or None.
 
-    Only for two sides. Rows are sorted by marks, which equal rows share; of all rows with one mark
-    a single pair is compared number by number. Should different rows share it, which 64 bits make
-    unlikely, a pair may be missed, and the witness is longer than it need be.
+    Only for two sides. Rows are sorted by 64-bit hashes, and one pair per hash is compared number
+    by number. If different rows share a hash, which is unlikely, a pair may be missed, and the
+    witness is longer than necessary.
     """
     sides = np.array([int(C[0, 0]) if len(C) else 0 for C in question.coefficients])
     odd = _column_numbers(data.n_features)
@@ -33,21 +33,21 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
 
 
 def _first_places(marks: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Of some rows, the first with each mark."""
+    """Return the first of the rows with each hash."""
     return rows[np.unique(marks[rows], return_index=True)[1]]
 
 
 def _column_numbers(n_features: int) -> np.ndarray:
-    """A random odd number for every column, always the same."""
+    """Return a fixed pseudorandom odd number for every column."""
     drawn = np.random.default_rng(20261121).integers(2**63, size=n_features, dtype=np.uint64)
     return drawn * np.uint64(2) + np.uint64(1)
 
 
 def row_marks(piece: Piece, odd: np.ndarray) -> np.ndarray:
-    """A number of 64 bits for every row, the same for equal rows: zeros add nothing.
+    """Return a 64-bit hash of every row; zeros add nothing, so that storage does not matter.
 
-    Bits of floats are mixed first: those of small whole numbers end in many zeros, which no
-    multiplication would change.
+    The bits of floats are mixed first: those of small integers end in many zeros, which
+    multiplication would keep.
     """
     X = piece.X
     if sp.issparse(X):
@@ -58,7 +58,7 @@ def row_marks(piece: Piece, odd: np.ndarray) -> np.ndarray:
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """The bits of numbers as float64, each depending on many; 0 stays 0."""
+    """Return the mixed bits of float64 numbers; 0 stays 0."""
     bits = (numbers.astype(np.float64) + 0.0).view(np.uint64)
     bits = bits ^ bits >> np.uint64(32)
     bits *= np.uint64(0x9E3779B97F4A7C15)

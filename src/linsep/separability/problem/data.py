@@ -1,4 +1,4 @@
-"""The data that a claim is about: pieces of rows, again and again, from arrays or a source."""
+"""Rows and labels in pieces that can be read many times, from arrays or sources."""
 
 import warnings
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from linsep.certificate.numbers import labelled_rows, tidy
 from linsep.errors import DataError
 
-#: so many numbers of a dense array are looked at at a time: they stay in the cache
+#: numbers in a piece of a dense array: few enough to stay in the processor's cache
 PIECE_VALUES = 1 << 18
-#: products below the smallest number vanish: each may be wrong by this much
+#: error bound of a product that underflows
 TINY = 2.0**-1074
-#: so many classes are nothing to wonder at
+#: classes up to which no warning is given
 FEW_CLASSES = 10
 
 
@@ -26,9 +26,9 @@ class Piece(NamedTuple):
     ----------
     X : array or CSR matrix of shape (rows, features)
     codes, numbers : int arrays of shape (rows,)
-        The class of every row, and its number.
+        Class code and number of every row.
     exact : array of Python numbers of shape (rows, features), or None
-        Where X holds them rounded.
+        The exact numbers, if X holds them rounded.
     """
 
     X: Any
@@ -37,21 +37,21 @@ class Piece(NamedTuple):
     exact: np.ndarray | None = None
 
     def products(self, W: np.ndarray) -> np.ndarray:
-        """``X @ W[:, :features].T``, and the last column of ``W`` where there is one more."""
+        """Return ``X @ W[:, :features].T``, plus the last column of ``W`` if it has one more."""
         d = self.X.shape[1]
         X = self.X if sp.issparse(self.X) else self.X.astype(np.float64, copy=False)
         scores = X @ np.ascontiguousarray(W[:, :d].T)
         return scores + W[:, d] if W.shape[1] > d else scores
 
     def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Columns and exact values of the row that is number ``row`` of this piece."""
+        """Return columns and exact values of a row of this piece."""
         if sp.issparse(self.X):
             start, end = self.X.indptr[row : row + 2]
             return self.X.indices[start:end], self.X.data[start:end]
         return np.arange(self.X.shape[1]), (self.X if self.exact is None else self.exact)[row]
 
     def lengths(self) -> np.ndarray:
-        """The length of every row, or a little more where squares vanish."""
+        """Return the length of every row, rounded up where squares underflow."""
         X = self.X
         if sp.issparse(X):
             squares = sp.csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
@@ -62,30 +62,30 @@ class Piece(NamedTuple):
         return np.sqrt(total + X.shape[1] * TINY)
 
     def only(self, chosen: np.ndarray) -> "Piece":
-        """Some of the rows; ``chosen`` says of each whether it is one of them."""
+        """Return the rows selected by the mask ``chosen``."""
         if chosen.all():
             return self
         exact = None if self.exact is None else self.exact[chosen]
         return Piece(self.X[chosen], self.codes[chosen], self.numbers[chosen], exact)
 
     def of_classes(self, active: np.ndarray) -> "Piece":
-        """The rows of some classes; ``active`` says of every code whether it is one of them."""
+        """Return the rows of the classes selected by the mask ``active``."""
         return self.only(active[self.codes])
 
 
 class Data:
-    """Rows and labels, ready to be read many times.
+    """Rows and labels that can be read many times.
 
     Attributes
     ----------
     classes : array
-        The labels, sorted; codes number them.
+        The sorted labels; codes are indices into them.
     n_rows, n_features : int
     names : list of str or None
-        Of the features.
+        Feature names.
     sparse : bool
     rounded : bool
-        Whether pieces hold numbers that no double equals, rounded beside the exact ones.
+        Whether pieces hold rounded numbers beside the exact ones.
     """
 
     def __init__(self, parts: Any, classes: np.ndarray, shape: tuple[int, int], names: Any) -> None:
@@ -97,7 +97,7 @@ class Data:
         self.where: Any = None
 
     def pieces(self) -> Iterator[Piece]:
-        """Every row, in order."""
+        """Yield all rows, in order."""
         for X, codes, first, exact in self._parts():
             step = X.shape[0] if sp.issparse(X) else max(1, PIECE_VALUES // max(1, X.shape[1]))
             for start in range(0, X.shape[0], step):
@@ -107,25 +107,25 @@ class Data:
                 yield Piece(some, codes[rows], numbers, None if exact is None else exact[rows])
 
     def codes(self) -> np.ndarray:
-        """The codes of all labels."""
+        """Return the codes of all labels."""
         return np.concatenate([codes for _, codes in self.coded()])
 
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Every row as it was given, and the codes of the labels."""
+        """Yield the rows as given, with the codes of their labels."""
         for X, codes, _, exact in self._parts():
             yield X if exact is None else exact, codes
 
     @cached_property
     def longest(self) -> float:
-        """A number that no row is longer than."""
+        """An upper bound on the length of every row."""
         return max(float(piece.lengths().max()) for piece in self.pieces())
 
     def labels(self) -> list[Any]:
-        """The classes as plain values."""
+        """Return the classes as plain values."""
         return plain_labels(self.classes)
 
     def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Piece, int]]:
-        """The rows with these sorted numbers: (number, its piece, its place there)."""
+        """Yield the rows with these sorted numbers as (number, piece, index in the piece)."""
         wanted = iter(numbers.tolist())
         number = next(wanted, None)
         for piece in self.pieces():
@@ -137,20 +137,21 @@ class Data:
 
 
 def plain_labels(classes: np.ndarray) -> list[Any]:
-    """Labels as Python values; whole floats are ints, so that files and arrays agree."""
+    """Return labels as Python values; integral floats become ints, as they are in files."""
     plain = classes.tolist()
     return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
 
 
 def data_of(X: Any, y: Any = None) -> Data:
-    """Data from arrays, a data frame, a sparse matrix, or a :mod:`linsep.sources` source (no y).
+    """Open arrays, a data frame, a sparse matrix, or a :mod:`linsep.sources` source (without y).
 
-    Every number is what it is in there: :mod:`linsep.certificate.numbers` says how.
+    Numbers are kept exactly; see :mod:`linsep.certificate.numbers`.
 
     Raises
     ------
     ValueError
-        For NaN, infinity, what is no number, fewer than two classes, X and y of different lengths.
+        For NaN, infinity, values that are not numbers, fewer than two classes, and X and y of
+        different lengths.
     """
     if isinstance(X, Data):
         return X
@@ -165,7 +166,7 @@ def data_of(X: Any, y: Any = None) -> Data:
 
 
 class Part(NamedTuple):
-    """Rows as they were given, with floats near them where they are Python's numbers."""
+    """Rows as given, with their floats if they hold Python numbers."""
 
     X: Any
     codes: np.ndarray
@@ -180,10 +181,7 @@ def _part(X: Any, codes: np.ndarray, first: int) -> Part:
 
 
 def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
-    """Warn where each of many different numbers is a class: more than a tenth of the rows.
-
-    Of ten numbers or fewer nothing is said, however few the rows.
-    """
+    """Warn if a numeric target has more than ten classes, and more than a tenth as many as rows."""
     n = len(classes)
     if classes.dtype.kind in "iuf" and n > max(FEW_CLASSES, n_rows / 10):
         warnings.warn(
@@ -200,7 +198,7 @@ def _two_classes(classes: np.ndarray) -> None:
 
 
 def _from_source(source: Any) -> Data:
-    """One pass to learn the classes and the width; rows stay in memory while they are few."""
+    """Read a source once for its classes and width; keep its rows in memory if they are few."""
     kept: list[Any] | None = []
     labels: set[Any] = set()
     n_rows = width = size = 0
@@ -228,7 +226,7 @@ def _from_source(source: Any) -> Data:
 
 
 def _widened(X: Any, width: int) -> Any:
-    """The same rows with columns for the features that later batches brought."""
+    """Return the rows with zero columns for features that appear in later batches."""
     if X.shape[1] == width:
         return tidy(X)
     if sp.issparse(X):

@@ -1,10 +1,10 @@
-"""A question about classes: which linear inequalities a separator must satisfy, and their values.
+"""Questions of separability: the linear inequalities of a separator, and their values.
 
 Every row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two classes: one a row,
-``a = y [x; 1]``, the reflected row. Several classes in the multinomial sense: one for each rival
-class, ``<w_k, z> > <w_rival, z>``, with the weights of all classes but the last, whose weights are
-zero, stacked into one vector. Both are ``a = c (x) [x; 1]``, the Kronecker product with a vector of
--1, 0 and 1 that depends on the classes alone.
+``a = y [x; 1]``, the reflected row. The multinomial formulation of several classes: one for each
+rival class, ``<w_k, z> > <w_rival, z>``, with the weights of all classes but the last, whose
+weights are zero, stacked into one vector. Both are ``a = c (x) [x; 1]``, the Kronecker product with
+a vector of -1, 0 and 1 that depends on the classes alone.
 """
 
 from collections.abc import Iterator
@@ -20,17 +20,17 @@ UNIT = 2.0**-53
 
 
 class Question(NamedTuple):
-    """What is asked of the classes.
+    """The linear inequalities that a separator of the classes must satisfy.
 
     Attributes
     ----------
     coefficients : tuple of int8 arrays of shape (constraints of a row, blocks)
-        One a class; a class that takes no part has no constraints.
+        One for each class; a class that is not part of the question has no constraints.
     width : int
-        Weights of one block: the features, and the intercept.
+        Number of weights of one block: the features, and the intercept.
     intercept : bool
     rounded : bool
-        Whether floats of rows may differ from their exact numbers.
+        Whether the floats of the rows are rounded.
     """
 
     coefficients: tuple[np.ndarray, ...]
@@ -40,17 +40,17 @@ class Question(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """How many weight vectors are asked for."""
+        """Number of weight vectors."""
         return self.coefficients[0].shape[1]
 
     @property
     def size(self) -> int:
-        """How many weights are asked for."""
+        """Number of weights."""
         return self.blocks * self.width
 
     @property
     def active(self) -> np.ndarray:
-        """Of every code, whether its rows take part."""
+        """For every code, whether its class has constraints."""
         return np.array([len(C) > 0 for C in self.coefficients])
 
 
@@ -60,9 +60,9 @@ class Values(NamedTuple):
     Attributes
     ----------
     row, which : int arrays
-        The row of the piece, and which of its constraints.
+        The row of the piece, and the number of the constraint within the row.
     value, bound : float arrays
-        The true value lies within ``bound`` of ``value``, whatever the rounding.
+        The exact value lies within ``bound`` of ``value``.
     norm : float array
         The length of [x; 1].
     """
@@ -75,7 +75,7 @@ class Values(NamedTuple):
 
 
 def two_sides(data: Data, positive: Any, negative: Any, fit_intercept: bool) -> Question:
-    """Some classes (codes) against others; the rest take no part."""
+    """Return the question of some classes (codes) against others; the rest is left out."""
     sign = {code: 1 for code in positive} | {code: -1 for code in negative}
     blocks = tuple(
         np.array([[sign[code]]] if code in sign else np.empty((0, 1)), dtype=np.int8)
@@ -85,7 +85,7 @@ def two_sides(data: Data, positive: Any, negative: Any, fit_intercept: bool) -> 
 
 
 def multinomial(data: Data, fit_intercept: bool) -> Question:
-    """Every class above every other, each with weights of its own; those of the last are zero."""
+    """Return the multinomial question: every class above every other, weights of the last zero."""
     K = len(data.classes)
     one = np.eye(K, dtype=np.int8)[:, : K - 1]
     blocks = tuple(
@@ -97,9 +97,9 @@ def multinomial(data: Data, fit_intercept: bool) -> Question:
 def scans(
     data: Data, question: Question, w: np.ndarray, above: float = np.inf
 ) -> Iterator[tuple[Piece, Values]]:
-    """The values of all constraints, piece by piece, but for those surely above a number.
+    """Yield the values of all constraints, piece by piece, except those surely above a number.
 
-    The pieces hold the rows whose values are wanted.
+    The pieces that are yielded hold the remaining rows.
     """
     active = question.active
     for piece in data.pieces():
@@ -114,10 +114,10 @@ def scans(
 def _surely_above(
     data: Data, question: Question, piece: Piece, w: np.ndarray, above: float
 ) -> np.ndarray:
-    """Which rows of a piece have values above a number.
+    """Return which rows of a piece surely have values above a number.
 
-    The bound is that of :func:`values` with the longest row for every row, so that no lengths are
-    computed. A value that overflows is above nothing.
+    The bound is that of :func:`values`, with the length of the longest row for every row. A value
+    that overflows does not count as above.
     """
     n = question.width + 5
     reach = (data.longest + 1) * float(np.linalg.norm(w))
@@ -129,12 +129,12 @@ def _surely_above(
 
 
 def values(question: Question, piece: Piece, w: np.ndarray) -> Values:
-    """``<w, a>`` for every constraint of a piece, with a bound on the rounding of each.
+    """Return ``<w, a>`` for every constraint of a piece, with a bound on the rounding of each.
 
     The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
     3.1: a sum of n products in any order is off by at most n u / (1 - n u) times the sum of
-    their absolute values, here at most the product of the two lengths. Two more roundings stand
-    for those of weights and of long integers.
+    their absolute values, here at most the product of the two lengths. Two more roundings are added
+    for the weights and for long integers.
     """
     W = w.reshape(question.blocks, question.width)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -166,7 +166,7 @@ def _of_class(
     return Values(
         np.repeat(rows, len(C)),
         np.tile(np.arange(len(C)), len(rows)),
-        np.where(known, value, 0.0).ravel(),  # NaN would be neither wrong nor in doubt
+        np.where(known, value, 0.0).ravel(),  # NaN would compare as neither wrong nor unsure
         np.where(known, bound, np.inf).ravel(),
         np.repeat(norm[rows], len(C)),
     )

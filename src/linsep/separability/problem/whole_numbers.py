@@ -1,9 +1,7 @@
-"""Numbers as what they are, whole numbers times a fraction: arithmetic without rounding.
-
-Floats are whole numbers times a power of two.
+"""Exact arithmetic: numbers as integers times a fraction (floats: times a power of two).
 
 Signs and zeros do not change when a row, or all weights, are multiplied by a positive number. So
-each row and each weight vector becomes whole numbers, which Python adds and multiplies exactly.
+rows and weight vectors are scaled to integers, which Python adds and multiplies exactly.
 """
 
 import math
@@ -20,12 +18,12 @@ from linsep.separability.problem.data import Piece
 from linsep.separability.problem.questions import Question
 from linsep.separability.time_limit import check_time
 
-#: the entries of a row that are not zero: {column: whole number}
+#: the nonzero entries of a row: {column: integer}
 Row = dict[int, int]
 
 
 def whole_numbers(numbers: Any) -> tuple[list[int], int]:
-    """Whole numbers m and an exponent e with ``numbers == m * 2**e`` exactly."""
+    """Return integers m and an exponent e with ``numbers == m * 2**e`` exactly."""
     numbers = np.asarray(numbers)
     if numbers.dtype.kind in "iu":
         return numbers.tolist(), 0
@@ -44,12 +42,12 @@ def whole_numbers(numbers: Any) -> tuple[list[int], int]:
 
 @cache
 def power_of_two(exponent: int) -> Fraction:
-    """``2**exponent``."""
+    """Return ``2**exponent`` as a fraction."""
     return Fraction(2) ** exponent
 
 
 def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, Fraction]:
-    """The whole numbers of one constraint, and the positive fraction that they are times of."""
+    """Return a constraint as integers and the positive fraction to multiply them by."""
     signs = question.coefficients[piece.codes[row]][which]
     return whole_row(question, *piece.row(row), signs)
 
@@ -57,7 +55,7 @@ def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[
 def whole_row(
     question: Question, columns: np.ndarray, numbers: np.ndarray, signs: np.ndarray
 ) -> tuple[Row, Fraction]:
-    """``signs (x) [x; 1]`` for a row x: whole numbers, and what they are times of."""
+    """Return ``signs (x) [x; 1]`` for a row x, as integers and a positive fraction."""
     one = [1] if question.intercept else []
     scale = Fraction(1)
     if numbers.dtype.kind in "iu":
@@ -76,12 +74,12 @@ def whole_row(
 
 
 def dot(a: Row, w: Row) -> int:
-    """``<a, w>``, exactly; ``w`` another row."""
+    """Return ``<a, w>`` exactly."""
     return sum(m * w[j] for j, m in a.items() if j in w)
 
 
 def combination(rows: Iterable[tuple[int, Row]]) -> Row:
-    """The sum of the rows times their numbers, without its zeros."""
+    """Return the sum of the rows times their numbers, without zeros."""
     total: Row = {}
     for number, row in rows:
         for j, m in row.items():
@@ -90,7 +88,7 @@ def combination(rows: Iterable[tuple[int, Row]]) -> Row:
 
 
 def root_above(square: Fraction) -> float:
-    """The square root, or a float a little above it, whatever the size of the numbers."""
+    """Return the square root rounded up, for numbers of any size."""
     half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
     try:
         root = math.ldexp(math.sqrt(square / Fraction(4) ** half) * (1 + 1e-15), half)
@@ -100,14 +98,14 @@ def root_above(square: Fraction) -> float:
 
 
 def dense_floats(row: Row, size: int) -> np.ndarray:
-    """The whole numbers of a row, over a power of two near the largest, rounded."""
+    """Return a row as floats, divided by a power of two near the largest entry."""
     dense = np.zeros(size)
     dense[list(row)] = _floats(row)
     return dense
 
 
 def sparse_floats(rows: list[Row], size: int) -> sp.csr_matrix:
-    """The whole numbers of some rows, each over a power of two near its largest, rounded."""
+    """Return rows as floats, each divided by a power of two near its largest entry."""
     starts = np.cumsum([0, *map(len, rows)])
     columns = [j for row in rows for j in row]
     return sp.csr_matrix(
@@ -122,21 +120,21 @@ def _floats(row: Row) -> list[float]:
 
 
 class Reduced(NamedTuple):
-    """Rows in reduced echelon form: what one row space looks like, whatever rows span it.
+    """A row space in reduced echelon form, which does not depend on the rows that span it.
 
-    ``rows[p]`` is the row whose first entry, in column p, a pivot, is ``one``, a positive number;
-    its other entries, none in a pivot column, are given: {column: number}.
+    The row ``rows[p]`` has its first entry, ``one`` > 0, in the pivot column p. Stored are its
+    other entries, {column: number}, all in columns without pivot.
     """
 
     rows: dict[int, Row]
     one: int = 1
 
     def basis(self) -> list[Row]:
-        """The rows, in small numbers."""
+        """Return the rows in lowest terms."""
         return [shortened({p: self.one, **line}) for p, line in self.rows.items()]
 
     def remainder(self, a: Row) -> Row:
-        """What is left of a row, times ``one``: empty where it lies in the row space."""
+        """Return the remainder of a row, times ``one``: empty if it lies in the row space."""
         left = {j: self.one * m for j, m in a.items() if j not in self.rows}
         for pivot in a.keys() & self.rows.keys():
             check_time()
@@ -145,9 +143,9 @@ class Reduced(NamedTuple):
         return {j: number for j, number in left.items() if number}
 
     def orthogonal(self, w: Row) -> Row:
-        """The whole numbers, in the pivot columns, that make ``w`` a normal of every row.
+        """Extend ``w`` by integers in the pivot columns so that it is orthogonal to every row.
 
-        ``w`` has no pivot columns; all of it may be multiplied by one positive number.
+        ``w`` has no entries in pivot columns; the result may be scaled by a positive number.
         """
         found = {j: self.one * m for j, m in w.items()}
         for pivot, row in self.rows.items():
@@ -157,19 +155,19 @@ class Reduced(NamedTuple):
 
 
 def to_whole(numbers: dict[int, Fraction]) -> Row:
-    """The smallest whole numbers in the same proportion, without the zeros."""
+    """Return the smallest integers in the same proportion, without zeros."""
     below = lcm(*(x.denominator for x in numbers.values())) if numbers else 1
     return {j: int(x * below) for j, x in numbers.items() if x}
 
 
 def shortened(row: Row) -> Row:
-    """The smallest whole numbers in the same proportion, without the zeros."""
+    """Return the smallest integers in the same proportion, without zeros."""
     common = common_divisor(row.values())
     return {j: m // common for j, m in row.items() if m}
 
 
 def common_divisor(numbers: Iterable[int]) -> int:
-    """The greatest common divisor, 1 where all numbers are zero; looks no further than a 1."""
+    """Return the greatest common divisor, or 1 if all numbers are zero."""
     found = 0
     for number in numbers:
         check_time()

@@ -1,4 +1,4 @@
-"""The rows that the search thinks with: a few, at hand both as floats and as whole numbers."""
+"""The working set of the search: a few constraints, both as floats and as integers."""
 
 from fractions import Fraction
 from functools import cached_property
@@ -11,18 +11,18 @@ from linsep.separability.problem.questions import Question
 from linsep.separability.problem.whole_numbers import Row, whole_row
 from linsep.separability.time_limit import Work, check_time
 
-#: a constraint: the number of its row, and which of the row's constraints it is
+#: a constraint: the number of its row, and its number within the row
 Key = tuple[int, int]
 
 
 class Member:
-    """One constraint, apart from the data: its columns, its floats, and exactly.
+    """One constraint, copied from the data, as floats and exactly.
 
     Attributes
     ----------
     key : pair of ints
     group : int
-        1 or -1: the side of its row, where there are two.
+        1 or -1, the side of its row (two sides only).
     columns, floats : arrays
     """
 
@@ -43,12 +43,12 @@ class Member:
 
     @cached_property
     def whole(self) -> tuple[Row, Fraction]:
-        """The constraint: whole numbers, and the positive fraction that they are times of."""
+        """The constraint as integers and the positive fraction to multiply them by."""
         return whole_row(self._question, *self._row, self._signs)
 
 
 class WorkingSet:
-    """Constraints of a question, one after another as they were added."""
+    """Constraints of a question, in the order in which they were added."""
 
     def __init__(self, data: Data, question: Question) -> None:
         self.data, self.question = data, question
@@ -61,7 +61,7 @@ class WorkingSet:
         return len(self.members)
 
     def include(self, member: Member) -> bool:
-        """One more constraint, unless it is here already; says whether it is new."""
+        """Add a constraint; return whether it is new."""
         if member.key in self._known:
             return False
         self._known.add(member.key)
@@ -69,7 +69,7 @@ class WorkingSet:
         return True
 
     def sample(self, wanted: int) -> None:
-        """Some constraints of every class, drawn evenly over the data."""
+        """Add some constraints of every class, drawn evenly over the data."""
         random = np.random.default_rng(0)
         active = np.flatnonzero(self.question.active).tolist()
         share = max(1, wanted // len(active))
@@ -88,7 +88,7 @@ class WorkingSet:
                 return
 
     def fill(self, most: int) -> None:
-        """All constraints, where they are no more than so many."""
+        """Add all constraints if there are at most ``most``."""
         coefficients = self.question.coefficients
         if self.data.n_rows * max(map(len, coefficients)) > most:
             return
@@ -99,18 +99,18 @@ class WorkingSet:
                     self.include(Member(self.question, piece, row, which))
 
     def table(self) -> sp.csr_matrix:
-        """The floats, a row a member."""
+        """Return the floats of all members, one row each."""
         if self._table is None or self._table.shape[0] < len(self.members):
             self._table = table_of(self.members, self.question.size)
         return self._table
 
     def groups(self) -> np.ndarray:
-        """The side of every row."""
+        """Return the side of every member."""
         return np.array([member.group for member in self.members])
 
 
 def table_of(members: list[Member], size: int) -> sp.csr_matrix:
-    """The floats of some members, a row each, without zeros."""
+    """Return the floats of some members as a matrix without stored zeros, one row each."""
     starts = np.cumsum([0, *(len(member.columns) for member in members)])
     columns = np.concatenate([member.columns for member in members])
     floats = np.concatenate([member.floats for member in members])

@@ -1,1 +1,1 @@
-"""Guesses in floats: working sets, nearest points, linear programs. Nothing here is believed."""
+"""Guesses in floats: working sets, nearest points, linear programs. Exact code checks them all."""

@@ -1,4 +1,4 @@
-"""From weights that came back in floats to a proof in whole numbers."""
+"""Turning weights that recur in floats into a proof in integers."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,15 +19,15 @@ from linsep.separability.exact.replaying import (
     scale,
 )
 
-#: values of rows that a verdict is asked about: beyond, it may take longer than the passes
+#: most stored values for which a verdict is sought: with more it may take longer than the passes
 MOST_VALUES = 20_000
 
 
 class Standing(NamedTuple):
-    """A machine whose weights have come back in floats.
+    """A machine whose weights recur in floats after ``passes`` passes.
 
-    ``weights`` has shape (vectors, features + 1), the intercept last, or (vectors, rows) for scores
-    where there are no weights but a Gram matrix; they came back after ``passes`` passes.
+    ``weights`` has shape (vectors, features + 1), the intercept last, or, for a Gram matrix,
+    (vectors, rows) with the scores.
     """
 
     machine: Machine
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def inseparable(given: Sequence[Given], machine: Machine, n_features: int) -> bool:
-    """Whether a verdict says that no weights separate the rows as they are stored."""
+    """Whether a verdict proves that no weights separate the rows as stored."""
     rows = [row for row in given if machine.sees(row.code)]
     sizes = [len(row.columns) for row in rows]
     if sum(sizes) > MOST_VALUES:
@@ -54,11 +54,11 @@ def inseparable(given: Sequence[Given], machine: Machine, n_features: int) -> bo
 def find_cycles(
     given: Sequence[Given], standing: Sequence[Standing], rate: float, n_features: int
 ) -> Cycle | Cycles | None:
-    """The cycles that machines go in, if exact arithmetic agrees.
+    """Return the cycles of the machines, confirmed in exact arithmetic, or None.
 
-    Values are read as they are stored; else as the decimals that they print as, and then a verdict
-    has to say of the values as stored that they cannot be separated either. None if some machine's
-    weights do not come back exactly, or no machine makes mistakes.
+    Values are read as stored, or else as the decimals that they print as; in that case a verdict
+    must also prove that the stored values are not separable. None if some machine's weights do not
+    recur exactly, or no machine makes mistakes.
     """
     for base in (2,) if standing[0].machine.gram else (2, 10):
         power = scale(given, base)

@@ -1,4 +1,4 @@
-"""Quick weights for many features or classes, where the widest margin is not asked for."""
+"""Quick separating weights for many features or classes, without the widest margin."""
 
 from typing import Any
 
@@ -12,12 +12,10 @@ from linsep.separability.time_limit import check_time
 def quick_weights(
     A: sp.csr_matrix, start: np.ndarray | None
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Weights that are positive on all rows, None where they are not found soon.
+    """Return weights that are positive on all rows, or None, and each row's distance to 1.
 
-    Beside them how much each row lacks to a product of 1.
-
-    L-BFGS on the squared hinge loss, ``sum max(0, 1 - A w)^2`` over rows of length 1, which is zero
-    for some weights exactly where the rows can be separated.
+    Minimises the squared hinge loss ``sum max(0, 1 - A w)^2`` over rows of length 1 by L-BFGS. Its
+    minimum is zero if and only if the rows are separable.
     """
     lengths = np.sqrt(np.ravel(A.multiply(A).sum(axis=1)))
     if not lengths.all() or not np.isfinite(lengths).all():

@@ -1,9 +1,9 @@
-"""The shortest combination of rows: the widest margin, and its proof.
+"""The shortest convex combination of rows, which gives the widest margin and its proof.
 
 Wolfe, "Finding the nearest point in a polytope" (1976), for one polytope or for the difference of
-two. For reflected rows a_i the shortest ``p = sum x_i a_i`` with x >= 0, and x adding to 1 within
-each group, separates as well as any weights can: ``<p, a> >= |p|^2`` for all rows at the optimum,
-and no weights of length 1 do better than |p| over the number of groups.
+two. For reflected rows a_i let ``p = sum x_i a_i`` be the shortest vector with x >= 0 and x summing
+to 1 within each group. Then ``<p, a> >= |p|^2`` for all rows, and no weights of length 1 have a
+margin above |p| over the number of groups.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from linsep.separability.exact.elimination import equality_point
 from linsep.separability.problem.whole_numbers import whole_numbers
 from linsep.separability.time_limit import TooLarge, Work, check_time
 
-#: so many rows come into use together, until that no longer helps
+#: most rows that enter the active set at once
 MOST_ENTERING = 16
-#: relative to the longest row: rows that depend on others do no harm
+#: ridge, relative to the longest row, which makes dependent rows harmless
 RIDGE = 1e-11
 
 
 class Nearest(NamedTuple):
-    """The shortest combination that was found.
+    """The shortest combination found.
 
     Attributes
     ----------
     multipliers : float array
-        Not negative, adding up to 1 within each group.
+        Nonnegative, summing to 1 within each group.
     point : float array
-        The rows times these.
+        The rows times the multipliers.
     gap : float
-        How much shorter, relative to its length, any combination can be at most.
+        Bound on how much shorter any combination can be, relative to the length of ``point``.
     """
 
     multipliers: np.ndarray
@@ -49,7 +49,7 @@ def nearest(
     start: np.ndarray | None = None,
     most_steps: int = 5_000,
 ) -> Nearest:
-    """The shortest combination of some rows, to a relative ``tolerance`` of its length."""
+    """Return the shortest combination of rows, to a ``tolerance`` relative to its length."""
     given, rows = rows, _rotated(rows)
     size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     sides = {g: np.flatnonzero(groups == g) for g in np.unique(groups)}
@@ -84,7 +84,7 @@ def nearest(
 
 
 def _rotated(rows: np.ndarray) -> np.ndarray:
-    """Rows of fewer columns, where there are many, with the same lengths and angles."""
+    """Return rows with the same lengths and angles, in fewer columns if there are many."""
     if rows.shape[1] <= 2 * len(rows):
         return rows
     sizes, vectors = eigh(rows @ rows.T)
@@ -94,9 +94,9 @@ def _rotated(rows: np.ndarray) -> np.ndarray:
 def polished(
     rows: np.ndarray, groups: np.ndarray, found: Nearest, tolerance: float, work: Work
 ) -> Nearest:
-    """The same without rounding in the multipliers: for rows that are nearly dependent.
+    """Improve a combination with exact multipliers, for rows that are nearly dependent.
 
-    Rows come into use or go out of it until those in use are right; gives up when ``work`` is done.
+    Rows enter and leave the active set until it is optimal, or until ``work`` is used up.
     """
     used = np.flatnonzero(found.multipliers).tolist()
     best = found
@@ -137,9 +137,10 @@ def polished(
 def _with_rows(
     affine: Affine, x: np.ndarray, scores: np.ndarray, side: np.ndarray
 ) -> np.ndarray | None:
-    """The shortest combination of the rows in use and the farthest behind on one side.
+    """Return the shortest combination of the active rows and the farthest behind on one side.
 
-    All that hinder go together, which is quick but may lead nowhere: None then, or a longer one.
+    All rows with multipliers <= 0 leave at once, which is fast but may fail: the result is then
+    None or a longer combination.
     """
     behind = side[scores[side] < x[side] @ scores[side]]
     entering = behind[np.argsort(scores[behind], kind="stable")[:MOST_ENTERING]]
@@ -157,7 +158,7 @@ def _with_rows(
 
 
 def _with_row(affine: Affine, x: np.ndarray, entering: int) -> np.ndarray:
-    """The shortest combination of the rows in use and one more: Wolfe's minor cycle."""
+    """Return the shortest combination of the active rows and one more (Wolfe's minor cycle)."""
     used = np.union1d(np.flatnonzero(x), entering)
     x = x.copy()
     while True:
@@ -182,10 +183,10 @@ def _with_row(affine: Affine, x: np.ndarray, entering: int) -> np.ndarray:
 
 
 class ByProducts:
-    """Shortest affine combinations from the rows' products with each other: quick.
+    """Shortest affine combinations from the rows' Gram matrix: fast, to half of the digits.
 
-    With E the members of the groups and ``M = A A^T + s E E^T``, which changes no optimum, the
-    multipliers are ``M^-1 E (E^T M^-1 E)^-1 1``. Half of the digits are lost.
+    With E the group indicators and ``M = A A^T + s E E^T``, which changes no optimum, the
+    multipliers are ``M^-1 E (E^T M^-1 E)^-1 1``.
     """
 
     def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
@@ -198,7 +199,7 @@ class ByProducts:
         self._products = np.zeros((0, 0))
 
     def shortest(self, used: np.ndarray) -> np.ndarray:
-        """Multipliers of any sign, adding to 1 within each group, of the shortest combination."""
+        """Return multipliers of any sign, summing to 1 within each group."""
         self._learn(used[self._place[used] < 0].tolist())
         places, sides = self._place[used], self.sides[used]
         try:
@@ -211,7 +212,7 @@ class ByProducts:
         return found @ np.linalg.solve(sides.T @ found, np.ones(sides.shape[1]))
 
     def _learn(self, new: list[int]) -> None:
-        """The products of rows that come into use with each other and with those known."""
+        """Add the products of new active rows with each other and with the known ones."""
         if not new:
             return
         self._place[new] = range(len(self._known), len(self._known) + len(new))
@@ -227,13 +228,13 @@ class ByProducts:
 
 
 class ByLeastSquares:
-    """Shortest affine combinations by an orthogonal factorisation: slower, to full precision."""
+    """Shortest affine combinations by an orthogonal factorisation: slower, in full precision."""
 
     def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
         self.rows, self.groups = rows, groups
 
     def shortest(self, used: np.ndarray) -> np.ndarray:
-        """Multipliers of any sign, adding to 1 within each group, of the shortest combination."""
+        """Return multipliers of any sign, summing to 1 within each group."""
         rows, groups = self.rows[used], self.groups[used]
         base = {g: int(np.flatnonzero(groups == g)[0]) for g in np.unique(groups)}
         bases = np.array([base[g] for g in groups])

@@ -1,6 +1,6 @@
-"""The search for a verdict: a working set of rows, which grows by those that a guess got wrong.
+"""The search for a verdict: a working set of rows that grows by those that a guess got wrong.
 
-Nothing here is believed: what is returned is checked again from the evidence alone (checking.py).
+Verdicts made of its results are checked independently, from their evidence alone (checking.py).
 """
 
 from collections.abc import Iterator
@@ -28,23 +28,23 @@ from linsep.separability.search.hinge import quick_weights
 from linsep.separability.search.nearest import nearest, polished
 from linsep.separability.time_limit import TooLarge, Work
 
-#: values of a float combination below so much of the lengths are zero for a linear program
+#: values below this share of the lengths are zero to a linear program
 NOISE = 1e-9
 MOST_ROUNDS = 1_000
-#: at least and at most so many constraints come into the working set in a round
+#: least and most constraints that enter the working set in a round
 LEAST_ADDED, MOST_ADDED = 64, 1_024
-#: so many constraints come into the working set together where floats do not decide
+#: constraints that enter the working set together if floats do not decide
 MOST_FILLED = 5_000
-#: with more weights than these any separator will do, unless the widest margin is asked for
+#: with more weights, accept any separator unless margin="max"
 MOST_WEIGHTS = 400
 
 
 class Separated(NamedTuple):
     """Weights that are positive on every constraint, and rows that bound every margin.
 
-    ``w`` has the size of the question: floats, or whole numbers as objects where floats are too
-    short. ``members`` times ``multipliers``, which add up to 1 within
-    each side, are no longer than any separator's margin times the number of sides.
+    ``w`` has the size of the question: floats, or Python integers if floats are too short. The
+    length of ``members`` times ``multipliers``, which sum to 1 within each side, over the number of
+    sides is an upper bound on every margin.
     """
 
     w: np.ndarray
@@ -55,7 +55,7 @@ class Separated(NamedTuple):
 class Blocked(NamedTuple):
     """No weights are positive on every constraint.
 
-    The proof, the working set it is from, and the numbers of the rows that it binds; None: all.
+    The proof, its working set, and the numbers of the boundary rows (None: all rows).
     """
 
     proof: Proof
@@ -66,12 +66,12 @@ class Blocked(NamedTuple):
 def search(data: Data, question: Question, tolerance: float | None) -> Separated | Blocked:
     """Decide a question.
 
-    With a ``tolerance`` a separator is improved until its margin is that near to the widest.
+    With a ``tolerance``, a separator is improved until its margin is that close to the widest.
 
     Raises
     ------
     TooLarge
-        Where floats cannot decide and exact arithmetic would take too long.
+        If floats cannot decide and exact arithmetic would take too long.
     """
     working = WorkingSet(data, question)
     working.sample(first_members(question))
@@ -89,48 +89,48 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         count, wrong = len(working.members), grow(working, weights, target)
         if len(working.members) > count:
             continue
-        if wrong:  # rows that are in the working set, but too near for floats
+        if wrong:  # members too close for floats
             return blocked_by(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
 def first_members(question: Question) -> int:
-    """How many constraints a working set begins with, and how many are added in a round."""
+    """Return the initial size of a working set, which is also the most added in a round."""
     return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
 
 
 def _by_program(working: WorkingSet) -> np.ndarray | None:
-    """Weights that a linear program finds for the working set, None where it finds none."""
+    """Return weights that a linear program finds for the working set, or None."""
     guess = split(working.table())
     return guess.w if guess is not None and guess.free.all() else None
 
 
 class Quick:
-    """Weights for the working set by L-BFGS, from where the last ended."""
+    """Weights for the working set by L-BFGS, with a warm start."""
 
     def __init__(self) -> None:
         self.last = np.zeros(0)
         self._start: np.ndarray | None = None
 
     def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, None]:
-        """Weights that are positive on the working set, None where they are not found.
+        """Return weights that are positive on the working set, or None.
 
-        The rows that they have least of bound the margin of all weights.
+        The rows with the smallest values bound the margin of all weights.
         """
         found, missing = quick_weights(working.table(), self._start)
         self._start = self._start if found is None else found
         for side in (1, -1):
             chosen = working.groups() == side
             missing[chosen] += not missing[chosen].any()
-        self.last = np.round(missing * (2.0**16 / missing.max()))  # short numbers will do
+        self.last = np.round(missing * (2.0**16 / missing.max()))  # short numbers are enough
         return found, None
 
 
 class Widest:
-    """The weights of widest margin on the working set, from the multipliers of the last.
+    """The weights of widest margin on the working set, with a warm start.
 
-    With a ``tolerance``, to within that; else as long as they separate.
+    Computed to the ``tolerance``, or without one only until they separate.
     """
 
     def __init__(self, tolerance: float | None) -> None:
@@ -138,7 +138,7 @@ class Widest:
         self.tolerance = tolerance
 
     def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, float | None]:
-        """The weights, None where there seem to be none, and the value all rows should have."""
+        """Return weights (None if there seem to be none) and the value all rows should reach."""
         question, table = working.question, working.table()
         columns = np.unique(table.indices)
         sides = 2 if question.intercept else 1
@@ -167,15 +167,15 @@ class Widest:
 
 
 def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
-    """Rows over a power of two, where their squares would leave the floats; and the power."""
+    """Divide rows by a power of two if their squares would overflow or underflow; return both."""
     power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
     return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
 
 
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
-    """Add the constraints whose values are lowest, of those that are not positive.
+    """Add the constraints with the lowest values among those not positive, or below ``target``.
 
-    With a target, of those below it. Says whether any is not positive, new or not.
+    Returns whether any is not positive, new or not.
     """
     found = False
     whole: Row = {}
@@ -191,10 +191,10 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
         unsure |= np.abs(values.value) <= values.bound
         found |= bool((values.value < -values.bound).any())
         wrong = np.zeros(len(values.value), dtype=bool)
-        doubtful = np.flatnonzero(unsure)
-        if doubtful.size and not whole:
+        close = np.flatnonzero(unsure)
+        if close.size and not whole:
             whole, power = as_row(weights)
-        for i, (row, scale) in exact_rows(working.question, piece, values, doubtful):
+        for i, (row, scale) in exact_rows(working.question, piece, values, close):
             product = dot(row, whole)
             found |= product <= 0
             low = target is not None and product * scale * power_of_two(power) < above
@@ -206,9 +206,9 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
 
 
 def as_row(weights: np.ndarray) -> tuple[Row, int]:
-    """Weights as whole numbers times a power of two: these, and its exponent.
+    """Return weights as integers times a power of two: the integers and the exponent.
 
-    Those that are whole numbers already are taken over the power that ``dense_floats`` divides by.
+    Integer weights are divided by the power of two that ``dense_floats`` divides by.
     """
     whole, power = whole_numbers(weights)
     if weights.dtype == object:
@@ -217,7 +217,7 @@ def as_row(weights: np.ndarray) -> tuple[Row, int]:
 
 
 class Worst:
-    """The lowest constraints offered so far, relative to the lengths of their rows."""
+    """The lowest constraints so far, relative to the lengths of their rows."""
 
     def __init__(self, working: WorkingSet) -> None:
         self.working = working
@@ -226,7 +226,7 @@ class Worst:
         self.limit = np.inf
 
     def offer(self, piece: Piece, values: Values, chosen: np.ndarray) -> None:
-        """Take the chosen constraints where they are among the lowest."""
+        """Keep those of the chosen constraints that are among the lowest."""
         places = np.flatnonzero(chosen)
         if not places.size:
             return
@@ -244,15 +244,16 @@ class Worst:
         self.limit = self.found[-1][0] if len(self.found) == self.most else np.inf
 
     def add(self) -> bool:
-        """Put them into the working set; says whether any is new."""
+        """Add them to the working set; return whether any is new."""
         self._trim()
         return any([self.working.include(member) for _, member in self.found])
 
 
 def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
-    """The proof for all rows; the working set grows until it has it.
+    """Grow the working set until its proof holds for all rows, and return it.
 
-    Weights that floats could not find turn up here, too: as a direction that no row bounds.
+    Separating weights that floats could not find are found here too, as a direction that no row
+    bounds.
     """
     question = working.question
     for _ in range(MOST_ROUNDS):
@@ -272,13 +273,13 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
             return Separated(w, working.members[: len(last)], last)
         if boundary is not None:
             return Blocked(proof, working.members, boundary)
-        if working.work.begun:  # exact arithmetic is dearer than a few more rows
+        if working.work.begun:  # exact arithmetic costs more than a few rows
             working.fill(MOST_FILLED)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
 def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
-    """Add constraints that the weights clearly get wrong."""
+    """Add constraints that the weights clearly violate."""
     worst = Worst(working)
     length = float(np.linalg.norm(weights))
     for piece, values in scans(working.data, working.question, weights):
@@ -288,9 +289,9 @@ def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
 
 
 def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
-    """The rows that the bound rows span, where the direction is positive on all others, exactly.
+    """Return the rows in the span of the bound rows if the direction is positive on all others.
 
-    Else None, after the working set has grown by constraints that the direction gets wrong.
+    Else return None, after adding constraints that the direction violates.
     """
     weights = dense_floats(proof.direction, working.question.size)
     span = Span(proof.span, working.question)
@@ -298,11 +299,11 @@ def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
     inside: set[int] = set()
     for piece, values in scans(working.data, working.question, weights):
         worst.offer(piece, values, values.value < -values.bound)
-        doubtful = np.flatnonzero(np.abs(values.value) <= values.bound)
-        outside = span.outside(piece, values, doubtful)
-        inside.update(piece.numbers[values.row[doubtful[~outside]]].tolist())
+        close = np.flatnonzero(np.abs(values.value) <= values.bound)
+        outside = span.outside(piece, values, close)
+        inside.update(piece.numbers[values.row[close[~outside]]].tolist())
         wrong = np.zeros(len(values.value), dtype=bool)
-        for i, (row, _) in exact_rows(working.question, piece, values, doubtful[outside]):
+        for i, (row, _) in exact_rows(working.question, piece, values, close[outside]):
             wrong[i] = dot(row, proof.direction) <= 0
         worst.offer(piece, values, wrong)
     return None if worst.add() else tuple(sorted(inside))
@@ -311,6 +312,6 @@ def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
 def exact_rows(
     question: Question, piece: Piece, values: Values, places: np.ndarray
 ) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
-    """Some constraints of a piece: whole numbers, and what they are times of."""
+    """Yield constraints of a piece as (index, (integers, factor))."""
     for i in places.tolist():
         yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))

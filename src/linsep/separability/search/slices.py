@@ -1,8 +1,8 @@
-"""Linear functions over a slice of a recession cone, in floats: which seem to have both signs.
+"""Guessing in floats which linear functions have both signs on a recession cone.
 
-The slice holds the weights of the cone whose products with all rows add up to 1. Over it one linear
-program after another is solved, each from where the last ended. At every corner that one of them
-leads to, all functions are looked at: most show both signs before their own turn comes.
+The slice holds the weights of the cone whose products with all rows sum to 1. One linear program
+per function is solved over it, each from the last corner. All functions are evaluated at every
+corner: most show both signs before their own program is solved.
 """
 
 import highspy
@@ -16,20 +16,20 @@ from linsep.separability.problem.whole_numbers import Row, sparse_floats
 from linsep.separability.programs import FINE, equilibrated, opened, run
 from linsep.separability.time_limit import check_time, seconds_left
 
-#: beyond so many numbers in the constraints, or weights, programs take too long
+#: most numbers in the constraints, and most weights: beyond them programs take too long
 MOST_NUMBERS, MOST_WEIGHTS = 2_000_000, 100
-#: steps of the simplex method for one function; values below this share of the largest are zero
+#: simplex steps for one function; values below this share of the largest count as zero
 MOST_STEPS, CLEAR = 2_000, 1e-6
 
 
 def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
-    """Which linear functions of the weights seem to have both signs on the recession cone.
+    """Guess which linear functions of the weights have both signs on the recession cone.
 
-    Nothing is proved. False where that would take too long to see.
+    Nothing is proved. False if a guess would take too long.
 
     Parameters
     ----------
-    data, question : which constraints have no row on the wrong side
+    data, question : the constraints of the cone
     functions : {number of a weight: number} each
 
     Returns
@@ -53,7 +53,7 @@ def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarr
     slices = sp.vstack([table, sp.csr_matrix(normal)])
     solver = opened(np.zeros(question.size), slices, rows, (-np.inf, np.inf), FINE)
     for name, value in (("simplex_strategy", 4), ("simplex_iteration_limit", MOST_STEPS)):
-        solver.setOptionValue(name, value)  # the primal method goes on from a corner
+        solver.setOptionValue(name, value)  # the primal method starts from a corner
     solver.setOptionValue("presolve", "off")
     for k, side in np.ndindex(*seen.shape):
         if not seen[k, side] and (side == 0 or seen[k, 0]):
@@ -66,7 +66,7 @@ def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarr
 
 
 def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
-    """Where a function is smallest; None where the solver gives up."""
+    """Return the corner where a function is smallest, or None if the solver gives up."""
     check_time()
     solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
     solver.setOptionValue("time_limit", solver.getRunTime() + max(0.0, seconds_left()))

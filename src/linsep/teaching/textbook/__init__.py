@@ -1,8 +1,8 @@
-"""The same algorithms in plain Python: to read, to trace, and to test the compiled ones against.
+"""The algorithms in plain Python: to read, to trace, and to test the compiled ones against.
 
-A rule (:class:`Perceptron`, :class:`MarginPerceptron`, ...) is what happens at one example, a
-scheme ("binary", "native", "ovr", "ovo") what several machines are shown, :func:`run` the loop,
-which yields every step, and :func:`kept` what to predict with afterwards.
+A rule (:class:`Perceptron`, :class:`MarginPerceptron`, ...) handles one example, a scheme
+("binary", "native", "ovr", "ovo") distributes examples over several machines, :func:`run` is the
+loop, which yields every step, and :func:`kept` selects the weights to predict with.
 """
 
 from linsep.teaching.textbook.dual import KernelPerceptron, dual_row, dual_rows

@@ -1,7 +1,7 @@
-"""Which weights to predict with, by the plain definitions: every round's weights are looked at.
+"""Which weights to predict with, by definition from the weights of every round.
 
-A round of a machine is an example it sees, or for a batch rule a pass; its weights are those after
-the round. Weights that stay the same from an update to the next are one version.
+A round of a machine is one of its examples, or for a batch rule a pass; its weights are those after
+the round. Weights between two updates are one version.
 
 References: Y. Freund and R. Schapire, Large margin classification using the perceptron algorithm,
 Machine Learning 37 (1999), for average and vote; S. Gallant, Perceptron-based learning algorithms,
@@ -19,21 +19,21 @@ from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary
 
 
 class Version(NamedTuple):
-    """A machine as it was for ``rounds`` rounds."""
+    """A machine whose weights lasted ``rounds`` rounds."""
 
     machine: Machine
     rounds: int
 
 
 class Kept:
-    """What a learner predicts with.
+    """The weights that a learner predicts with.
 
     Attributes
     ----------
     weights, intercept
-        In the shape that steps have; with "vote" the last.
+        In the shape of those of steps; with "vote" the last.
     versions : list of lists of Version
-        Who votes, for each machine: with "vote" all versions, otherwise one.
+        The voters of each machine: with "vote" all versions, otherwise one.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Kept:
         self.versions = versions or [[Version(machine, 1)] for machine in machines]
 
     def scores(self, x: Row) -> Any:
-        """Scores of a row, one a class or pair; with "vote" the share of the votes.
+        """Return the scores of a row, one per class or pair; with "vote" the shares of the votes.
 
         A version of a machine votes -1 or +1, or 0 on a score of 0 with tie "random"; a version of
         the joint machine of native learning votes for one class.
@@ -60,7 +60,7 @@ class Kept:
         return self._scheme.bare(shares)
 
     def predict(self, x: Row) -> int:
-        """The class of a row."""
+        """Return the class of a row."""
         return self._scheme.predict(self.scores(x))
 
     def _score(self, k: int, machine: Machine, x: Row) -> Number:
@@ -90,22 +90,22 @@ def kept(
     y: Sequence[int] = (),
     row_weights: Sequence[Number] | None = None,
 ) -> Kept:
-    """What to predict with after these steps of :func:`linsep.textbook.run`.
+    """Return the weights to predict with after steps of :func:`linsep.textbook.run`.
 
     Parameters
     ----------
     steps : at least one
     how : "last"; "average": the mean over all rounds; "vote": every version votes with the rounds
-        it survived; "best": of the candidates of every pass, its longest-lived version and its last
-        weights, those with fewest mistakes on the rows; "longest": the version that survived most
-        rounds, which is what "best" means where rows are seen only once
-    scheme, n_classes, tie : as they were for ``run``
-    X, y, row_weights : the rows learnt from, their classes and what a mistake on each counts
-        (default 1), for "best"
+        it survived; "best": of each pass's longest-surviving version and last weights, those with
+        fewest mistakes on the rows; "longest": the version that survived most rounds, which "best"
+        means if rows are visited only once
+    scheme, n_classes, tie : as for ``run``
+    X, y, row_weights : for "best", the rows learnt from, their classes and the weight of a mistake
+        on each (default 1)
     """
     made = SCHEMES[scheme](n_classes, tie)
     listed = list(steps)
-    # A rule that started anew has forgotten what it did before.
+    # A rule that restarted discards its earlier steps.
     listed = [step for step in listed if step.attempt == listed[-1].attempt]
     last = machines_after(listed[-1], made)
     lives = [versions(rounds(listed, made, k)) for k in range(len(last))]
@@ -123,12 +123,12 @@ def kept(
 
 
 def machines_after(step: Step, scheme: Scheme) -> list[Machine]:
-    """The machines as they were after a step."""
+    """Return the machines after a step."""
     return scheme.machines(step.weights, step.intercept)
 
 
 def rounds(steps: Iterable[Step], scheme: Scheme, number: int) -> Iterator[tuple[Machine, bool]]:
-    """One machine after each round it took part in, and whether the round changed it."""
+    """Yield one machine after each of its rounds, and whether the round changed it."""
     for _, group in groupby(steps, key=lambda step: step.round):
         parts = list(group)
         changed = any(number in step.updated for step in parts)
@@ -139,10 +139,10 @@ def rounds(steps: Iterable[Step], scheme: Scheme, number: int) -> Iterator[tuple
 def versions(
     rounds: Iterable[tuple[Machine, bool]], before: Iterable[Version] = ()
 ) -> list[Version]:
-    """The versions of one machine and how many rounds each survived, in order.
+    """Return the versions of one machine in order, with the rounds that each survived.
 
-    The round that made a version counts: one that is replaced in the next has survived one.
-    ``before`` are those of earlier rounds, of which the last may live on.
+    The round that made a version counts: one replaced in the next round has survived one.
+    ``before`` are the versions of earlier rounds, of which the last may continue.
     """
     found = list(before)
     for machine, changed in rounds:
@@ -154,7 +154,7 @@ def versions(
 
 
 def mean(rounds: Iterable[tuple[Machine, bool]]) -> Machine | None:
-    """The weights after every round, summed and divided by their number; None of no rounds."""
+    """Return the mean of the weights after every round, or None without rounds."""
     weights = intercept = None
     count = 0
     for machine, _ in rounds:
@@ -169,7 +169,7 @@ def mean(rounds: Iterable[tuple[Machine, bool]]) -> Machine | None:
 
 
 def longest(versions: list[Version], otherwise: Machine) -> Machine:
-    """The version that survived most rounds, of equals the first."""
+    """Return the version that survived most rounds, the first of equals."""
     return max(versions, key=lambda v: v.rounds).machine if versions else otherwise
 
 
@@ -180,11 +180,10 @@ def pocket(
     y: Sequence[int],
     row_weights: Sequence[Number] | None = None,
 ) -> list[Machine]:
-    """The machines with the fewest mistakes on the rows, each counted on those it sees.
+    """Return the machines with the fewest mistakes, each counted on its own rows.
 
-    At the end of every pass two candidates are counted out: the version that survived longest of
-    all that were current in the pass, then the last. One that makes fewer mistakes than what is in
-    the pocket takes its place.
+    At the end of every pass two candidates are evaluated: the longest-surviving of the versions
+    current in the pass, then the last. One with fewer mistakes than the pocket replaces it.
     """
     counted = {row: weight_of(row, row_weights) for row in {step.row for step in steps}}
     best: list[Machine] = []
@@ -210,7 +209,7 @@ def pocket(
 def mistakes(
     machines: list[Machine], scheme: Scheme, X: Rows, y: Sequence[int], counted: dict[int, Number]
 ) -> list[Number]:
-    """What each machine gets wrong of the rows it sees, each as much as it counts."""
+    """Return each machine's weighted count of mistakes on its own rows."""
     counts = [0] * len(machines)
     for row, weight in counted.items():
         for shown in scheme.show(machines, X[row], 1, y[row]):

@@ -1,4 +1,4 @@
-"""Kernels as they are defined, a pair of rows or strings at a time.
+"""Kernels by their definitions, for one pair of rows or strings at a time.
 
 References: J. Shawe-Taylor and N. Cristianini, Kernel Methods for Pattern Analysis (2004), chapters
 9 and 11; C. Leslie et al., PSB 2002 (spectrum) and Bioinformatics 20 (2004) (mismatch); H. Lodhi et
@@ -25,37 +25,37 @@ def linear(x: Row, y: Row) -> Number:
 def polynomial(
     x: Row, y: Row, degree: int = 3, gamma: Number = 1, coef0: Number = 1
 ) -> Number:  # fmt: skip
-    """(gamma <x, y> + coef0)^degree."""
+    """Return (gamma <x, y> + coef0)^degree."""
     return (gamma * linear(x, y) + coef0) ** degree
 
 
 def all_subsets(x: Row, y: Row) -> Number:
-    """prod (1 + x_i y_i)."""
+    """Return prod (1 + x_i y_i)."""
     return prod(1 + p * q for p, q in zip(x, y, strict=True))
 
 
 def rbf(x: Row, y: Row, gamma: float) -> float:
-    """exp(-gamma ||x - y||^2)."""
+    """Return exp(-gamma ||x - y||^2)."""
     return exp(-gamma * sum((p - q) ** 2 for p, q in zip(x, y, strict=True)))
 
 
 def laplacian(x: Row, y: Row, gamma: float) -> float:
-    """exp(-gamma sum |x_i - y_i|)."""
+    """Return exp(-gamma sum |x_i - y_i|)."""
     return exp(-gamma * sum(abs(p - q) for p, q in zip(x, y, strict=True)))
 
 
 def spectrum(x: Text, y: Text, p: int) -> int:
-    """How many pairs of a substring of x and one of y, both of length p, are equal."""
+    """Return the number of equal pairs of substrings of length p."""
     return _common(_substrings(x, p), _substrings(y, p))
 
 
 def blended_spectrum(x: Text, y: Text, weights: Sequence[Number]) -> Number:
-    """The sum of weights[p - 1] * spectrum(x, y, p)."""
+    """Return the sum of weights[p - 1] * spectrum(x, y, p)."""
     return sum(weight * spectrum(x, y, p) for p, weight in enumerate(weights, 1))
 
 
 def mismatch(x: str, y: str, p: int, mismatches: int, alphabet: str) -> int:
-    """Spectrum, each substring counted for all that changing a few letters makes of it."""
+    """Return the spectrum kernel, with each substring counted as all its neighbours."""
     sides = []
     for text in (x, y):
         counts: Counter = Counter()
@@ -67,12 +67,12 @@ def mismatch(x: str, y: str, p: int, mismatches: int, alphabet: str) -> int:
 
 
 def neighbours(text: str, mismatches: int, alphabet: str) -> set[str]:
-    """What a text becomes when at most that many letters are changed to those of the alphabet."""
+    """Return the texts that differ in at most ``mismatches`` letters, changed to the alphabet's."""
     found = set()
     for places in combinations(range(len(text)), mismatches):
         for letters in product(alphabet, repeat=mismatches):
-            # A letter may be changed to itself, so that fewer changes are among these as well;
-            # one outside the alphabet may not, so they are added below.
+            # A letter may be changed to itself, so that fewer changes are included, except for
+            # letters outside the alphabet, which are added below.
             changed = list(text)
             for place, letter in zip(places, letters, strict=True):
                 changed[place] = letter
@@ -81,25 +81,25 @@ def neighbours(text: str, mismatches: int, alphabet: str) -> set[str]:
 
 
 def subsequence(x: Text, y: Text, p: int, decay: Number) -> Number:
-    """Common subsequences of length p, by decay to the extent of both."""
+    """Return the sum over common subsequences of length p of decay to the extent of both."""
     return _common(_subsequences(x, p, decay), _subsequences(y, p, decay))
 
 
 def normalized(kernel: OfTwo, x: Any, y: Any) -> float:
-    """K(x, y) / sqrt(K(x, x) K(y, y)), or 0 where that is 0 / 0."""
+    """Return K(x, y) / sqrt(K(x, x) K(y, y)), or 0 if that is 0 / 0."""
     squares = kernel(x, x) * kernel(y, y)
     return kernel(x, y) / sqrt(squares) if squares > 0 else 0.0
 
 
 def gram(kernel: OfTwo, X: Sequence, Y: Sequence) -> list[list[Number]]:
-    """K of every pair."""
+    """Return K of every pair."""
     return [[kernel(x, y) for y in Y] for x in X]
 
 
 def alignment(K: Sequence[Row], T: Sequence[Row], centered: bool = True) -> float:
-    """<K, T> / (||K|| ||T||), of matrices with rows and columns of mean zero if ``centered``.
+    """Return <K, T> / (||K|| ||T||); with ``centered``, rows and columns first get mean zero.
 
-    T is the matrix of the labels: 1 for two rows of a class, -1/(classes - 1) for others.
+    T is the matrix of the labels: 1 for two rows of one class, -1/(classes - 1) for others.
     """
     if centered:
         K, T = _centered(K), _centered(T)

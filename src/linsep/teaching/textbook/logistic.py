@@ -1,6 +1,6 @@
-"""Logistic regression of two classes in plain Python: as taught, by Newton, and Firth's.
+"""Two-class logistic regression in plain Python: gradient ascent, Newton's method, Firth's.
 
-Labels are 0 and 1; weights have one for each feature and the intercept last.
+Labels are 0 and 1; the intercept is the last weight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,13 @@ Rows = Sequence[Sequence[float]]
 
 
 def probability(x: Sequence[float], w: Sequence[float]) -> float:
-    """P(y = 1 | x) = 1 / (1 + exp(-(intercept + <w, x>)))."""
+    """Return P(y = 1 | x) = 1 / (1 + exp(-(intercept + <w, x>)))."""
     score = sum(a * b for a, b in zip(w, [*x, 1.0], strict=True))
     return 1.0 / (1.0 + exp(-score)) if score >= 0 else exp(score) / (1.0 + exp(score))
 
 
 def log_likelihood(X: Rows, y: Sequence[int], w: Sequence[float]) -> float:
-    """l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), z being the row with a 1."""
+    """Return l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), where z is the row with a 1."""
     total = 0.0
     for x, label in zip(X, y, strict=True):
         score = sum(a * b for a, b in zip(w, [*x, 1.0], strict=True))
@@ -25,7 +25,7 @@ def log_likelihood(X: Rows, y: Sequence[int], w: Sequence[float]) -> float:
 
 
 def slope(X: Rows, y: Sequence[int], w: Sequence[float]) -> list[float]:
-    """The gradient: sum of z (y - p)."""
+    """Return the gradient: sum of z (y - p)."""
     total = [0.0] * len(w)
     for x, label in zip(X, y, strict=True):
         left = label - probability(x, w)
@@ -34,7 +34,7 @@ def slope(X: Rows, y: Sequence[int], w: Sequence[float]) -> list[float]:
 
 
 def information(X: Rows, w: Sequence[float]) -> list[list[float]]:
-    """The negative Hessian: sum of p (1 - p) z z'."""
+    """Return the negative Hessian: sum of p (1 - p) z z'."""
     total = [[0.0] * len(w) for _ in w]
     for x in X:
         p, z = probability(x, w), [*x, 1.0]
@@ -45,7 +45,7 @@ def information(X: Rows, w: Sequence[float]) -> list[list[float]]:
 
 
 def gradient_ascent(X: Rows, y: Sequence[int], *, rate: float, eps: float) -> Iterator[list[float]]:
-    """Yield the weights from zero on: w += rate * gradient, while that step is longer than eps."""
+    """Yield the weights, from zero: w += rate * gradient, while the step is longer than eps."""
     w = [0.0] * (len(X[0]) + 1)
     while True:
         yield w
@@ -56,10 +56,10 @@ def gradient_ascent(X: Rows, y: Sequence[int], *, rate: float, eps: float) -> It
 
 
 def newton(X: Rows, y: Sequence[int], steps: int, *, firth: bool = False) -> list[float]:
-    """The weights after so many steps of Newton's method from zero.
+    """Return the weights after some steps of Newton's method from zero.
 
-    With ``firth`` by the modified score, sum of z (y - p + h (1/2 - p)), h being the leverage of
-    the row (Firth 1993).
+    With ``firth`` by the modified score, sum of z (y - p + h (1/2 - p)), where h is the leverage
+    of the row (Firth 1993).
     """
     w = [0.0] * (len(X[0]) + 1)
     for _ in range(steps):
@@ -75,9 +75,9 @@ def newton(X: Rows, y: Sequence[int], steps: int, *, firth: bool = False) -> lis
 
 
 def penalised(X: Rows, y: Sequence[int], w: Sequence[float]) -> float:
-    """Firth's l*(w) = l(w) + ln |I(w)| / 2."""
+    """Return Firth's l*(w) = l(w) + ln |I(w)| / 2."""
     H, total = information(X, w), log_likelihood(X, y, w)
-    for k in range(len(H)):  # the pivots of elimination multiply to the determinant
+    for k in range(len(H)):  # the determinant is the product of the pivots
         total += log(H[k][k]) / 2.0
         for i in range(k + 1, len(H)):
             ratio = H[i][k] / H[k][k]
@@ -86,7 +86,7 @@ def penalised(X: Rows, y: Sequence[int], w: Sequence[float]) -> float:
 
 
 def solve(A: Sequence[Sequence[float]], b: Sequence[float]) -> list[float]:
-    """The x with A x = b, by Gauss's elimination with row exchanges."""
+    """Solve A x = b by Gaussian elimination with row exchanges."""
     rows = [[*line, right] for line, right in zip(A, b, strict=True)]
     n = len(rows)
     for k in range(n):

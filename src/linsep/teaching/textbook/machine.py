@@ -1,6 +1,7 @@
-"""What every learner is made of: an example, a machine that has weights, a rule that moves them.
+"""The parts of every learner: an example, a machine with weights, a rule that changes them.
 
-Only sums, products and quotients are taken where a rule allows it, so a run on fractions is exact.
+Where a rule allows it, only sums, products and quotients are used, so that a run on fractions is
+exact.
 """
 
 from collections.abc import Sequence
@@ -13,11 +14,11 @@ Rows = Sequence[Row]
 
 
 class Example(NamedTuple):
-    """What a machine is shown: the features ``x`` and its constant features ``ones``.
+    """An example for a machine: the features ``x`` and the constant features ``ones``.
 
-    For two classes, and for each machine of one-vs-rest and one-vs-one, that is a row and [1], or
-    [0] without an intercept. The joint machine of native learning is shown a longer example with
-    one part a class; see :class:`linsep.textbook.schemes.Native`.
+    For two classes, and for each machine of one-vs-rest and one-vs-one, these are a row and [1], or
+    [0] without an intercept. The joint machine of native learning gets a longer example with one
+    part per class; see :class:`linsep.textbook.schemes.Native`.
     """
 
     x: Row
@@ -25,14 +26,14 @@ class Example(NamedTuple):
 
     @property
     def z(self) -> list:
-        """All of it: learning an intercept is learning the weight of one more feature."""
+        """The whole example: an intercept is learnt as the weight of one more feature."""
         return [*self.x, *self.ones]
 
 
 class Machine:
-    """One binary learner: its weights, those of the constant features (``intercept``), and the
-    number of ``updates`` it has made, with the ``total`` of their importances and the ``heaviest``.
-    ``waiting`` is for rules that put updates off.
+    """One binary learner: its weights, those of the constant features (``intercept``), its number
+    of ``updates``, with the ``total`` and the maximum (``heaviest``) of their importances, and
+    ``waiting`` examples of rules that defer updates.
     """
 
     def __init__(self, weights: Row, intercept: Row):
@@ -49,15 +50,15 @@ class Machine:
 
     @property
     def length(self) -> float:
-        """||w||, the intercept counted as a weight."""
+        """Return ||w||, with the intercept as a weight."""
         return length([*self.weights, *self.intercept])
 
 
 class Rule:
-    """What a learner does with one example; a subclass is one algorithm and holds its numbers.
+    """What a learner does with one example; a subclass is one algorithm with its parameters.
 
-    A rule sees one machine and one example at a time, with the label y = -1 or +1 that this
-    machine should give it, the score s it gave, and whether that was ``wrong``. It knows nothing of
+    A rule gets one machine and one example at a time, with the label y = -1 or +1 that the machine
+    should give it, the score s that it gave, and whether that was ``wrong``. It does not depend on
     classes, orders or passes.
     """
 
@@ -67,41 +68,41 @@ class Rule:
     learns_intercept = True
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """The weight of every feature and the intercept to start from.
+        """Return the initial weight of every feature and the initial intercept.
 
-        ``joint`` says that one machine learns all classes.
+        ``joint``: one machine learns all classes.
         """
         return 0, 0
 
     def check(self, row: int, x: Row, one: int) -> None:
-        """Raise ValueError for a row this rule cannot learn; ``one`` is its constant feature."""
+        """Raise ValueError if the rule cannot learn a row; ``one`` is its constant feature."""
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Whether the example asks for an update: that is what counts as a mistake."""
+        """Whether the example needs an update, which counts as a mistake."""
         return wrong
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """Learn from an example that asked for it; returns whether the weights were changed."""
+        """Learn from an example that needs an update; return whether the weights were changed."""
         raise NotImplementedError
 
     def end_pass(self, machine: Machine) -> bool:
-        """All rows have been seen; returns whether the weights were changed."""
+        """Finish a pass; return whether the weights were changed."""
         return False
 
     def again(self, machines: list[Machine]) -> "Rule | None":
-        """After a pass with mistakes: the rule to start anew with, from zero; None to go on."""
+        """Return, after a pass with mistakes, the rule to restart with from zero, or None."""
         return None
 
 
 def score(x: Row, w: Row, b: Number) -> Number:
-    """<w, x> + b."""
+    """Return <w, x> + b."""
     return sum((p * q for p, q in zip(w, x, strict=True)), start=0) + b
 
 
 def scores(x: Row, W: Rows, b: Row) -> list:
-    """The scores of several weight vectors with their intercepts."""
+    """Return the scores of several weight vectors with their intercepts."""
     return [score(x, *machine) for machine in zip(W, b, strict=True)]
 
 
@@ -116,10 +117,10 @@ def square(x: Row) -> Number:
 
 
 def length(x: Row) -> float:
-    """||x||, also where its square is beyond floating point."""
+    """Return ||x|| without overflow."""
     return hypot(*x)
 
 
 def unit_rows(X: Rows) -> list[list]:
-    """Every row scaled to length 1 (``normalize=True``); a row of zeros stays as it is."""
+    """Scale every row to length 1 (``normalize=True``); zero rows stay zero."""
     return [[v / (length(x) or 1) for v in x] for x in X]

@@ -1,4 +1,4 @@
-"""The margin perceptron in plain Python: an example too close to the plane is a mistake as well.
+"""The margin perceptron in plain Python: an example too close to the plane is a mistake too.
 
 Reference: A. Blum, 15-859(B) Machine Learning Theory, lecture 4 (2014).
 """
@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule, length
 
-#: a sum of weights may be rounded upwards; no bound fails by that
+#: tolerance for rounding in a sum of weights
 ROUNDING = 1 + 1e-9
 
 
 @dataclass(frozen=True)
 class MarginPerceptron(Rule):
-    """Examples scaled to length 1; one within (1 - epsilon) gamma of the plane is added as well.
+    """Learn examples scaled to length 1; add those within (1 - epsilon) gamma of the plane too.
 
     Parameters
     ----------
-    gamma : the margin aimed at, in (0, 1]; or "auto": 1/2, then half of it whenever a machine has
-        made more updates than it could on rows of that margin (rows of unequal weight count by the
-        largest), learning anew from zero each time
-    epsilon : in (0, 1), how much less than gamma will do; 1/2 in the lecture
-    halvings : how often "auto" has halved its margin
+    gamma : target margin in (0, 1]; or "auto": 1/2, halved whenever a machine has made more
+        updates than rows of that margin allow (weights of rows relative to the largest), with a
+        restart from zero each time
+    epsilon : tolerance in (0, 1), relative to gamma; 1/2 in the lecture
+    halvings : number of times that "auto" has halved the margin
     """
 
     gamma: Number | str = "auto"
@@ -30,11 +30,11 @@ class MarginPerceptron(Rule):
 
     @property
     def aim(self) -> Number:
-        """The margin aimed at now."""
+        """The current target margin."""
         return 0.5 ** (self.halvings + 1) if self.gamma == "auto" else self.gamma
 
     def check(self, row: int, x: Row, one: int) -> None:
-        """A row of length 0 has no margin."""
+        """Refuse rows of length 0, which have no margin."""
         if not one and not any(x):
             raise ValueError(f"Row {row} is all zeros and has no margin: leave it out.")
 
@@ -51,7 +51,7 @@ class MarginPerceptron(Rule):
         return True
 
     def again(self, machines: list[Machine]) -> "MarginPerceptron | None":
-        """With half the margin, if some machine has shown that the rows do not have this one."""
+        """Restart with half the margin if some machine has disproved the current one."""
         most = most_updates(self.aim, self.epsilon) * ROUNDING
         if self.gamma != "auto" or all(m.total <= most * m.heaviest for m in machines):
             return None
@@ -59,10 +59,10 @@ class MarginPerceptron(Rule):
 
 
 def most_updates(gamma: Number, epsilon: Number = 0.5) -> float:
-    """Updates on rows that have a separator of margin gamma: 2 / (epsilon gamma)^2 at most.
+    """Return the most updates on rows separable with margin gamma: 2 / (epsilon gamma)^2.
 
-    That is 8 / gamma^2 for epsilon = 1/2. Every update adds gamma or more to <w, w*>, but to
-    ||w||, once that is above 1 / (epsilon gamma), at most (1 - epsilon / 2) gamma. Where rows have
-    weights, the same holds of the sum of the weights over all updates, divided by the largest.
+    That is 8 / gamma^2 for epsilon = 1/2. Every update adds at least gamma to <w, w*>, but at most
+    (1 - epsilon / 2) gamma to ||w|| once that exceeds 1 / (epsilon gamma). With weighted rows the
+    same bound holds for the sum of the weights over all updates, divided by the largest.
     """
     return 2 / (epsilon * gamma) ** 2

@@ -20,8 +20,7 @@ class Perceptron(Rule):
     Parameters
     ----------
     learning_rate : number, or function from k to a number
-        What update k = 1, 2, ... of a machine is multiplied by; for a number, ``schedule`` says how
-        it goes on from there.
+        The factor of update k = 1, 2, ... of a machine; a number changes by ``schedule``.
     schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
     """
 
@@ -29,7 +28,7 @@ class Perceptron(Rule):
     schedule: str = "constant"
 
     def rate(self, k: int) -> Number:
-        """The learning rate of update k; ValueError where a function gives one that is none."""
+        """Return the learning rate of update k; ValueError if a function returns an invalid one."""
         return rate_of(self.learning_rate, self.schedule, k)
 
     def update(
@@ -42,14 +41,14 @@ class Perceptron(Rule):
 
 @dataclass(frozen=True)
 class BatchPerceptron(Perceptron):
-    """The same with one update a pass: all mistakes made by the weights it started with, summed."""
+    """The perceptron with one update per pass: the sum of all mistakes of the pass's weights."""
 
     batch = True
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """Put the example aside."""
+        """Defer the example to the end of the pass."""
         machine.waiting.append((importance * y, example))
         return False
 
@@ -68,9 +67,9 @@ class BatchPerceptron(Perceptron):
 def binary_perceptron(
     X: Rows, y: Sequence[int], *, learning_rate: Number = 1, **how: Any
 ) -> Iterator[Step]:
-    """The perceptron of two classes, here -1 and +1; see :func:`linsep.textbook.run`.
+    """Run the perceptron of two classes, -1 and +1; see :func:`linsep.textbook.run`.
 
-    Other labels, also booleans, raise ValueError.
+    Other labels, including booleans, raise ValueError.
     """
     for row, label in enumerate(y):
         if type(label).__name__.startswith("bool") or label not in (-1, 1):
@@ -84,9 +83,9 @@ def binary_perceptron(
 def native_perceptron(
     X: Rows, y: Sequence[int], n_classes: int, *, learning_rate: Number = 1, **how: Any
 ) -> Iterator[Step]:
-    """The joint perceptron of several classes; see :func:`linsep.textbook.run`.
+    """Run the joint perceptron of several classes; see :func:`linsep.textbook.run`.
 
-    On a mistake the true class gains the example, the predicted one loses it, the others stay.
+    On a mistake the example is added to the true class and subtracted from the predicted one.
     """
     return run(Perceptron(learning_rate), "native", X, y, n_classes, **how)
 
@@ -94,12 +93,12 @@ def native_perceptron(
 def ovr_perceptron(
     X: Rows, y: Sequence[int], n_classes: int, *, learning_rate: Number = 1, **how: Any
 ) -> Iterator[Step]:
-    """One perceptron a class; see :func:`linsep.textbook.run`."""
+    """Run one perceptron per class; see :func:`linsep.textbook.run`."""
     return run(Perceptron(learning_rate), "ovr", X, y, n_classes, **how)
 
 
 def ovo_perceptron(
     X: Rows, y: Sequence[int], n_classes: int, *, learning_rate: Number = 1, **how: Any
 ) -> Iterator[Step]:
-    """One perceptron for every two classes; see :func:`linsep.textbook.run`."""
+    """Run one perceptron per pair of classes; see :func:`linsep.textbook.run`."""
     return run(Perceptron(learning_rate), "ovo", X, y, n_classes, **how)

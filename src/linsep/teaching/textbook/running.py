@@ -1,6 +1,6 @@
-"""The one loop of the textbook: any rule, any scheme, pass after pass, every step on view.
+"""The loop of the textbook: any rule, any scheme, pass after pass, yielding every step.
 
-Numbers may be ints, floats or fractions. Rows are sequences of numbers, all of one length.
+Numbers may be ints, floats or fractions. Rows are sequences of numbers of equal length.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,36 +14,36 @@ Orders = Callable[[int], Iterable[int]]
 
 
 class Step(NamedTuple):
-    """One example seen: how it was scored, whether that was a mistake, the weights afterwards.
+    """One example: its score, whether that was a mistake, and the weights afterwards.
 
     Attributes
     ----------
     round : int
-        How many examples were seen before, over all passes; for a batch rule, whose weights change
-        with the last step of a pass, how many passes.
+        Number of earlier examples, over all passes; for a batch rule, whose weights change with the
+        last step of a pass, number of earlier passes.
     pass_number : int
         Counted from 0.
     row : int
         Number of the example.
     score : number or list
-        With several classes one a class, or for one-vs-one one a pair; before the update.
+        Before the update; with several classes one per class, or per pair for one-vs-one.
     mistakes : int
-        How many machines were asked for an update: 0 or 1, or more with ovr and ovo.
+        Number of machines that made a mistake: 0 or 1, or more with ovr and ovo.
     updates : int
-        How many machines changed their weights.
+        Number of machines that changed their weights.
     weights : list
-        A copy, after the update; with several classes one list a class or pair.
+        A copy, after the update; with several classes one list per class or pair.
     intercept : number or list
-        After the update; with several classes one a class or pair.
+        After the update; with several classes one per class or pair.
     error : bool
-        Whether the class predicted before learning was not the row's.
+        Whether the class predicted before the update was wrong.
     seen, updated : tuple of int
-        The machines that saw the example, and those that changed; native learning has one.
+        The machines that got the example, and those that changed; native learning has one.
     criterion : number
-        The sum of -y s, times the importance, over the machines that were asked for an update: the
+        The sum of -y s, times the importance, over the machines that made a mistake: the
         perceptron criterion J_p of a batch pass is the sum of these.
     attempt : int
-        How often a rule has started anew from zero before.
+        Number of earlier restarts of the rule from zero.
     """
 
     round: int
@@ -76,7 +76,7 @@ def run(
     intercept: Any = None,
     tie: str = "negative",
 ) -> Iterator[Step]:
-    """Learn, yielding a Step an example, until a pass made no mistake or ``max_iter`` are made.
+    """Learn until a pass makes no mistake, for at most ``max_iter`` passes; yield every Step.
 
     Parameters
     ----------
@@ -84,20 +84,19 @@ def run(
     scheme : "binary", "native", "ovr" or "ovo"
     X, y : rows, and the class of each: 0, 1, 2, ...
     n_classes : 2 for "binary"
-    fit_intercept : learn the intercept too: it is the weight of one more feature that is always 1
-    max_iter : at most this many passes
+    fit_intercept : whether to learn the intercept, the weight of a constant feature 1
+    max_iter : maximum number of passes
     orders : function from the number of a pass, counted from 0, to the row numbers in visiting
         order; default: as given
-    row_weights : what the update of a row is multiplied by, default 1; rows of weight 0 are never
-        visited
-    weights, intercept : where to start, in the shapes that steps have; default: as the rule says
+    row_weights : factors of the updates of rows, default 1; rows of weight 0 are skipped
+    weights, intercept : initial values, in the shapes of those of steps; default: those of the rule
     tie : "negative" (of equal scores the smallest class wins), "positive" (the largest) or
-        "random": a draw might choose any, so that native learning calls a tie a mistake
+        "random": any may be drawn, so that native learning counts a tie as a mistake
 
     Raises
     ------
     ValueError
-        For rows that the rule cannot learn, and labels that are no classes.
+        For rows that the rule cannot learn, and labels that are not classes.
     """
     y = classes_of(X, y, scheme, n_classes)
     how = SCHEMES[scheme](n_classes, tie)
@@ -130,7 +129,7 @@ def run(
 
 
 def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[int]:
-    """The class of every row, a whole number that there is; else ValueError."""
+    """Return the class of every row; ValueError if one is not a class number."""
     if scheme == "binary" and n_classes != 2:
         raise ValueError(f"The binary scheme has two classes, not {n_classes}: choose another.")
     if not len(X):
@@ -149,7 +148,7 @@ def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[i
 def start(
     rule: Rule, scheme: Scheme, n_features: int, weights: Any, intercept: Any
 ) -> list[Machine]:
-    """Machines with copies of the given weights, or with those the rule starts from."""
+    """Return machines with copies of the given weights, or with the rule's initial ones."""
     w, b = scheme.same(n_features, *rule.first(n_features, scheme.joint))
     return scheme.machines(w if weights is None else weights, b if intercept is None else intercept)
 
@@ -157,7 +156,7 @@ def start(
 def learn(
     rule: Rule, machines: list[Machine], shown: list[Shown], importance: Number
 ) -> tuple[int, list[int], Number]:
-    """Let the machines learn what they are shown: mistakes, machines that changed, criterion."""
+    """Let the machines learn; return mistakes, machines that changed, and criterion."""
     mistakes, updated, criterion = 0, [], 0
     for number, example, y, s, wrong in shown:
         machine = machines[number]
@@ -173,7 +172,7 @@ def learn(
 
 
 def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
-    """Tell the rule that all rows have been seen: the machines that changed."""
+    """Finish a pass; return the machines that changed."""
     updated = []
     for number, machine in enumerate(machines):
         if rule.end_pass(machine):
@@ -185,11 +184,11 @@ def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
 def visited(
     n_rows: int, pass_number: int, row_weights: Sequence[Number] | None, orders: Orders | None
 ) -> list[int]:
-    """The rows of one pass in visiting order, those of weight 0 left out."""
+    """Return the rows of one pass in visiting order, without those of weight 0."""
     order = range(n_rows) if orders is None else orders(pass_number)
     return [row for row in order if weight_of(row, row_weights) != 0]
 
 
 def weight_of(row: int, row_weights: Sequence[Number] | None) -> Number:
-    """What an update of this row counts."""
+    """Return the weight of a row."""
     return 1 if row_weights is None else row_weights[row]

@@ -1,6 +1,6 @@
-"""How binary machines learn two classes or several: what each is shown, and what they predict.
+"""How binary machines learn two or more classes: the examples of each, and the prediction.
 
-A scheme knows no rule. Classes are numbered 0, 1, 2, ... everywhere.
+A scheme does not depend on the rule. Classes are numbered 0, 1, 2, ... everywhere.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rows
 
 
 class Shown(NamedTuple):
-    """One example for one machine: the label y = -1 or +1 it should give, the score it gives,
-    and whether that counts as wrong.
+    """An example for one machine: the label y = -1 or +1 that it should give, the score that it
+    gives, and whether that is wrong.
     """
 
     machine: int
@@ -22,7 +22,7 @@ class Shown(NamedTuple):
 
 
 class Scheme:
-    """Base of all: machines that each have a weight vector and an intercept of their own."""
+    """Base class: machines that each have a weight vector and an intercept."""
 
     #: whether one machine learns all classes
     joint = False
@@ -32,35 +32,35 @@ class Scheme:
 
     @property
     def n_vectors(self) -> int:
-        """How many weight vectors there are."""
+        """Number of weight vectors."""
         return self.n_classes
 
     def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[Any, Any]:
-        """Weights and intercepts that are all the same, in the shape that steps have."""
+        """Return equal weights and intercepts, in the shape of those of steps."""
         return [[weight] * n_features] * self.n_vectors, [intercept] * self.n_vectors
 
     def machines(self, weights: Any, intercept: Any) -> list[Machine]:
-        """Machines with these weights, in the shape that steps have."""
+        """Return machines with these weights, given in the shape of those of steps."""
         return [Machine(w, [b]) for w, b in zip(weights, intercept, strict=True)]
 
     def weights(self, machines: list[Machine]) -> tuple[Any, Any]:
-        """Copies of weights and intercepts, one a vector."""
+        """Return copies of weights and intercepts, one per vector."""
         return [list(m.weights) for m in machines], [m.intercept[0] for m in machines]
 
     def scores(self, machines: list[Machine], x: Row) -> Any:
-        """The score of every weight vector."""
+        """Return the score of every weight vector."""
         return scores(x, *self.weights(machines))
 
     def listed(self, scores: Any) -> list:
-        """Scores as a list, one a weight vector."""
+        """Return scores as a list, one per weight vector."""
         return list(scores)
 
     def bare(self, scores: list) -> Any:
-        """Such a list as scores are given."""
+        """Return a list of scores in the scheme's shape."""
         return scores
 
     def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
-        """What a row of class ``code`` is to each machine that sees it."""
+        """Return the examples that a row of class ``code`` gives its machines."""
         shown, scored = [], scores(x, *Scheme.weights(self, machines))
         for machine, y in self.sides(code):
             s = scored[machine]
@@ -68,11 +68,11 @@ class Scheme:
         return shown
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """The machines that see rows of this class, each with the label -1 or +1 it should give."""
+        """Return the machines that learn from rows of this class, with their labels -1 or +1."""
         raise NotImplementedError
 
     def predict(self, scores: Any) -> int:
-        """The class by the scores of a row."""
+        """Return the class predicted by the scores of a row."""
         raise NotImplementedError
 
 
@@ -80,15 +80,15 @@ class Binary(Scheme):
     """Two classes, one machine; a score of zero is a mistake."""
 
     def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[list, Number]:
-        """One list of weights and one intercept."""
+        """Return one list of weights and one intercept."""
         return [weight] * n_features, intercept
 
     def machines(self, weights: Row, intercept: Number) -> list[Machine]:
-        """The one machine."""
+        """Return the only machine."""
         return [Machine(weights, [intercept])]
 
     def weights(self, machines: list[Machine]) -> tuple[list, Number]:
-        """Its weights and its intercept."""
+        """Return its weights and its intercept."""
         return list(machines[0].weights), machines[0].intercept[0]
 
     def scores(self, machines: list[Machine], x: Row) -> Number:
@@ -96,75 +96,75 @@ class Binary(Scheme):
         return score(x, *self.weights(machines))
 
     def listed(self, scores: Number) -> list:
-        """The score alone."""
+        """Return a list of the only score."""
         return [scores]
 
     def bare(self, scores: list) -> Number:
-        """The only score."""
+        """Return the only score."""
         return scores[0]
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Class 1 is +1."""
+        """Return +1 for class 1, else -1."""
         return [(0, +1 if code == 1 else -1)]
 
     def predict(self, scores: Number) -> int:
-        """By the sign."""
+        """Predict by the sign of the score."""
         return (predict_binary(scores, self.tie) + 1) // 2
 
 
 class OneVsRest(Scheme):
-    """One machine a class, which calls its own rows +1 and all others -1."""
+    """One machine per class, which labels its own rows +1 and all others -1."""
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Everyone sees every row."""
+        """Return all machines: each learns from every row."""
         return [(k, +1 if k == code else -1) for k in range(self.n_classes)]
 
     def predict(self, scores: Row) -> int:
-        """The only claim, else the highest score."""
+        """Predict the only positive score, else the highest."""
         return predict_ovr(scores, self.tie)
 
 
 class OneVsOne(Scheme):
-    """One machine for every two classes, the larger +1; it sees no other rows."""
+    """One machine per pair of classes, the larger +1; it learns only from their rows."""
 
     @property
     def n_vectors(self) -> int:
-        """One a pair."""
+        """One per pair."""
         return len(pairs(self.n_classes))
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """The matches of this class."""
+        """Return the machines of this class."""
         matches = enumerate(pairs(self.n_classes))
         return [(k, +1 if match[1] == code else -1) for k, match in matches if code in match]
 
     def predict(self, scores: Row) -> int:
-        """Most matches won."""
+        """Predict the class with most wins."""
         return predict_ovo(scores, self.n_classes, self.tie)
 
 
 class Native(Scheme):
-    """One machine learns all classes; the class of the highest score is predicted.
+    """One machine learns all classes and predicts the one of highest score.
 
-    Kesler's construction (Duda and Hart 1973): its weights are those of all classes, one after the
-    other, and a row of class c that is up against class r is the long example with the row in part
-    c, minus the row in part r, and zeros elsewhere. The score of that example is the score of c
-    less that of r, and it should be positive. So every binary rule is a rule for several classes.
+    Kesler's construction (Duda and Hart 1973): the weights of all classes are stacked, and a row of
+    class c against its rival r becomes the long example with the row in part c, minus the row in
+    part r, and zeros elsewhere. Its score is the score of c minus that of r and should be positive.
+    So every binary rule is a rule for several classes.
     """
 
     joint = True
 
     def machines(self, weights: Rows, intercept: Row) -> list[Machine]:
-        """One machine with all weights in a row."""
+        """Return one machine with all weights stacked."""
         return [Machine([v for w in weights for v in w], intercept)]
 
     def weights(self, machines: list[Machine]) -> tuple[list, list]:
-        """The parts of its weights, one a class."""
+        """Return the parts of its weights, one per class."""
         joint, k = machines[0], self.n_classes
         d = len(joint.weights) // k
         return [joint.weights[c * d : (c + 1) * d] for c in range(k)], list(joint.intercept)
 
     def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
-        """The true class against its rival: the one predicted instead, else the second best."""
+        """Return the true class against its rival: the predicted class, else the second best."""
         s = self.scores(machines, x)
         predicted = worst_draw(s, code) if self.tie == "random" else self.predict(s)
         wrong, rival = predicted != code, predicted
@@ -175,7 +175,7 @@ class Native(Scheme):
         return [Shown(0, long, +1, s[code] - s[rival], wrong)]
 
     def predict(self, scores: Row) -> int:
-        """The highest score."""
+        """Predict the class of the highest score."""
         return predict_native(scores, self.tie)
 
 
@@ -188,32 +188,32 @@ SCHEMES: dict[str, Callable[[int, str], Scheme]] = {
 
 
 def predict_binary(score: Number, tie: str = "negative") -> int:
-    """-1 or +1 by the sign of the score; 0 has no sign, so ``tie`` decides."""
+    """Return -1 or +1 by the sign of the score; ``tie`` decides at 0."""
     if score == 0:
         return +1 if tie == "positive" else -1
     return +1 if score > 0 else -1
 
 
 def predict_native(scores: Sequence[Number], tie: str = "negative") -> int:
-    """The class of the highest score; of equals the smallest, or with "positive" the largest."""
+    """Return the class of the highest score; of equals the first, or with "positive" the last."""
     best = [k for k, s in enumerate(scores) if s == max(scores)]
     return best[-1] if tie == "positive" else best[0]
 
 
 def worst_draw(scores: Sequence[Number], truth: int) -> int:
-    """The lowest class of the highest score that is not the true one, which must win alone."""
+    """Return the first wrong class with the highest score, if any, else the true class."""
     wrong = [k for k, s in enumerate(scores) if s == max(scores) and k != truth]
     return wrong[0] if wrong else truth
 
 
 def predict_ovr(scores: Sequence[Number], tie: str = "negative") -> int:
-    """The one class that says "mine" (a positive score), else the class of the highest score."""
+    """Return the only class with a positive score, else the class of the highest score."""
     claims = [k for k, s in enumerate(scores) if s > 0]
     return claims[0] if len(claims) == 1 else predict_native(scores, tie)
 
 
 def predict_ovo(scores: Sequence[Number], n_classes: int, tie: str = "negative") -> int:
-    """The class that wins most matches; of equals the one of the highest summed score.
+    """Return the class that wins most matches; of equals the one of the highest summed score.
 
     ``tie`` decides a match with a score of 0 ("random": half a win for each) and where even the
     summed scores are equal ("random": the smallest, of those that might be drawn).
@@ -231,5 +231,5 @@ def predict_ovo(scores: Sequence[Number], n_classes: int, tie: str = "negative")
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
-    """The matches of one-vs-one: (0,1), (0,2), ..., (1,2), ..."""
+    """Return the pairs of one-vs-one: (0,1), (0,2), ..., (1,2), ..."""
     return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]

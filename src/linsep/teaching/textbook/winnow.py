@@ -1,4 +1,4 @@
-"""Winnow and balanced Winnow in plain Python: weights are multiplied, not added to.
+"""Winnow and balanced Winnow in plain Python: multiplicative updates.
 
 Reference: N. Littlestone, Learning quickly when irrelevant attributes abound: a new
 linear-threshold algorithm, Machine Learning 2 (1988).
@@ -9,16 +9,16 @@ from math import asinh, log, sinh
 
 from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule
 
-#: beyond this a weight decides alone, and below its inverse it never does
+#: weights are clipped to [1 / this, this]
 MOST = 1e150
 
 
 @dataclass(frozen=True)
 class Winnow(Rule):
-    """On a mistake every weight is multiplied by promotion to the power of y x_j.
+    """On a mistake multiply every weight by promotion to the power of y x_j.
 
-    Features must not be negative. All weights start at 1; the score is <w, x> less the threshold,
-    so the intercept is minus the threshold and never learnt.
+    Features must be nonnegative. All weights start at 1; the score is <w, x> minus the threshold,
+    so the intercept is minus the threshold and is not learnt.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Winnow(Rule):
     learns_intercept = False
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """Weights of 1 against the threshold."""
+        """Return weights of 1, and minus the threshold."""
         threshold = n_features / 2 if self.threshold is None else self.threshold
         return 1, 0 if joint else -threshold
 
     def check(self, row: int, x: Row, one: int) -> None:
-        """Features must not be negative."""
+        """Refuse negative features."""
         for column, value in enumerate(x):
             if value < 0:
                 raise ValueError(
@@ -55,7 +55,7 @@ class Winnow(Rule):
         return True
 
     def multiplied(self, w: Number, power: Number) -> Number:
-        """W * promotion^power, kept where nothing overflows."""
+        """Return w * promotion^power, clipped."""
         try:
             return min(max(w * self.promotion**power, 1 / MOST), MOST)
         except OverflowError:
@@ -66,9 +66,9 @@ class Winnow(Rule):
 class BalancedWinnow(Rule):
     """Winnow for features and weights of either sign.
 
-    The weights are w = u - v, where u and v are learnt by two Winnows, the second from the opposite
-    of every example; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L). The
-    intercept is the weight of the constant feature less the threshold.
+    The weights are w = u - v, where u and v are learnt by two Winnows, the second from negated
+    examples; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L). The
+    intercept is the weight of the constant feature minus the threshold.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class BalancedWinnow(Rule):
     threshold: Number = 0
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """Weights of 0, against the threshold."""
+        """Return weights of 0, and minus the threshold."""
         if joint and self.threshold:
             raise ValueError("Native learning compares classes and has no threshold: leave it 0.")
         return 0, -self.threshold
@@ -100,7 +100,7 @@ class BalancedWinnow(Rule):
         return True
 
     def multiplied(self, w: Number, power: Number) -> Number:
-        """U = exp(L) multiplied by promotion^power, as w = 2 sinh(L); kept from overflowing."""
+        """Return w = 2 sinh(L) after u = exp(L) is multiplied by promotion^power, clipped."""
         if power == 0:
             return w
         most = log(MOST)

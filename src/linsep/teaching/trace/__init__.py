@@ -1,1 +1,1 @@
-"""Round-by-round tables of a learner at work, from its textbook twin."""
+"""Round-by-round tables of a fit, computed by the textbook twin of the learner."""

@@ -29,12 +29,12 @@ class TraceRow(NamedTuple):
     row, label : str
         Name and class of the row.
     scores : tuple
-        Before the update: one, or with several classes one a class or pair.
+        Before the update: one, or with several classes one per class or pair.
     mistakes, updates : int
-        How many machines were asked for an update, and how many made one.
+        Numbers of machines that made a mistake, and an update.
     change, weights : tuple of tuples
-        What the update added, and the weights afterwards: for each score the intercept, then one
-        number a feature.
+        The change by the update, and the weights afterwards: for each score the intercept, then
+        one number per feature.
     """
 
     round: int
@@ -49,18 +49,18 @@ class TraceRow(NamedTuple):
 
 
 class Trace(Sequence):
-    """The rounds of a fit: a sequence of TraceRow that can be shown as a table.
+    """The rounds of a fit: a sequence of TraceRow that prints as a table.
 
     ``print(trace)`` aligns it, ``rich.print(trace)`` draws it, a notebook shows HTML.
 
     Attributes
     ----------
     columns : list of str
-        The head of the table.
+        Column headings.
     stop_reason : StopReason or None
-        Why the fit ends; None where the trace was cut before.
+        Why the fit ends; None if the trace was cut before.
     stopped : str
-        The same in words.
+        The same as text.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Trace(Sequence):
         sentence: str | None = None,
     ):
         self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
-        # Of two classes the second is +1, which the names of labels seldom say.
+        # Labels do not show that the second of two classes is +1.
         signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
         self._signs = signs if len(classes) == 2 else {}
         self.stop_reason = stop_reason
@@ -102,13 +102,13 @@ class Trace(Sequence):
 
     @property
     def stopped(self) -> str:
-        """Why it ends, in words."""
+        """Why the fit ends, as text."""
         if self.stop_reason is None:
             return f"cut after {len(self):,} rounds: learning goes on"
         return f"{self.stop_reason}: {self._sentence}"
 
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
-        """The rows as texts, numbers with up to six digits or as ``shown`` writes them."""
+        """Yield the rows as texts, numbers with up to six digits or formatted by ``shown``."""
         shown = shown or short
         for row in self._rows:
             label = row.label + self._signs.get(row.label, "")
@@ -124,7 +124,7 @@ class Trace(Sequence):
         return str(row.mistakes) if len(self._vectors) > 1 else "yes" if row.mistakes else "no"
 
     def _update(self, row: TraceRow) -> str:
-        """What was added, for each vector that changed; a difference has no more exact digits."""
+        """Return the change of each changed vector; differences have no more exact digits."""
         if not row.updates:
             return ""
         texts = []
@@ -138,7 +138,7 @@ class Trace(Sequence):
         return self.to_text()
 
     def to_text(self) -> str:
-        """Aligned columns, numbers to the right, and why it stopped."""
+        """Return aligned columns, numbers to the right, and why the fit stopped."""
         lines = [[escaped(cell) for cell in line] for line in (self.columns, *self.cells())]
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         texts = []
@@ -153,9 +153,9 @@ class Trace(Sequence):
         return "".join(texts) + escaped(self.stopped) + "\n"
 
     def to_csv(self) -> str:
-        """Comma separated, numbers to the last digit; nothing but the table.
+        """Return the table as CSV, with numbers in full precision.
 
-        Text that a spreadsheet would take for a formula gets a quote before it.
+        Text that a spreadsheet would take for a formula is prefixed by a quote.
         """
         out = io.StringIO()
         lines = [list(map(cell, line)) for line in (self.columns, *self.cells(exact))]
@@ -163,7 +163,7 @@ class Trace(Sequence):
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        """A Markdown table, and why it stopped."""
+        """Return a Markdown table, and why the fit stopped."""
         rule = ["--:" if right else ":--" for right in self._to_the_right()]
         lines = [
             [markdown(cell) for cell in self.columns],
@@ -174,7 +174,7 @@ class Trace(Sequence):
         return f"{table}\n{markdown(self.stopped)}\n"
 
     def to_latex(self) -> str:
-        """A LaTeX tabular, and why it stopped."""
+        """Return a LaTeX tabular, and why the fit stopped."""
         kinds = "".join("r" if right else "l" for right in self._to_the_right())
         head, *lines = (
             " & ".join(latex(cell) for cell in line) + r" \\"
@@ -184,7 +184,7 @@ class Trace(Sequence):
         return "\n".join([*body, r"\end{tabular}", "", latex(self.stopped)]) + "\n"
 
     def to_html(self) -> str:
-        """An HTML table with why it stopped as its foot."""
+        """Return an HTML table with why the fit stopped as its foot."""
         aligns = [' style="text-align:right"' if right else "" for right in self._to_the_right()]
 
         def line(cells: list[str], tag: str) -> str:
@@ -212,7 +212,7 @@ class Trace(Sequence):
         return table
 
     def _to_the_right(self) -> list[bool]:
-        """Which columns are numbers."""
+        """Return which columns are numbers."""
         words = {"row", "class", "mistake", "update"}
         places = range(len(self.columns))
         first = 4 + max(1, len(self._vectors)) + 2
@@ -220,39 +220,39 @@ class Trace(Sequence):
 
 
 def short(value: float) -> str:
-    """A number with up to six digits: 1 rather than 1.0."""
+    """Return a number with up to six digits, 1 rather than 1.0."""
     return _whole(value) or f"{value:.6g}"
 
 
 def exact(value: float) -> str:
-    """A number to the last digit: 1 rather than 1.0."""
+    """Return a number in full precision, 1 rather than 1.0."""
     return _whole(value) or repr(value)
 
 
 def _whole(value: float) -> str:
-    """A whole number of at most 15 digits as such, else nothing."""
+    """Return an integer of at most 15 digits without a point, else an empty text."""
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else ""
 
 
 def label_text(label: Any) -> str:
-    """A label as people write it: 1 rather than 1.0."""
+    """Return a label as text, 1 rather than 1.0."""
     given = label.item() if isinstance(label, np.generic) else label
     return short(given) if isinstance(given, float) and given.is_integer() else str(given)
 
 
 def markdown(text: str) -> str:
-    """``text`` with what Markdown would take for markup escaped."""
+    """Escape Markdown markup."""
     return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", escaped(text))
 
 
 LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}",
-    # At the begin of a line LaTeX would read an argument of the line break before it.
+    # At the start of a line LaTeX would read it as an argument of the preceding line break.
     "[": "{[}", "]": "{]}",
 } | {c: "\\" + c for c in "{}$&#%_"}  # fmt: skip
 
 
 def latex(text: str) -> str:
-    """``text`` with what LaTeX would take for commands escaped."""
+    """Escape LaTeX commands."""
     return "".join(LATEX.get(c, c) for c in escaped(text))

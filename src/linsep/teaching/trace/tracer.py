@@ -1,4 +1,4 @@
-"""What an estimator would do, one round after the other, told by its textbook twin."""
+"""Tracing an estimator round by round with its textbook twin."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -23,7 +23,7 @@ from linsep.online.passes import StopReason
 from linsep.online.rows.array import ArrayStream
 from linsep.teaching.trace.table import Trace, TraceRow, label_text
 
-#: numbers in a trace, or in the rows it learns from: beyond that nobody reads it
+#: most numbers in a trace, or in its rows
 MOST_NUMBERS = 2_000_000
 
 
@@ -54,10 +54,10 @@ def trace(
     feature_names: Sequence[Any] | None = None,
     row_names: Sequence[Any] | None = None,
 ) -> Trace:
-    """The table of a fit: every round with its score, mistake, update and weights afterwards.
+    """Return a table of a fit: every round with its score, mistake, update and new weights.
 
-    The estimator gives its parameters and is left alone, fitted or not. Every number comes from
-    the plain-Python twin in :mod:`linsep.textbook`, which is slow: this is for small data.
+    Only the parameters of the estimator are used; it is not changed. Every number comes from the
+    plain-Python twin in :mod:`linsep.textbook`, which is slow: this is for small data.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def trace(
     X : array, data frame or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
     sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
-    max_rounds : the trace is cut after so many examples
+    max_rounds : number of examples after which the trace is cut
     feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
     row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
 
@@ -76,11 +76,11 @@ def trace(
     Raises
     ------
     ValueError
-        Where the rows, or ``max_rounds`` times the weights, are more than two million numbers;
-        for parameters, rows, labels or weights that cannot be learnt from; and with early
-        stopping, which learns from a part of the rows.
+        If the rows, or ``max_rounds`` times the weights, are more than two million numbers; for
+        invalid parameters, rows, labels or weights; and with early stopping, which learns from
+        a part of the rows.
     TypeError
-        For an estimator that is no linear online learner.
+        If the estimator is not a linear online learner.
     """
     rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
     learner = model._learner()
@@ -118,7 +118,7 @@ def trace(
 
 
 def rule_of(estimator: Any) -> textbook.Rule:
-    """The textbook rule with the parameters of an estimator; TypeError if there is none."""
+    """Return the textbook rule with an estimator's parameters; TypeError if there is none."""
     for kind, rule in TWINS.items():
         if isinstance(estimator, kind):
             return rule(estimator)
@@ -134,7 +134,7 @@ def rule_of(estimator: Any) -> textbook.Rule:
 
 
 def checked(estimator: Any, max_rounds: int) -> Any:
-    """An unfitted copy whose parameters are usable."""
+    """Return an unfitted copy, after a check of its parameters."""
     model = clone(estimator)
     check_parameters(model, model._parameters)
     if model.early_stopping:
@@ -148,7 +148,7 @@ def checked(estimator: Any, max_rounds: int) -> Any:
 
 
 def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
-    """Raise DataError for more than anybody reads."""
+    """Raise DataError if a trace would be too large."""
     for count, what, advice in (
         (shape[0] * shape[1], f"{shape[0]:,} rows of {shape[1]:,} features", "give it fewer"),
         (
@@ -165,18 +165,18 @@ def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
 
 
 def index_of(X: Any) -> Any:
-    """The row names of a data frame, None of anything else."""
+    """Return the index of a data frame, else None."""
     return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
 
 
 def names_in(model: Any, n_features: int) -> Sequence[Any]:
-    """The feature names of a data frame, else x0, x1, ..."""
+    """Return the feature names of a data frame, else x0, x1, ..."""
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(n_features)] if names is None else names.tolist()
 
 
 def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> Sequence[Any]:
-    """The given names, else the default ones, which are as many as there must be."""
+    """Return the given names, or the default; ValueError if their number is wrong."""
     if given is None:
         return default
     if len(given) != len(default):
@@ -185,7 +185,7 @@ def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> 
 
 
 def vector_names(texts: list[str], multiclass: str) -> list[str]:
-    """What each weight vector decides: a class, or a class against another; [] of two classes."""
+    """Return names of the weight vectors: classes, or pairs of classes; [] for two classes."""
     if len(texts) == 2:
         return []
     if multiclass == "ovo":
@@ -194,13 +194,13 @@ def vector_names(texts: list[str], multiclass: str) -> list[str]:
 
 
 def plain(X: Any, normalize: bool) -> list[list[float]]:
-    """Rows as Python numbers, scaled to length 1 if asked to."""
+    """Return rows as Python numbers, scaled to length 1 with ``normalize``."""
     rows = (X.toarray() if sp.issparse(X) else X).tolist()
     return textbook.unit_rows(rows) if normalize else rows
 
 
 def orders(stream: ArrayStream) -> Callable[[int], list[int]]:
-    """The orders in which the estimator would visit the rows."""
+    """Return the function of the estimator's visiting orders by pass."""
     return lambda number: [
         int(row) for row_batch in stream.row_batches(number) for row in row_batch.order
     ]
@@ -209,7 +209,7 @@ def orders(stream: ArrayStream) -> Callable[[int], list[int]]:
 def trace_rows(
     steps: list[textbook.Step], start: Any, names: Sequence[Any], y: Any
 ) -> Iterator[TraceRow]:
-    """The steps as lines of a table; ``start`` is where they begin, unless they start anew."""
+    """Yield steps as rows of the table; ``start`` are the initial weights."""
     before, attempt = vectors_of(*start), 0
     for number, step in enumerate(steps, start=1):
         if step.attempt > attempt:
@@ -227,21 +227,21 @@ def trace_rows(
 
 
 def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
-    """Each intercept with its weights behind it."""
+    """Return each intercept followed by its weights."""
     if not np.ndim(intercept):
         weights, intercept = [weights], [intercept]
     return tuple((b, *w) for b, w in zip(intercept, weights, strict=True))
 
 
 class Ending:
-    """Why the passes end: the estimator stops where its weights come back, and so do the steps."""
+    """The end of the passes: the steps stop, as the estimator does, when weights recur."""
 
     def __init__(self, state: State, stream: ArrayStream, detection: CycleDetection | None):
         self._state, self._stream, self._repeats = state, stream, detection
         self._cycle: Any = None
 
     def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
-        """The steps up to the end of a cycle, all of them if there is none."""
+        """Yield the steps up to the end of a cycle, or all."""
         last = mistakes = None
         for step in steps:
             if last is not None and step.pass_number != last.pass_number:
@@ -262,7 +262,7 @@ class Ending:
         return self._cycle is not None
 
     def reason(self, steps: list[textbook.Step], cut: bool) -> tuple[StopReason | None, str | None]:
-        """Why the last pass was the last, None where it was not; and its sentence."""
+        """Return why the passes ended, or None if the trace was cut; and the sentence."""
         if cut:
             return None, None
         if self._cycle is not None:
