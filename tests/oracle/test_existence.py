@@ -188,7 +188,7 @@ def test_weights_that_are_all_small_change_no_estimate():
 def test_where_there_is_a_maximum_nobody_is_asked(monkeypatch, solver):
     """Overlap is proved on the way: pairs of real classes, strong signals, nearly separable."""
     asked = []
-    monkeypatch.setattr(logistic, "settled", lambda *given: asked.append(given))
+    monkeypatch.setattr(logistic, "outcome_of_suspect", lambda *given: asked.append(given))
     loaders = load_iris, load_wine, load_breast_cancer
     iris, wine, cancer = (load(return_X_y=True) for load in loaders)
     sets = [(iris[0][50:], iris[1][50:]), (wine[0][:, :2], wine[1]), (cancer[0][:, :15], cancer[1])]

@@ -342,7 +342,7 @@ def test_many_kernels_inside_each_other():
     for _ in range(40):
         many = many + Linear()
     for one_more in (lambda: many + Linear(), lambda: 2 * many, lambda: Normalized(many)):
-        with pytest.raises(ParameterError, match="More than 100 kernels stand inside each other"):
+        with pytest.raises(ParameterError, match="More than 100 kernels are nested"):
             one_more()
 
 

@@ -265,7 +265,7 @@ def test_support_vectors_are_a_table_of_floats(tmp_path):
 
 def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
     path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
-    with pytest.raises(ModelFileError, match="no list of text"):
+    with pytest.raises(ModelFileError, match="not a list of text"):
         linsep.load(rewritten(path, {"feature_names": "abcde"}))
     training = model_file._read(path)[1]["training"] | {"rounds": "60"}
     with pytest.raises(ModelFileError, match="'60' rounds"):

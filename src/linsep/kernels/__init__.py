@@ -1,4 +1,4 @@
-"""Kernels: on rows of numbers, on strings, of anything, and what can be said of them beforehand."""
+"""Kernels on rows of numbers, on strings and on other objects; alignment with labels."""
 
 import lazy_loader
 

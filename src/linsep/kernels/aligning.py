@@ -1,4 +1,4 @@
-"""How well a kernel fits labels, before anything is learnt."""
+"""Kernel-target alignment: how well a kernel fits labels, without training."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ BLOCK = 1024
 
 
 def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
-    """The cosine between a Gram matrix and the one that labels would have.
+    """Return the cosine between a Gram matrix and the ideal one of the labels.
 
-    The labels' own matrix is 1 for two rows of the same class and -1/(classes - 1) for others: y y'
+    The ideal matrix is 1 for two rows of the same class and -1/(classes - 1) for others: y y'
     for two classes of -1 and +1.
 
     Parameters
@@ -24,23 +24,24 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
     K : array of shape (rows, rows), or Kernel with ``X`` beside it
     y : array of shape (rows,)
         Labels of two classes or more.
-    X : rows for a Kernel, as it takes them
+    X : rows of the type the Kernel takes
     centered : bool, default True
-        Move the features to mean zero first. Without it a kernel whose features have a large
-        mean in common seems to fit any labels, or none.
+        Centre the features first. Otherwise a kernel whose features have a large common mean seems
+        to fit any labels, or none.
 
     Returns
     -------
     float
-        1 where the kernel is the labels themselves, about 0 where it has nothing to do with them;
-        0 also where a matrix is all zeros once centered.
+        1 if the Gram matrix is the ideal one, about 0 if it is unrelated to the labels; also 0 if a
+        centred matrix is all zeros.
 
     Raises
     ------
     DataError
-        For a matrix that is not square or not finite, labels that do not fit its rows, one class.
+        If the matrix is not square or not finite, or the labels do not match its rows or have only
+        one class.
     ParameterError
-        For a kernel without X, or a matrix with X.
+        If a kernel is given without X, or a matrix with X.
 
     References
     ----------
@@ -75,7 +76,7 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
 
 
 def _cosine(K: np.ndarray, codes: np.ndarray, k: int, centered: bool) -> float:
-    """<K, T> / (||K|| ||T||), the matrix T of the labels never written out."""
+    """Return <K, T> / (||K|| ||T||) without forming the matrix T of the labels."""
     sides = np.eye(k)[codes] * np.sqrt(k / (k - 1))
     shift = 1 / np.sqrt(k - 1)  # T = sides sides' - shift^2
     sums = np.bincount(codes)

@@ -1,4 +1,4 @@
-"""What every kernel is: a product of two rows in a space of features that is never written out."""
+"""Base class of kernels: inner products in an implicit feature space."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from linsep.errors import DataError, ParameterError
 
 @dataclass(frozen=True)
 class Kernel:
-    """K(x, y) = <phi(x), phi(y)>; a subclass is one phi, its fields are the numbers of it.
+    """K(x, y) = <phi(x), phi(y)>; a subclass defines phi, its fields are the parameters.
 
-    A kernel never changes. What it has to know of the data (``gamma="scale"``, an alphabet) is in
-    the kernel that :meth:`fitted` returns. Kernels can be added and multiplied, with one another
-    and with positive numbers, stored as JSON by :meth:`to_dict`, and given to scikit-learn's
+    A kernel is immutable. Parameters that depend on the data (``gamma="scale"``, an alphabet) are
+    set in the kernel that :meth:`fitted` returns. Kernels can be added and multiplied, with each
+    other and with positive numbers, stored as JSON by :meth:`to_dict`, and passed to scikit-learn's
     ``SVC(kernel=...)`` for rows of numbers.
     """
 
@@ -25,24 +25,24 @@ class Kernel:
     takes: ClassVar[str] = "vectors"
     #: whether rows of numbers may be sparse
     sparse: ClassVar[bool] = True
-    #: whether no number may be below 0
+    #: whether values must be at least 0
     positive_only: ClassVar[bool] = False
-    #: rows that a learner scores at once: enough for fast products, few enough that a Gram matrix
-    #: among them costs little beside that with the support vectors
+    #: rows that a learner scores at once: enough for fast products, but few enough that their own
+    #: Gram matrix is cheap beside that with the support vectors
     rows_at_once: ClassVar[int] = 512
-    #: what to do where values are beyond floating point
+    #: advice if values overflow
     advice: ClassVar[str] = "scale the features, say to at most 1"
 
     def fitted(self, X: Any) -> Kernel:
-        """The same kernel with all that depends on data taken from the rows X to learn from."""
+        """Return the kernel with its data-dependent parameters computed from training rows X."""
         return self._fitted(X)
 
     def prepare(self, X: Any) -> Any:
-        """X, checked, in the form this kernel works on, once for a data set.
+        """Check X and convert it to the form this kernel works on.
 
         Parameters
         ----------
-        X : rows as this kernel takes them (``takes``)
+        X : rows of the type this kernel takes (``takes``)
 
         Returns
         -------
@@ -53,32 +53,32 @@ class Kernel:
         Raises
         ------
         DataError, ValueError
-            For rows of another kind, NaN, infinity.
+            If rows are of another type or have NaN or infinity.
         """
         return self._prepare(X)
 
     def gram(self, A: Any, B: Any) -> np.ndarray:
-        """K of every pair of prepared rows: float64 of shape (rows of A, rows of B).
+        """Return K of every pair of prepared rows, float64 of shape (rows of A, rows of B).
 
         Raises
         ------
         DataError
-            Where features are not the same on both sides, or a value is beyond floating point.
+            If A and B have different features, or a value overflows.
         """
         return self._finite(self._gram(A, B))
 
     def diagonal(self, A: Any) -> np.ndarray:
-        """K(a, a) of every prepared row: float64 of shape (rows,)."""
+        """Return K(a, a) of every prepared row, float64 of shape (rows,)."""
         return self._finite(self._diagonal(A))
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """The Gram matrix of rows as they are.
+        """Return the Gram matrix of raw rows.
 
         Parameters
         ----------
-        X, Y : rows as this kernel takes them
-            Without Y those of X on both sides. What depends on data (see :meth:`fitted`) is
-            taken from Y, the rows learnt from where scikit-learn asks, or else from X.
+        X, Y : rows of the type this kernel takes
+            Y defaults to X. Data-dependent parameters (see :meth:`fitted`) are computed from Y (the
+            training rows in scikit-learn's calls), else from X.
 
         Returns
         -------
@@ -89,12 +89,12 @@ class Kernel:
         return kernel.gram(A, A if Y is None or Y is X else kernel.prepare(Y))
 
     def to_dict(self) -> dict[str, Any]:
-        """The kernel as plain JSON, which :func:`linsep.kernels.kernel_from_dict` reads.
+        """Return the kernel as plain JSON, for :func:`linsep.kernels.kernel_from_dict`.
 
         Raises
         ------
         ParameterError
-            For a function, which cannot be stored.
+            If the kernel is a function, which cannot be stored.
         """
         given = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
         return {"kernel": type(self).__name__, "parameters": given}
@@ -128,7 +128,7 @@ class Kernel:
         raise NotImplementedError
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
-        # The sum is finite wherever no value is NaN or infinite, but for sums beyond floats.
+        # The sum is finite unless a value is NaN or infinite, or the sum itself overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             quickly = np.isfinite(values.sum())
         if not quickly and not np.isfinite(values).all():
@@ -137,17 +137,17 @@ class Kernel:
 
 
 class BeyondFloats(Kernel):
-    """A kernel of values that may be beyond floating point, and are right as m 2^e all the same.
+    """A kernel whose values may overflow, and are available as m 2^e.
 
-    By these :class:`linsep.kernels.Normalized` divides them before they are numbers.
+    :class:`linsep.kernels.Normalized` divides them in this form.
     """
 
     def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Every value as (m, e) for m 2^e: two float64 arrays of shape (rows of A, rows of B)."""
+        """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B)."""
         raise NotImplementedError
 
     def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
-        """K(a, a) of every row as :meth:`scaled_gram` has it: two arrays of shape (rows,)."""
+        """Return K(a, a) of every row as (m, e), two arrays of shape (rows,)."""
         raise NotImplementedError
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -163,7 +163,7 @@ def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 
 
 def plain(value: Any) -> Any:
-    """A parameter as JSON knows it."""
+    """Return a parameter as a JSON value."""
     if isinstance(value, Kernel):
         return value.to_dict()
     if isinstance(value, Real):
@@ -180,14 +180,14 @@ def plain(value: Any) -> Any:
     )
 
 
-#: the largest number in floating point
+#: the largest float
 LARGEST = float(np.finfo(np.float64).max)
 
 
 def number(kernel: Any, name: str, low: float = 0.0, *, whole: bool = False) -> None:
-    """Raise ParameterError unless that field of a kernel is a finite number above ``low``.
+    """Raise ParameterError unless a field of a kernel is a finite number above ``low``.
 
-    A whole number may also be ``low`` itself, and is one that fits in 64 bits.
+    With ``whole`` it must be a 64-bit integer of at least ``low``.
     """
     value = getattr(kernel, name)
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)

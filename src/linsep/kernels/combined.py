@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, multiples, normalised ones, and a constant."""
+"""Combined kernels: sums, products, multiples, normalised kernels, and a constant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linsep.kernels.rows import CACHED, Parts, rows_of
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """The same value for every pair of rows of any kind: one more feature that is constant.
+    """The same value for every pair of rows of any type: an additional constant feature.
 
     ``kernel + 1`` gives the kernel perceptron an intercept.
     """
@@ -35,7 +35,7 @@ class Constant(Kernel):
         return np.full(rows_of(A), float(self.value))
 
 
-#: kernels inside each other at most: every one takes a few calls inside calls
+#: most levels of nested kernels, each of which needs a few nested calls
 MOST_NESTED = 100
 
 
@@ -56,8 +56,8 @@ class Pair(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        """The kind of rows that both kernels take."""
-        left = self.left.takes  # asked once: kernels may stand inside each other many times
+        """The type of rows that both kernels take."""
+        left = self.left.takes  # read once, because kernels may be nested deeply
         return self.right.takes if left == "anything" else left
 
     @property
@@ -67,12 +67,12 @@ class Pair(Kernel):
 
     @property
     def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether one of the kernels takes no number below 0."""
+        """Whether one of the kernels requires values of at least 0."""
         return self.left.positive_only or self.right.positive_only
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """As few as suit both kernels: a function must not be asked for what is not needed."""
+        """The smaller of both: a function should compute no value that is not needed."""
         return min(self.left.rows_at_once, self.right.rows_at_once)
 
     def _fitted(self, X: Any) -> Kernel:
@@ -121,7 +121,7 @@ class Product(Pair):
 
 
 class Around(Kernel):
-    """A kernel that changes the values of another one."""
+    """A kernel that transforms the values of another one."""
 
     kernel: Kernel
 
@@ -130,7 +130,7 @@ class Around(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        """The kind of rows that the inner kernel takes."""
+        """The type of rows that the inner kernel takes."""
         return self.kernel.takes
 
     @property
@@ -140,12 +140,12 @@ class Around(Kernel):
 
     @property
     def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether the inner kernel takes no number below 0."""
+        """Whether the inner kernel requires values of at least 0."""
         return self.kernel.positive_only
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """As many as suit the inner kernel."""
+        """That of the inner kernel."""
         return self.kernel.rows_at_once
 
     def _fitted(self, X: Any) -> Kernel:
@@ -154,7 +154,7 @@ class Around(Kernel):
 
 @dataclass(frozen=True)
 class Scaled(Around):
-    """``factor`` K(x, y), the factor a number above 0."""
+    """``factor`` K(x, y), with a factor above 0."""
 
     kernel: Kernel
     factor: float
@@ -178,10 +178,10 @@ class Scaled(Around):
 
 @dataclass(frozen=True)
 class Normalized(Around):
-    """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the space of features.
+    """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the feature space.
 
-    A row with K(x, x) = 0 has no direction: its products are 0. Values of AllSubsets and
-    Subsequence are divided before they are numbers, so that none is too large.
+    Values of a row with K(x, x) = 0 are 0. Values of AllSubsets and Subsequence are divided as
+    mantissa and exponent, so that they cannot overflow.
     """
 
     kernel: Kernel
@@ -205,16 +205,16 @@ class Normalized(Around):
 
 
 def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:
-    """Quotients of numbers that are beyond floating point, by their mantissas and exponents."""
+    """Return quotients of numbers given by mantissas and exponents."""
     mantissas, exponents = kernel.scaled_gram(A[0], B[0])
     _times(mantissas, _inverse(A[1]), _inverse(B[1]))
     exponents -= A[2][:, None] + B[2]
-    # No quotient is above 1, and below 2^-2000 all are 0.
+    # Quotients are at most 1, and 0 below 2^-2000.
     return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
 
 
 def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """K_ij left_i right_j in place, a few rows at a time; what is symmetric stays so to the bit."""
+    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays so to the bit."""
     step = max(1, CACHED // max(1, len(right)))
     for start in range(0, len(K), step):
         K[start : start + step] *= left[start : start + step, None] * right
@@ -222,12 +222,12 @@ def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _inverse(lengths: np.ndarray) -> np.ndarray:
-    """1 / length, 0 for a row without one."""
+    """Return 1 / length, or 0 for length 0."""
     return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
 
 
 def _nest(owner: Kernel, *inner: Any) -> None:
-    """Count how many kernels stand inside each other; ParameterError where they are too many."""
+    """Set the nesting depth of a kernel; raise ParameterError if it is too large."""
     for value in inner:
         if not isinstance(value, Kernel):
             raise ParameterError(
@@ -237,7 +237,7 @@ def _nest(owner: Kernel, *inner: Any) -> None:
     depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
     if depth > MOST_NESTED:
         raise ParameterError(
-            f"More than {MOST_NESTED} kernels stand inside each other: add or multiply them in "
+            f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
             "pairs, and the pairs in pairs."
         )
-    object.__setattr__(owner, "_depth", depth)  # of frozen kernels, that are not yet in use
+    object.__setattr__(owner, "_depth", depth)  # the dataclass is frozen

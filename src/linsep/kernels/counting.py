@@ -1,4 +1,4 @@
-"""Products of counts: frequent columns by the matrix product of the processor, rare ones sparse."""
+"""Products of counts: frequent columns by dense matrix products, rare ones by sparse products."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from linsep.compiled.kernel_products import multiply_sparse
 from linsep.kernels.letters import Counts, same_kind
 from linsep.parallel import spread
 
-#: products of numbers that a dense matrix product makes in the time of one sparse addition
+#: multiplications in a dense matrix product that take the time of one sparse addition
 DENSE_SPEED = 80
-#: whole numbers up to which sums of float32 are exact
+#: integers up to which sums in float32 are exact
 EXACT32 = 2.0**24
 BLOCK = 1024
 DENSE_BYTES = 256_000_000
 
 
 def count_products(A: Counts, B: Counts) -> np.ndarray:
-    """The sum over all substrings of the products of their counts: float64, exact below 2^53."""
+    """Return sums of products of counts over all substrings, float64, exact below 2^53."""
     left, right = _aligned(A, B)
     out = np.zeros((len(A), len(B)))
     if not (left.nnz and right.nnz):
@@ -43,22 +43,22 @@ def count_products(A: Counts, B: Counts) -> np.ndarray:
 
 
 def squares(matrix: sp.csr_array) -> np.ndarray:
-    """The sum of squares of every row."""
+    """Return the sum of squares of every row."""
     return np.ravel(matrix.multiply(matrix).sum(axis=1))
 
 
 def _aligned(A: Counts, B: Counts) -> tuple[sp.csr_array, sp.csr_array]:
-    """Both matrices with the same columns."""
+    """Return both matrices with the same columns."""
     if A.grams is B.grams:
         return A.matrix, B.matrix
     same_kind(A.grams.names, B.grams.names)
-    # The larger side is asked, so that what it remembers of rows to predict goes with them.
+    # The larger side caches the lookup, so that it is freed with the rows to predict.
     columns, others = B.grams.common(A.grams)
     return A.matrix[:, others], B.matrix[:, columns]
 
 
 def _split(left: sp.csr_array, right: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """The columns for which a dense product is faster, and the other ones that both sides have."""
+    """Return the columns for which a dense product is faster, and the other common columns."""
     n_left = np.bincount(left.indices, minlength=left.shape[1])
     work = n_left * np.bincount(right.indices, minlength=right.shape[1])
     dense = work * DENSE_SPEED > left.shape[0] * right.shape[0]
@@ -66,7 +66,7 @@ def _split(left: sp.csr_array, right: sp.csr_array) -> tuple[np.ndarray, np.ndar
 
 
 def _blocks(n: int, symmetric: bool) -> Any:
-    """Blocks of rows, each with the first of the columns to fill in it."""
+    """Yield blocks of rows, each with the first column to compute."""
     for start in range(0, n, BLOCK):
         yield slice(start, start + BLOCK), start if symmetric else 0
 

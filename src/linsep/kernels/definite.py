@@ -1,4 +1,4 @@
-"""Whether a Gram matrix can be one: symmetric, and without a negative square length."""
+"""Check that a matrix can be a Gram matrix: symmetric and positive semidefinite."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from linsep.errors import DataError
 
-#: rows up to which all eigenvalues are computed
+#: most rows for which eigenvalues are computed
 MOST_ROWS = 2000
 BLOCK = 512
-#: what rounding may leave of zero, in parts of the largest value
+#: rounding error of a zero, relative to the largest value
 ROUNDING = 1e-8
 
 
 class NotPositiveSemidefiniteWarning(UserWarning):
-    """A Gram matrix gives some combination of rows a negative square length: no kernel has it."""
+    """A Gram matrix is not symmetric or not positive semidefinite, so it belongs to no kernel."""
 
 
 def check_gram(K: Any) -> str | None:
-    """Look for a sign that a matrix is no Gram matrix of a kernel.
+    """Check whether a matrix can be the Gram matrix of a kernel.
 
     Parameters
     ----------
@@ -27,15 +27,14 @@ def check_gram(K: Any) -> str | None:
     Returns
     -------
     str or None
-        A sentence for :class:`NotPositiveSemidefiniteWarning`; None where no sign was found. Up to
-        2,000 rows that is a proof but for rounding (no eigenvalue is negative). For more rows the
-        diagonal is looked at and |K_ij| <= sqrt(K_ii K_jj), of which all pairs may hold although
-        an eigenvalue is negative.
+        A sentence for :class:`NotPositiveSemidefiniteWarning`, or None. Up to 2,000 rows None means
+        that no eigenvalue is negative, up to rounding. For more rows only the necessary conditions
+        K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj) are checked.
 
     Raises
     ------
     DataError
-        Where K is not square or has a value that is not finite.
+        If K is not square or not finite.
     """
     K = np.asarray(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

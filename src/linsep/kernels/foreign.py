@@ -1,4 +1,4 @@
-"""Kernels from elsewhere: functions of two rows, scikit-learn's by name, Gram matrices."""
+"""Other kernels: functions of two rows, scikit-learn's kernels by name, Gram matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel, plain
 from linsep.kernels.rows import Parts, listed, rows_of, same_width, vectors
 
-#: rows whose products with one another are computed for the sake of the diagonal
+#: rows of the blocks computed to get the diagonal
 BLOCK = 64
 #: scikit-learn's kernels on histograms: dense rows of numbers of at least 0
 OF_HISTOGRAMS = ("additive_chi2", "chi2")
@@ -29,13 +29,12 @@ class Callable(Kernel):
     Parameters
     ----------
     function : callable
-        Gets two rows as they stand in X, a sparse one as a dense array, and returns a number. It
-        is taken to be symmetric.
+        Gets two rows of X (sparse rows as dense arrays) and returns a number. It must be symmetric.
     """
 
     function: Any
     takes: ClassVar[str] = "anything"
-    rows_at_once: ClassVar[int] = 1  # no value is asked for that is not needed
+    rows_at_once: ClassVar[int] = 1  # computes no value that is not needed
     advice: ClassVar[str] = "let the function return finite numbers"
 
     def __post_init__(self) -> None:
@@ -73,13 +72,13 @@ class Callable(Kernel):
         return np.array([self._value(x, x, number, number) for number, x in _numbered(A)], float)
 
     def _value(self, x: Any, y: Any, i: int, j: int) -> float:
-        """The function's value, or a sentence that says for which pair of rows it has none."""
+        """Return the function's value; raise DataError that names the rows if it fails."""
         try:
             value = self.function(x, y)
         except Exception as problem:
             raise DataError(
                 f"The kernel {self._name} failed on rows {i} and {j} with "
-                f"{type(problem).__name__}: {problem}; mend the function or leave the row out."
+                f"{type(problem).__name__}: {problem}; correct the function or leave the row out."
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
@@ -91,7 +90,7 @@ class Callable(Kernel):
 
 
 def _numbered(rows: Parts) -> Iterator[tuple[int, Any]]:
-    """(row number in the data set, row) of every row."""
+    """Yield (row number in the data set, row)."""
     values, numbers = rows.parts
     for k, number in enumerate(numbers.tolist()):
         yield number, (values[[k]].toarray()[0] if sp.issparse(values) else values[k])
@@ -104,14 +103,14 @@ class Pairwise(Kernel):
     Parameters
     ----------
     name : a name of ``sklearn.metrics.pairwise.kernel_metrics()``
-    **parameters : what that kernel takes
+    **parameters : parameters of that kernel
     """
 
     name: str
     parameters: dict[str, Any]
 
     def __init__(self, name: str, **parameters: Any):
-        from sklearn.metrics.pairwise import kernel_metrics  # takes a while, and few need it
+        from sklearn.metrics.pairwise import kernel_metrics  # slow to import and rarely needed
 
         known = kernel_metrics()
         if name not in known:
@@ -130,18 +129,18 @@ class Pairwise(Kernel):
         return hash(repr(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """As of any kernel; its parameters must be numbers or strings."""
+        """Return the kernel as plain JSON; its parameters must be numbers or strings."""
         given = {key: plain(value) for key, value in self.parameters.items()}
         return {"kernel": "Pairwise", "parameters": {"name": self.name} | given}
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]
-        """Whether this one takes sparse rows."""
+        """Whether this kernel takes sparse rows."""
         return self.name not in OF_HISTOGRAMS
 
     @property
     def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether this one takes no number below 0."""
+        """Whether this kernel requires values of at least 0."""
         return self.name in OF_HISTOGRAMS
 
     def _prepare(self, X: Any) -> Any:
@@ -155,14 +154,14 @@ class Pairwise(Kernel):
                 f"but {self!r} takes numbers of at least 0; shift the feature, or choose another "
                 "kernel."
             )
-        # Those on histograms refuse memory that is read-only, as that of a mapped file is.
+        # Kernels on histograms refuse read-only memory, such as that of a mapped file.
         return X if self.sparse or X.flags.writeable else X.copy()
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         from sklearn.metrics.pairwise import pairwise_kernels
 
         same_width(A, B)
-        with _told(self):
+        with _named_errors(self):
             K = pairwise_kernels(A, None if A is B else B, metric=self.name, **self.parameters)
         return np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
 
@@ -172,8 +171,8 @@ class Pairwise(Kernel):
 
 
 @contextmanager
-def _told(kernel: Kernel) -> Iterator[None]:
-    """What scikit-learn says, with the name of the kernel before it."""
+def _named_errors(kernel: Kernel) -> Iterator[None]:
+    """Context manager that puts the kernel's name before errors of scikit-learn."""
     try:
         yield
     except (ValueError, TypeError) as problem:
@@ -182,11 +181,11 @@ def _told(kernel: Kernel) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """The rows are those of a Gram matrix: K of a row with each of the rows learnt from.
+    """Rows of a Gram matrix: K of a row with each training row.
 
-    To learn, the matrix is square, in the order of the rows; to predict it has as many columns as
-    rows were learnt. A prepared row knows its number, and in ``gram(A, B)`` those of B are columns
-    of A, so B is of the matrix learnt from.
+    In training the matrix is square; in prediction it has a column for each training row. Prepared
+    rows know their numbers, and ``gram(A, B)`` takes the columns of A with the numbers of B, so B
+    must be rows of the training matrix.
     """
 
     takes: ClassVar[str] = "gram"
@@ -216,10 +215,10 @@ class Precomputed(Kernel):
 
 
 class GramRows:
-    """Some rows of a Gram matrix, by their ``numbers``.
+    """Some rows of a Gram matrix, given by their ``numbers``.
 
-    ``values`` stays the whole matrix: of the rows asked for only some columns are, so a copy of
-    them would be mostly for nothing.
+    ``values`` is the whole matrix, because only some columns of the rows are needed and a copy of
+    the rows would be wasteful.
     """
 
     def __init__(self, values: np.ndarray, numbers: np.ndarray):
@@ -227,12 +226,12 @@ class GramRows:
 
     @property
     def learnt(self) -> int:
-        """How many rows were learnt."""
+        """Number of training rows."""
         return int(self.values.shape[1])
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(rows, rows learnt)."""
+        """(rows, training rows)."""
         return len(self.numbers), self.learnt
 
     def __getitem__(self, key: Any) -> GramRows:
@@ -240,7 +239,7 @@ class GramRows:
 
 
 def unknown(name: Any, known: Any) -> str:
-    """The sentence for a kernel name that does not exist."""
+    """Return the message for an unknown kernel name."""
     names = sorted(known)
     near = get_close_matches(str(name), names, 1)
     guess = f"did you mean '{near[0]}'? There are " if near else "there are "

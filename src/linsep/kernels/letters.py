@@ -1,4 +1,4 @@
-"""Strings as rows: checked, as the numbers of their letters, and as counts of what they contain."""
+"""Strings as rows: checked, encoded as numbers, and counted by substrings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from linsep.compiled.strings import count_rows
 from linsep.errors import DataError
 
-#: numbers that fit into an int64 with room for one product
+#: largest numbers whose product fits in an int64
 MOST_CODES = 2**62
 
 
 class Letters:
-    """Strings, laid end to end: string i is ``text[begins[i]:ends[i]]``, code points or bytes."""
+    """Concatenated strings: string i is ``text[begins[i]:ends[i]]``, code points or bytes."""
 
     def __init__(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray):
         self.text, self.begins, self.ends = text, begins, ends
@@ -29,15 +29,15 @@ class Letters:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Letters of every string."""
+        """Length of every string."""
         return self.ends - self.begins
 
 
 class Grams:
-    """The substrings that columns stand for, sorted: an array of shape (columns,) of str or bytes.
+    """The substrings of the columns, sorted: an array of shape (columns,) of str or bytes.
 
-    Rows counted together share one of these. Which columns two of them have in common is looked
-    up once, and remembered by the one asked as long as the other lives.
+    Rows counted together share one instance. The common columns of two instances are cached in the
+    one asked as long as the other exists.
     """
 
     def __init__(self, names: np.ndarray):
@@ -48,7 +48,7 @@ class Grams:
         return Grams, (self.names,)
 
     def common(self, other: Grams) -> tuple[np.ndarray, np.ndarray]:
-        """Columns here and columns there that stand for the same substring."""
+        """Return the columns of both that have the same substrings."""
         if other not in self._common:
             at = np.searchsorted(other.names, self.names)
             at = np.minimum(at, max(len(other.names) - 1, 0))
@@ -58,7 +58,7 @@ class Grams:
 
 
 class Counts:
-    """How often every string contains what the columns of a CSR ``matrix`` stand for."""
+    """Counts of the substrings of ``grams`` in every string, as a CSR ``matrix``."""
 
     def __init__(self, matrix: sp.csr_array, grams: Grams):
         self.matrix, self.grams = matrix, grams
@@ -71,12 +71,12 @@ class Counts:
 
 
 def letters_of(X: Any, kernel: Any) -> Letters:
-    """X as :class:`Letters`, uint32 code points of str or uint8 of bytes.
+    """Return X as :class:`Letters`, uint32 code points of str or uint8 of bytes.
 
     Raises
     ------
     DataError
-        Where X is no list of str or of bytes: no row, one string alone, numbers, None, both kinds.
+        If X is not a list of str or of bytes: no rows, a single string, numbers, None, or both.
     """
     if isinstance(X, str | bytes):
         raise DataError(f"X is one string, but {kernel!r} takes several: give a list of strings.")
@@ -105,7 +105,7 @@ def letters_of(X: Any, kernel: Any) -> Letters:
 
 
 def same_kind(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise DataError where strings of bytes meet those of str, by the types of their arrays."""
+    """Raise DataError if one array has bytes and the other has str."""
     if (a.dtype.itemsize == 1 or a.dtype.kind == "S") != (
         b.dtype.itemsize == 1 or b.dtype.kind == "S"
     ):
@@ -113,22 +113,22 @@ def same_kind(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def alphabet(text: np.ndarray) -> np.ndarray:
-    """The letters that occur, sorted, as numbers of the type of ``text``."""
+    """Return the letters that occur, sorted, with the dtype of ``text``."""
     return np.flatnonzero(np.bincount(text)).astype(text.dtype)
 
 
 def ranks(text: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """The number of every letter among the ``known`` ones, sorted, as int64; all occur there."""
+    """Return the index of every letter in ``known`` (sorted, with all letters) as int64."""
     table = np.zeros(int(known[-1]) + 1 if len(known) else 1, dtype=np.int64)
     table[known] = np.arange(len(known))
     return table[text]
 
 
 def window_codes(digits: np.ndarray, base: int, p: int) -> tuple[np.ndarray, int]:
-    """A number for every window of p digits, and a bound above all: equal windows, equal numbers.
+    """Return a code for every window of p digits, equal for equal windows, and a bound on them.
 
-    They are in the order of the windows. Where the windows cannot be read as numbers of that base,
-    those of the two halves of each are numbered first, and then the pairs.
+    Codes are in the order of the windows. If windows are too long for numbers of that base, the two
+    halves are numbered first, and then the pairs.
     """
     n = max(0, len(digits) - p + 1)
     if base**p < MOST_CODES:
@@ -144,7 +144,7 @@ def window_codes(digits: np.ndarray, base: int, p: int) -> tuple[np.ndarray, int
 
 
 def distinct(codes: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
-    """The codes numbered from 0 without gaps, in their order, and how many there are."""
+    """Return the codes renumbered from 0 without gaps, in their order, and their number."""
     if bound > 2 * len(codes) + 65_536:
         values, numbered = np.unique(codes, return_inverse=True)
         return numbered, len(values)
@@ -155,7 +155,7 @@ def distinct(codes: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
 
 
 def counted(rows: Letters, p: int) -> tuple[sp.csr_array, np.ndarray]:
-    """How often every string has every substring of length p.
+    """Count every substring of length p in every string.
 
     Returns a CSR matrix of shape (rows, substrings) and the substrings as letters, an array of
     shape (substrings, p), in order.
@@ -166,7 +166,7 @@ def counted(rows: Letters, p: int) -> tuple[sp.csr_array, np.ndarray]:
     known = alphabet(text)
     codes, bound = window_codes(ranks(text, known), max(len(known), 2), p)
     inside = np.ones(len(text), dtype=bool)
-    for k in range(1, p):  # the last p - 1 places of every string start no window within it
+    for k in range(1, p):  # no window starts at the last p - 1 places of a string
         places = rows.ends - k
         inside[places[places >= rows.begins]] = False
     places = np.flatnonzero(inside[: len(codes)])
@@ -180,7 +180,7 @@ def counted(rows: Letters, p: int) -> tuple[sp.csr_array, np.ndarray]:
 
 
 def as_strings(grams: np.ndarray) -> np.ndarray:
-    """Substrings given as letters of shape (substrings, p), as an array of str or bytes."""
+    """Convert substrings from letters of shape (substrings, p) to an array of str or bytes."""
     n, p = grams.shape
     kind = f"S{p}" if grams.dtype.itemsize == 1 else f"U{p}"
     return np.ascontiguousarray(grams).view(kind).reshape(n)

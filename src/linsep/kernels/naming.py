@@ -22,9 +22,9 @@ NAMED: dict[str, tuple[Function[..., Kernel], tuple[str, ...]]] = {
     "all-subsets": (AllSubsets, ()),
     "precomputed": (Precomputed, ()),
 }
-#: every name there is: ours, and those that scikit-learn's ``kernel_metrics()`` adds
+#: all names: ours, and those that scikit-learn's ``kernel_metrics()`` adds
 NAMES = (*NAMED, "additive_chi2", "chi2", "cosine", "sigmoid")
-#: what scikit-learn's other kernels take of gamma and coef0
+#: which of gamma and coef0 scikit-learn's other kernels take
 THEIRS = {"chi2": ("gamma",), "sigmoid": ("gamma", "coef0")}
 STORED = (
     "Linear", "Polynomial", "RBF", "Laplacian", "AllSubsets", "Constant", "Sum", "Product",
@@ -36,7 +36,7 @@ STORED = (
 def as_kernel(
     kernel: Any, *, gamma: float | str | None = None, degree: int = 3, coef0: float = 1.0
 ) -> Kernel:
-    """The kernel that a name, a function or a kernel stands for.
+    """Return the kernel for a name, a function or a kernel.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def as_kernel(
         "linear", "poly", "rbf", "laplacian", "all-subsets", "precomputed", or any name of
         ``sklearn.metrics.pairwise.kernel_metrics()``. A kernel is returned as it is.
     gamma, degree, coef0
-        For kernels by name that have them. ``gamma=None`` is each kernel's own default.
+        For kernels by name that have them. ``gamma=None`` is the kernel's default.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def as_kernel(
     Raises
     ------
     ParameterError
-        For an unknown name, with the nearest known one, and for numbers a kernel cannot have.
+        If the name is unknown (the message suggests the nearest one) or a parameter is invalid.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -77,8 +77,8 @@ def as_kernel(
 
 
 def described(kernel: Any) -> Kernel | type[Kernel]:
-    """The kernel that a name, a function or a kernel stands for, whatever its numbers; the base
-    class for what is none. It says what rows are taken.
+    """Return the kernel, or its class, for a name, a function or a kernel, to see which rows it
+    takes; :class:`Kernel` for anything else.
     """
     if isinstance(kernel, str):
         kernel = kernel if kernel in NAMES else None
@@ -88,16 +88,16 @@ def described(kernel: Any) -> Kernel | type[Kernel]:
 
 
 def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
-    """The kernel that :meth:`Kernel.to_dict` stored, inside of so many others.
+    """Return the kernel that :meth:`Kernel.to_dict` stored; ``outside`` is its nesting depth.
 
     Raises
     ------
     DataError
-        For what is no stored kernel.
+        If ``stored`` is not a stored kernel.
     """
     try:
         if outside > MOST_NESTED:
-            raise ValueError(f"more than {MOST_NESTED} kernels stand inside each other")
+            raise ValueError(f"more than {MOST_NESTED} kernels are nested")
         name, given = stored["kernel"], stored["parameters"]
         if name not in STORED:
             raise KeyError(name)

@@ -1,4 +1,4 @@
-"""Rows in the form a kernel works on: arrays, CSR, and what is sliced like them."""
+"""Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sklearn.utils import check_array
 from linsep.errors import DataError
 from linsep.sparse_rows import as_csr
 
-#: bytes of rows made dense, or converted, at a time
+#: bytes of rows converted or made dense at a time
 BLOCK_BYTES = 16_000_000
-#: values of a Gram matrix that stay in the processor's cache while several steps are taken
+#: values of a Gram matrix that fit in the processor's cache
 CACHED = 8192
 
 
 class Parts:
-    """Several forms of the same rows, sliced together; a form that stands twice is sliced once."""
+    """Several forms of the same rows, sliced together; a repeated form is sliced once."""
 
     def __init__(self, *parts: Any):
         self.parts = parts
@@ -32,12 +32,12 @@ class Parts:
 
 
 def rows_of(rows: Any) -> int:
-    """How many rows a prepared form holds."""
+    """Return the number of prepared rows."""
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def is_text(X: Any) -> bool:
-    """Whether X has strings where rows of numbers would be."""
+    """Return whether X has strings instead of numbers."""
     if isinstance(X, str | bytes):
         return True
     if isinstance(X, np.ndarray) and X.dtype != object:
@@ -48,7 +48,7 @@ def is_text(X: Any) -> bool:
 
 
 def listed(X: Any) -> np.ndarray:
-    """Rows of any kind as a one-dimensional array of objects, which can be sliced."""
+    """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
         raise DataError(f"X is {X!r:.40}, one thing and not a list of rows: put them in a list.")
     given = list(X)
@@ -59,7 +59,7 @@ def listed(X: Any) -> np.ndarray:
 
 
 def refuse_text(X: Any, kernel: Any) -> None:
-    """Raise DataError where X has strings."""
+    """Raise DataError if X has strings."""
     if is_text(X):
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
@@ -68,14 +68,15 @@ def refuse_text(X: Any, kernel: Any) -> None:
 
 
 def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
-    """X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if it can.
+    """Return X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if
+    possible.
 
     Raises
     ------
     DataError
-        For strings.
+        If X has strings.
     ValueError
-        For NaN, infinity, or what is no table of numbers.
+        If X has NaN or infinity, or is not a table of numbers.
     """
     refuse_text(X, kernel)
     X = check_array(as_csr(X), accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
@@ -86,7 +87,7 @@ def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
 
 
 def same_width(A: Any, B: Any) -> None:
-    """Raise DataError where rows have different numbers of features."""
+    """Raise DataError if rows have different numbers of features."""
     if A.shape[1] != B.shape[1]:
         raise DataError(
             f"Rows of {A.shape[1]} features meet rows of {B.shape[1]}: a kernel needs the same "
@@ -95,7 +96,7 @@ def same_width(A: Any, B: Any) -> None:
 
 
 def dense_blocks(rows: Any) -> Any:
-    """(slice, the rows of it as a float64 array), a few megabytes at a time."""
+    """Yield (slice, its rows as a float64 array), a few megabytes at a time."""
     step = max(1, BLOCK_BYTES // (8 * max(1, rows.shape[1])))
     for start in range(0, rows.shape[0], step):
         part = slice(start, min(start + step, rows.shape[0]))

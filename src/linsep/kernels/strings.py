@@ -31,12 +31,12 @@ from linsep.kernels.letters import (
 from linsep.kernels.rows import Parts
 from linsep.parallel import spread
 
-#: ways to change letters that Mismatch tries one after another
+#: most ways to change letters that Mismatch tries
 MOST_CHANGES = 1 << 22
 
 
 class OnStrings(Kernel):
-    """A kernel that looks for parts of p letters."""
+    """Base class of kernels that compare parts of p letters."""
 
     takes: ClassVar[str] = "strings"
     sparse: ClassVar[bool] = False
@@ -55,7 +55,7 @@ class OnStrings(Kernel):
 
 
 class OnCounts(OnStrings):
-    """A kernel that is a product of counts."""
+    """Base class of kernels that are products of counts."""
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         return count_products(A, B)
@@ -68,12 +68,12 @@ class OnCounts(OnStrings):
 class Spectrum(OnCounts):
     """The number of common substrings of length p, counted with multiplicity.
 
-    K(x, y) is the sum over all strings u of length p of (times u is in x) * (times u is in y).
+    K(x, y) is the sum over all strings u of length p of (count of u in x) * (count of u in y).
 
     Parameters
     ----------
     p : whole number of at least 1
-        A string of fewer letters has K = 0 with all.
+        K is 0 for strings of fewer letters.
 
     References
     ----------
@@ -127,7 +127,7 @@ class BlendedSpectrum(OnStrings):
 
     def _prepare(self, X: Any) -> Any:
         rows = letters_of(X, self)
-        longest = int(rows.lengths.max(initial=0))  # beyond, nothing is found
+        longest = int(rows.lengths.max(initial=0))  # longer substrings do not occur
         each = [counted(rows, q) for q in range(1, min(self.p, max(1, longest)) + 1)]
         return Parts(*(Counts(matrix, Grams(as_strings(grams))) for matrix, grams in each))
 
@@ -150,18 +150,18 @@ class BlendedSpectrum(OnStrings):
 
 @dataclass(frozen=True)
 class Mismatch(OnCounts):
-    """Common substrings of length p that may differ from those in the strings in a few places.
+    """The number of common substrings of length p with up to ``mismatches`` changed letters.
 
-    A substring of x counts for every string of p letters that it becomes by changing at most
+    A substring of x counts for every string of p letters obtained by changing at most
     ``mismatches`` of its letters to others of the alphabet; K(x, y) is the product of these counts.
-    A letter outside the alphabet may be changed, but none becomes it.
+    A letter outside the alphabet may be changed, but no letter is changed to it.
 
     Parameters
     ----------
     p : whole number of at least 1
     mismatches : whole number of at least 0, below p
     alphabet : str or bytes, default None
-        The letters. None takes those of the strings to learn from.
+        The letters. None takes those of the training strings.
 
     Notes
     -----
@@ -216,7 +216,9 @@ class Mismatch(OnCounts):
 
 
 def _neighbours(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: int) -> Counts:
-    """Counts of what substrings become by changing at most that many letters to ``own`` ones."""
+    """Return counts of the strings that differ from substrings in at most ``most`` letters, changed
+    to ``own`` ones.
+    """
     foreign = np.setdiff1d(alphabet(grams.ravel()), own)
     letters, p = np.concatenate([own, foreign]), grams.shape[1]
     if len(letters) ** p >= MOST_CODES:
@@ -247,7 +249,7 @@ def _neighbours(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: 
     values = np.zeros(n, dtype=np.int64)
     values[columns] = every
     near = sp.csr_array((np.ones(len(columns)), (np.concatenate(rows), columns)), (len(grams), n))
-    # Foreign letters have the highest digits, whatever their place among the letters.
+    # Letters outside the alphabet get the highest digits.
     names = as_strings(letters[values[:, None] // worth % len(letters)])
     order = np.argsort(names)
     return Counts((matrix @ near)[:, order], Grams(names[order]))
@@ -257,9 +259,9 @@ def _neighbours(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: 
 class Subsequence(BeyondFloats, OnStrings):
     """Common subsequences of length p, gaps allowed, each weighted by ``decay`` to its extent.
 
-    K(x, y) is the sum over all strings u of length p, over all places in x and all in y where u
-    stands with gaps, of decay^(extent in x + extent in y); the extent is that from the first letter
-    to the last one, both included.
+    K(x, y) is the sum, over all strings u of length p and all occurrences of u with gaps in x and
+    in y, of decay^(extent in x + extent in y); the extent is the number of letters from the first
+    to the last.
 
     Parameters
     ----------
@@ -268,7 +270,7 @@ class Subsequence(BeyondFloats, OnStrings):
 
     Notes
     -----
-    Takes p * letters * letters steps for a pair of strings.
+    The time is proportional to p times the product of the lengths of both strings.
 
     References
     ----------
@@ -289,7 +291,7 @@ class Subsequence(BeyondFloats, OnStrings):
         return letters_of(X, self)
 
     def scaled_gram(self, A: Letters, B: Letters) -> tuple[np.ndarray, np.ndarray]:
-        """Every value as (m, e) for m 2^e: two float64 arrays of shape (rows of A, rows of B)."""
+        """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B)."""
         same_kind(A.text, B.text)
         mantissas, exponents = np.zeros((len(A), len(B))), np.zeros((len(A), len(B)))
         if self.p > min(int(one.lengths.max(initial=0)) for one in (A, B)):
@@ -309,7 +311,7 @@ class Subsequence(BeyondFloats, OnStrings):
         return self._weighted(mantissas, exponents)
 
     def scaled_diagonal(self, A: Letters) -> tuple[np.ndarray, np.ndarray]:
-        """K(a, a) of every string as :meth:`scaled_gram` has it: two arrays of shape (rows,)."""
+        """Return K(a, a) of every string as (m, e), two arrays of shape (rows,)."""
         mantissas, exponents = np.zeros((len(A), 1)), np.zeros((len(A), 1))
         if self.p > int(A.lengths.max(initial=0)):
             return mantissas[:, 0], exponents[:, 0]
@@ -324,6 +326,6 @@ class Subsequence(BeyondFloats, OnStrings):
         return self._weighted(mantissas[:, 0], exponents[:, 0])
 
     def _weighted(self, mantissas: np.ndarray, exponents: np.ndarray) -> tuple:
-        """Times decay^(2p), which is left out of the sums: it would bring them down to 0."""
+        """Multiply by decay^(2p), which is left out of the sums to avoid underflow."""
         whole, part = divmod(2 * self.p * np.log2(self.decay), 1)
         return mantissas * 2.0**part, exponents + whole

@@ -17,7 +17,7 @@ from linsep.parallel import spread
 
 
 def products(A: Any, B: Any) -> np.ndarray:
-    """<a, b> of every pair of rows, in the precision of the rows; dense whatever the rows are."""
+    """Return <a, b> of every pair of rows as a dense array, in the precision of the rows."""
     same_width(A, B)
     if sp.issparse(A) and sp.issparse(B):
         return sparse_products(A, B.T.tocsr())
@@ -28,7 +28,7 @@ def products(A: Any, B: Any) -> np.ndarray:
 
 
 def sparse_products(A: Any, B: Any) -> np.ndarray:
-    """The product of two CSR matrices as a dense float64 array."""
+    """Return the product of two CSR matrices as a dense float64 array."""
     out = np.zeros((A.shape[0], B.shape[1]))
     each = np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(B.indptr)
     left, right = (csr_rows(M.data, M.indices, M.indptr) for M in (A, B))
@@ -37,7 +37,7 @@ def sparse_products(A: Any, B: Any) -> np.ndarray:
 
 
 def squares(X: Any) -> np.ndarray:
-    """||x||^2 of every row, float64."""
+    """Return ||x||^2 of every row, float64."""
     if sp.issparse(X):
         X = X.astype(np.float64)
         return np.ravel(X.multiply(X).sum(axis=1))
@@ -62,7 +62,7 @@ class Linear(Kernel):
 
 
 class WithGamma(Kernel):
-    """A kernel with a ``gamma``: a number, or "scale" or "auto", which :meth:`fitted` works out."""
+    """A kernel with a ``gamma``: a number, or "scale" or "auto", computed by :meth:`fitted`."""
 
     gamma: float | str
 
@@ -95,7 +95,7 @@ class WithGamma(Kernel):
 
 
 def _scale(X: Any) -> float:
-    """1 / (features * variance of all values), as scikit-learn's SVC has it."""
+    """Return 1 / (features * variance of all values), as in scikit-learn's SVC."""
     if sp.issparse(X):
         mean = X.sum(dtype=np.float64) / np.prod(X.shape, dtype=float)
         variance = squares(X).sum() / np.prod(X.shape, dtype=float) - mean**2
@@ -114,7 +114,7 @@ class Polynomial(WithGamma):
     gamma : number above 0, default 1; "scale" is 1 / (features * variance of X) and "auto"
         1 / features, as in scikit-learn
     coef0 : number of at least 0, default 1
-        With 0 only products of exactly ``degree`` features. Below 0 it is no kernel.
+        With 0 only products of exactly ``degree`` features. A negative value gives no kernel.
 
     Notes
     -----
@@ -143,7 +143,7 @@ class Polynomial(WithGamma):
         return self._powers(inner, inner)
 
     def _powers(self, inner: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """The powers of all products, which may be the array they are written to."""
+        """Return the powers of all products; ``out`` may be ``inner``."""
         read, write = np.ravel(inner), out.reshape(-1)
         how = (self.factor, float(self.coef0), int(self.degree), CACHED)
 
@@ -181,7 +181,7 @@ class RBF(WithGamma):
                 part *= -2
                 part += left[start : start + step, None]
                 part += right
-                np.maximum(part, 0, out=part)  # rounding may leave less
+                np.maximum(part, 0, out=part)  # rounding may make it negative
                 part *= -factor
                 np.exp(part, out=part)
         if A is B:
@@ -228,11 +228,10 @@ class Laplacian(WithGamma):
 
 @dataclass(frozen=True)
 class AllSubsets(BeyondFloats):
-    """prod (1 + x_i y_i): the products of every subset of the features, the empty one included.
+    """prod (1 + x_i y_i): the products of all subsets of the features, including the empty one.
 
-    Values pass the largest float for some hundred features. :meth:`scaled_gram` has them as
-    mantissa and exponent, by which ``Normalized(AllSubsets())`` is right for any number of
-    features.
+    Values overflow for some hundred features. :meth:`scaled_gram` returns them as mantissa and
+    exponent, so ``Normalized(AllSubsets())`` is accurate for any number of features.
 
     References
     ----------
@@ -245,9 +244,9 @@ class AllSubsets(BeyondFloats):
         return vectors(X, self)
 
     def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Every value as (m, e) for m 2^e: two float64 arrays of shape (rows of A, rows of B).
+        """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B).
 
-        m is 0 or between 1/2 and 1 in size.
+        |m| is 0 or between 1/2 and 1.
         """
         same_width(A, B)
         mantissas = np.empty((rows_of(A), rows_of(B)))
@@ -263,7 +262,7 @@ class AllSubsets(BeyondFloats):
         return mantissas, exponents
 
     def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
-        """K(a, a) of every row as :meth:`scaled_gram` has it: two arrays of shape (rows,)."""
+        """Return K(a, a) of every row as (m, e), two arrays of shape (rows,)."""
         mantissas, exponents = np.empty(rows_of(A)), np.empty(rows_of(A))
         for places, block in dense_blocks(A):
             for i, row in enumerate(block, places.start):
@@ -273,5 +272,5 @@ class AllSubsets(BeyondFloats):
 
 
 def _compiled(X: Any) -> Any:
-    """Prepared rows as compiled loops take them."""
+    """Return prepared rows for compiled loops."""
     return csr_rows(X.data, X.indices, X.indptr) if sp.issparse(X) else Whole(read_only(X))

@@ -1,1 +1,1 @@
-"""Save and load models: safetensors and JSON, nothing executed; one file a kind of model."""
+"""Save and load models as safetensors and JSON, without code; one module per kind of model."""

@@ -1,9 +1,9 @@
 """Models on disk: safetensors with JSON metadata. Nothing in the file is ever executed.
 
-A SHA-256 of the whole file stands in the file, so damage is noticed. It is no signature: whoever
-writes a file can write a sum that fits. What a file declares is therefore checked before anything
-is made of it, and nothing that it declares is larger than the file itself. Files are written in
-format 2; those of format 1 are read too (:mod:`linsep.model_files.format_1`).
+A SHA-256 checksum of the whole file detects damage. It is not a signature: anyone can write a file
+with a valid checksum. So what a file declares is checked before it is used, and nothing may be
+larger than the file itself. Files are written in format 2; those of format 1 can be read
+(:mod:`linsep.model_files.format_1`).
 """
 
 import hashlib
@@ -36,13 +36,13 @@ from linsep.model_files.labels import plain
 from linsep.scratch import process_mark, sweep
 
 FORMAT = 2
-#: where the checksum stands in the header of a file, and what stands for it in its own sum
+#: key of the checksum in the header, and its placeholder while it is computed
 SEAL = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 BLANK = b"0" * 64
-#: bytes of the header at most, as in safetensors
+#: largest header in bytes, as in safetensors
 MOST_HEADER = 100_000_000
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
-#: what says the rest of each kind, if not ``online``
+#: module for each kind of model, if not ``online``
 OTHERS = {
     "LinearRegression": linear,
     "LogisticRegression": logistic,
@@ -53,7 +53,7 @@ OTHERS = {
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
     """Write a fitted estimator of this library to ``path``.
 
-    The file appears whole or not at all: it is written beside its place, synced, then renamed.
+    The write is atomic: a temporary file in the same folder is written, synced, then renamed.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     Raises
     ------
     ModelFileError
-        When the file exists, cannot be written, or labels are of a type JSON does not know.
+        If the file exists or cannot be written, or labels have a type that JSON lacks.
     NotFittedError
-        When the model has not learnt anything yet.
+        If the model is not fitted.
     """
     path = Path(path)
     check_free(path, force)
@@ -81,24 +81,24 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
 
 
 def sealed(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> bytes:
-    """The bytes of a model file: arrays and a description, with the checksum of it all."""
+    """Return the bytes of a model file: arrays, description and checksum."""
     metadata = {"linsep": json.dumps(about, default=plain), "sha256": BLANK.decode()}
     content = to_bytes(tensors, metadata)
-    # In the description, which is text within text, quotes are written otherwise.
+    # The description is JSON within JSON, with escaped quotes.
     (seal,) = SEAL.finditer(content, 0, _header_end(content[:8]))
     digest = hashlib.sha256(content).hexdigest().encode()
     return content[: seal.start(1)] + digest + content[seal.end(1) :]
 
 
 def _header_end(begin: bytes) -> int:
-    """Where the header of a safetensors file ends, as its first eight bytes say."""
+    """Return the end of a safetensors header, from the first eight bytes."""
     return 8 + int.from_bytes(begin, "little")
 
 
 def check_free(path: Path, force: bool) -> None:
-    """Raise ModelFileError where :func:`written_whole` could not write; costs nothing beforehand.
+    """Raise ModelFileError if :func:`written_whole` could not write, to fail before the work.
 
-    An existing file is only free with ``force``, and only if it is a regular one.
+    An existing file may be replaced only with ``force``, and only if it is a regular file.
     """
     try:
         folder = Path(os.path.realpath(path)).parent
@@ -120,11 +120,11 @@ def check_free(path: Path, force: bool) -> None:
 
 @contextmanager
 def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]:
-    """A file to write that takes its place at ``path`` in one step at the end, or not at all.
+    """Open a file to write that replaces ``path`` atomically at the end, or not at all.
 
-    Others see the old file or the whole new one; without ``force`` a file that has turned up at
-    ``path`` meanwhile stays. A symbolic link stays one: what it points at is replaced. Raises
-    ModelFileError, which says so, when the disk is full or the like.
+    Others see the old or the new file; without ``force`` a file created at ``path`` meanwhile
+    stays. Of a symbolic link the target is replaced. Raises ModelFileError if writing fails, such
+    as when the disk is full.
     """
     path = Path(os.path.realpath(path))
     temporary = None
@@ -158,10 +158,10 @@ def _exists(path: Path) -> ModelFileError:
 
 
 def _beside(path: Path) -> tuple[int, Path]:
-    """Descriptor and path of a new file in the same folder.
+    """Create a temporary file in the same folder; return its descriptor and path.
 
-    It has the permissions of the file it will replace, else those of any new file, which the
-    system works out: to look at the mask of this process is to change it for a moment.
+    It gets the permissions of the file it will replace, else the default ones, which the system
+    determines: reading this process's umask would change it for a moment.
     """
     temporary = path.parent / f".{path.name[:40]}.{process_mark()}{secrets.token_hex(4)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -172,13 +172,13 @@ def _beside(path: Path) -> tuple[int, Path]:
 
 
 def _put_in_place(temporary: Path, path: Path, force: bool) -> None:
-    """Give the finished file its name; FileExistsError if that is taken and ``force`` is False."""
+    """Rename the finished file; raise FileExistsError if ``path`` exists, unless ``force``."""
     if not force:
         try:
             os.link(temporary, path)
         except FileExistsError:
             raise
-        except OSError:  # this file system has no links: take the name, then replace what has it
+        except OSError:  # no hard links on this file system: create the name, then replace it
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             try:
                 os.replace(temporary, path)
@@ -203,15 +203,15 @@ def _sync_folder(folder: Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Read a model that :func:`save` wrote; it predicts as the saved one did, to the bit.
+    """Load a model written by :func:`save`; its predictions are the same to the bit.
 
-    The whole file is covered by a checksum, so a file that was damaged is refused. That is no
-    signature: a file by somebody else may hold any weights, only nothing that is executed.
+    A checksum of the whole file detects damage. It is not a signature: a file from someone else may
+    hold any weights, but no code.
 
     Raises
     ------
     ModelFileError
-        When the file is missing, cut short, altered, not a linsep model, or of a later format.
+        If the file is missing, truncated, altered, not a linsep model, or of a later format.
     """
     path = Path(path)
     tensors, about = _read(path)
@@ -226,7 +226,7 @@ def load(path: str | Path) -> Any:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Raise ModelFileError where a description makes no sense, whatever comes of that."""
+    """Context manager that turns any error from an invalid description into ModelFileError."""
     try:
         yield
     except ModelFileError:
@@ -241,7 +241,7 @@ def _whole(path: Path) -> Iterator[None]:
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays and description of a file whose checksum fits, and that declares nothing too large."""
+    """Return arrays and description of a file after checking its checksum and sizes."""
     try:
         if path.is_dir():
             raise ModelFileError(f"{path} is a directory, not a model file.")
@@ -254,7 +254,7 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(f"There is no model file {path}.") from None
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    except (SafetensorError, TypeError, AttributeError):  # the latter: types that numpy lacks
+    except (SafetensorError, TypeError, AttributeError):  # AttributeError: types that numpy lacks
         raise _foreign(path) from None
     try:
         about = json.loads(header["__metadata__"]["linsep"])
@@ -271,8 +271,8 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _checked_header(path: Path) -> dict[str, Any]:
-    """The header of a file, after a check of its declared sizes and of its checksum if it has one,
-    which files of format 1 have elsewhere.
+    """Return the header of a file after checking declared sizes and the checksum, if there (files
+    of format 1 have it elsewhere).
     """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -286,13 +286,13 @@ def _checked_header(path: Path) -> dict[str, Any]:
             _check_seal(path, header["__metadata__"]["sha256"], begin + text, file)
     for name, tensor in header.items():
         shape = tensor["shape"] if name != "__metadata__" else []
-        if max(shape, default=0) > size:  # what is empty could be of any width
+        if max(shape, default=0) > size:  # an empty array could declare any width
             raise ModelFileError(f"{path} declares {name} of shape {shape}, larger than the file.")
     return header
 
 
 def _check_seal(path: Path, given: str, header: bytes, rest: Any) -> None:
-    """Raise ModelFileError if the checksum ``given`` is not that of the header and the rest."""
+    """Raise ModelFileError unless ``given`` is the checksum of the header and the rest."""
     seals = list(SEAL.finditer(header))
     if len(seals) != 1 or given != seals[0][1].decode():
         raise ModelFileError(f"{path} has no checksum; fit again with this linsep.")
@@ -305,7 +305,7 @@ def _check_seal(path: Path, given: str, header: bytes, rest: Any) -> None:
 
 
 def _plain_header(path: Path, text: bytes) -> dict[str, Any]:
-    """The header as plain JSON, with the metadata of a model."""
+    """Parse the header and check that it has the metadata of a model."""
     try:
         header = json.loads(text)
         metadata = header.get("__metadata__", {})
@@ -327,7 +327,7 @@ def _foreign(path: Path) -> ModelFileError:
 
 
 def _describe(model: Any) -> dict[str, Any]:
-    """What is said of models of every kind."""
+    """Return the description common to all kinds of models."""
     parameters = model.get_params(deep=False)
     if not isinstance(parameters.get("random_state"), Integral | None):
         parameters["random_state"] = None  # a generator has no number
@@ -354,7 +354,7 @@ def _describe(model: Any) -> dict[str, Any]:
 
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
-    """The model that was described; raises whatever comes where the description makes no sense."""
+    """Return the model; an invalid description may raise any exception."""
     stored, tensors = format_1.by_present_names(about["parameters"], tensors)
     if about["learner"] == "LogisticRegression":
         stored = logistic.parameters(stored, about)
@@ -366,13 +366,13 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError("names of features that are no list of text")
+            raise ValueError("feature names that are not a list of text")
         if len(names) != width:
             raise ValueError(f"{len(names)} names for {width} features")
         model.feature_names_in_ = np.array(names, dtype=object)
     if recipe is not None:
         if not isinstance(recipe["format"], str):
-            raise ValueError("a recipe of no format")
+            raise ValueError("a recipe without a format")
         model.recipe_ = recipe
     return model
 

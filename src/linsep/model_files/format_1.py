@@ -1,7 +1,7 @@
-"""Model files of format 1, whose checksum left out the types of arrays.
+"""Model files of format 1, whose checksum does not cover the types of arrays.
 
-It stands in the description, and is the SHA-256 of the description and of names, shapes and bytes
-of all arrays. Their types are checked by name instead.
+It is in the description: the SHA-256 of the description and of names, shapes and bytes of all
+arrays. Their types are checked by name instead.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from linsep.certificate import proof_file
 from linsep.errors import ModelFileError
 
 FORMAT = 1
-#: the kinds of numbers an array may have, by the last part of its name, if not floats alone
+#: allowed dtype kinds of an array by the last part of its name; others must be floats
 WHOLE = (
     "born", "record", "pocket_record", "rounds", "updates",
     "features", "columns", "starts", "machines", "numbers", "out",
@@ -28,13 +28,13 @@ KINDS = dict.fromkeys(WHOLE, "i") | {
 Arrays = dict[str, np.ndarray]
 
 
-#: parameters and arrays that had other names once
+#: parameters and arrays that have been renamed
 PARAMETERS = {"vote_megabytes": "vote_mb"}
 ARRAYS = {"weights.steadiest": "weights.longest_surviving", "counts.born": "counts.created"}
 
 
 def by_present_names(parameters: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
-    """Parameters and arrays of a model, those with earlier names by their present ones."""
+    """Return parameters and arrays with earlier names replaced by the present ones."""
     named = {}
     for name, array in arrays.items():
         first = ".".join(name.split(".")[:2])
@@ -43,14 +43,14 @@ def by_present_names(parameters: dict[str, Any], arrays: Arrays) -> tuple[dict[s
 
 
 def upgraded(path: Path, arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays and description of a file of format 1 as those of format 2.
+    """Convert arrays and description of format 1 to format 2.
 
-    A proof in a form that is no longer read is left out with a UserWarning.
+    A proof in an obsolete form is left out with a UserWarning.
 
     Raises
     ------
     ModelFileError
-        When the checksum or the type of an array is wrong, or the description is not whole.
+        If the checksum or the type of an array is wrong, or the description is incomplete.
     """
     about = dict(about)
     if about.pop("sha256", None) != _digest(arrays, about):
@@ -65,7 +65,10 @@ def upgraded(path: Path, arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays,
     if (about.get("recipe") or {}).get("format") == "table":
         about["recipe"] = {"reference": {}} | about["recipe"]
     if (training := about.get("training")) and training.get("began") is None:
-        training["began"] = {"fresh": False, "weighted": True}  # it may be: theorems need to know
+        training["began"] = {
+            "fresh": False,
+            "weighted": True,
+        }  # unknown, so theorems must assume it
     _leave_out_earlier_proofs(path, about)
     if "rss" in about.get("fit", {}):
         return _with_norms(arrays, about)
@@ -84,7 +87,7 @@ def _digest(arrays: Arrays, about: dict[str, Any]) -> str:
 
 
 def _leave_out_earlier_proofs(path: Path, about: dict[str, Any]) -> None:
-    """Of a logistic regression's verdict, or a run's cycle: both have a place for None."""
+    """Replace an obsolete verdict or cycle by None and warn."""
     for place, name in ((about, "separation"), (about.get("training", {}), "cycle")):
         if place.get(name) is None or json.loads(place[name])["format"] == proof_file.FORMAT:
             continue
@@ -96,7 +99,7 @@ def _leave_out_earlier_proofs(path: Path, about: dict[str, Any]) -> None:
 
 
 def _with_norms(arrays: Arrays, about: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
-    """Least squares with sums of squares, as norms and means."""
+    """Convert sums of squares of least squares to norms and means."""
     numbers = dict(about["fit"])
     rss, tss, coef = numbers.pop("rss"), numbers.pop("tss"), arrays["coef"]
     numbers |= {

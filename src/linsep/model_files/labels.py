@@ -7,12 +7,12 @@ import numpy as np
 
 from linsep.errors import ModelFileError
 
-#: what numpy calls the types of labels: whatever else takes memory of any size
+#: allowed dtypes of labels; others could declare any size
 PLAIN_TYPE = re.compile(r"[<>|=]?(b1|[iuf][1248]|f16|U\d+|O)")
 
 
 def plain(label: Any) -> Any:
-    """A label as JSON knows it; ModelFileError where it has no such type."""
+    """Return a label as a JSON value; raise ModelFileError for other types."""
     known = label.item() if isinstance(label, np.generic) else label
     if not isinstance(known, str | int | float | bool):
         raise ModelFileError(
@@ -23,12 +23,12 @@ def plain(label: Any) -> Any:
 
 
 def described(classes: np.ndarray) -> dict[str, Any]:
-    """Classes as plain JSON."""
+    """Return the classes as plain JSON."""
     return {"type": classes.dtype.str, "values": [plain(label) for label in classes]}
 
 
 def classes_of(type: str, values: list[Any]) -> np.ndarray:
-    """Sorted labels; text is as wide as its longest label, whatever the file says."""
+    """Return the sorted labels; text is as wide as its longest label."""
     if not PLAIN_TYPE.fullmatch(type):
         raise ValueError(f"classes of type {type!r:.40}")
     kind = np.dtype(type)
@@ -40,7 +40,7 @@ def classes_of(type: str, values: list[Any]) -> np.ndarray:
 
 
 def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array of this name; ValueError where it is none of finite floats in this shape."""
+    """Return an array; raise ValueError unless it has finite floats and this shape."""
     found = arrays[name]
     if found.shape != shape or found.dtype != np.float64 or not np.isfinite(found).all():
         raise ValueError(f"{name} of {found.dtype} {found.shape}")

@@ -1,4 +1,4 @@
-"""A linear regression in a file: its weights, and all that inference needs."""
+"""Linear regression in a model file: weights and everything for inference."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ FLAGS = ("perfect", "fit_intercept")
 
 
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of a fitted regression, and what else there is to say of it as plain JSON."""
+    """Return the arrays of a fitted regression, and the rest as plain JSON."""
     fit = model._fitted
     out, d = sorted(fit.combinations), fit.coef.size
     arrays = {
@@ -36,16 +36,16 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> int:
-    """Give ``model`` what was learnt, and return its number of features."""
+    """Set the fitted attributes of ``model`` and return its number of features."""
     numbers, kept, two = about["fit"], arrays["kept"], about["two_values"]
     d = arrays["coef"].size
     rank = int(kept.sum()) + bool(numbers["fit_intercept"])
     if kept.shape != (d,) or kept.dtype != bool:
         raise ValueError(f"kept of {kept.dtype} {kept.shape}")
     if not all(isinstance(numbers[name], float | int) for name in NUMBERS):
-        raise ValueError("a number that is none")
+        raise ValueError("an invalid number")
     if not isinstance(numbers["n_rows"], int) or numbers["n_rows"] < 1:
-        raise ValueError("a count that is none")
+        raise ValueError("an invalid count")
     out = np.flatnonzero(~kept)
     if arrays["out"].tolist() != out.tolist():
         raise ValueError("combinations of other features")

@@ -1,4 +1,4 @@
-"""A logistic regression in a file: its weights, what they let one infer, and any proof."""
+"""Logistic regression in a model file: weights, inference and proofs."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ import linsep
 from linsep.model_files.labels import classes_of, described, finite, plain
 
 LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked")
-#: numbers of a fit, NaN where there are none
+#: numbers of a fit, NaN if there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
 ENDS = ("low", "high", "p")
 
 
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of a fitted regression, and what else there is to say of it as plain JSON."""
+    """Return the arrays of a fitted regression, and the rest as plain JSON."""
     arrays = {"coef": model.coef_, "intercept": model.intercept_}
     arrays["limits"] = _codes(model.limits_)
     if model.covariance_ is not None:
@@ -36,7 +36,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> int:
-    """Give ``model`` what was learnt, and return its number of features."""
+    """Set the fitted attributes of ``model`` and return its number of features."""
     model.classes_ = classes_of(**about["classes"])
     codes = [k for k, label in enumerate(model.classes_.tolist()) if label == about["reference"]]
     (last,) = codes
@@ -68,8 +68,8 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
 
 
 def parameters(stored: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as they are spelled now: on_separation="firth" meant Firth's estimates of
-    separated data only.
+    """Return the parameters with present names: on_separation="firth" meant Firth's estimates for
+    separable data only.
     """
     if stored.get("on_separation") != "firth":
         return stored
@@ -82,7 +82,7 @@ def _number(value: float) -> float | None:
 
 
 def _codes(limits: np.ndarray) -> np.ndarray:
-    """Words as numbers, which is what a file of arrays can hold."""
+    """Return the limits as numbers, because model files hold numeric arrays."""
     return np.array([LIMITS.index(word) for word in limits.ravel()], np.uint8).reshape(limits.shape)
 
 
@@ -93,17 +93,17 @@ def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Intercepts, infinite for classes without weight alone."""
+    """Return the intercepts; only those of classes without weight may be infinite."""
     without = (limits == "no weight").any(axis=1)
     if array.shape != without.shape or array.dtype != np.float64:
         raise ValueError(f"intercept of {array.dtype} {array.shape}")
     if np.isnan(array).any() or (np.isinf(array) != without).any():
-        raise ValueError("intercepts that are none")
+        raise ValueError("invalid intercepts")
     return array
 
 
 def _ends(array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Ends of intervals, which may be infinite."""
+    """Return ends of intervals, which may be infinite."""
     if array.shape != shape or array.dtype != np.float64:
         raise ValueError(f"intervals of {array.dtype} {array.shape}")
     return array

@@ -1,4 +1,4 @@
-"""A naive Bayes classifier in a file: shares, means and variances."""
+"""Naive Bayes in a model file: class probabilities, means and variances."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from linsep.online.passes import StopReason
 
 
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of a fitted classifier, and what else there is to say of it as plain JSON."""
+    """Return the arrays of a fitted classifier, and the rest as plain JSON."""
     arrays = {"priors": model.priors_, "means": model.means_, "variances": model.variances_}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
         "classes": described(model.classes_),
@@ -19,13 +19,13 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> int:
-    """Give ``model`` what was learnt, and return its number of features."""
+    """Set the fitted attributes of ``model`` and return its number of features."""
     model.classes_ = classes_of(**about["classes"])
     k, d = model.classes_.size, arrays["variances"].size
     model.priors_, model.means_ = finite(arrays, "priors", (k,)), finite(arrays, "means", (k, d))
     model.variances_, model.n_rows_ = finite(arrays, "variances", (d,)), int(about["n_rows"])
     if not (model.priors_ >= 0).all() or (model.variances_ < 0).any():
-        raise ValueError("shares or variances that are none")
+        raise ValueError("invalid class probabilities or variances")
     if about["interrupted"] is True:
         model.stop_reason_ = StopReason.INTERRUPTED
     return d

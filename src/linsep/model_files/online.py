@@ -1,4 +1,4 @@
-"""An online learner in a file: arrays to predict with and to go on from, and how it was trained."""
+"""Online learners in a model file: weights, the state to continue from, and training reports."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 
 
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of a fitted learner, and what else there is to say of it as plain JSON."""
+    """Return the arrays of a fitted learner, and the rest as plain JSON."""
     model._check_same("save")
     kernel = getattr(model, "kernel_", None)
     return arrays_of(model), {
@@ -42,7 +42,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _began(model: Any) -> dict[str, Any] | None:
-    """What theorems need to know of the start; None of a model that does not say."""
+    """Return what theorems need to know about the start; None if unknown."""
     if not hasattr(model, "_fresh"):
         return None
     return {
@@ -52,7 +52,7 @@ def _began(model: Any) -> dict[str, Any] | None:
 
 
 def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> int | None:
-    """Give ``model`` what was learnt, and return its number of features, None if it has none."""
+    """Set the fitted attributes of ``model`` and return its number of features or None."""
     model.classes_ = classes_of(**about["classes"])
     restore(model, tensors, about["training"].pop("rounds"))
     width = model._state.n_features if about.get("kernel") is None else _width(about["features"])
@@ -63,17 +63,17 @@ def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -
 
 
 def _width(declared: Any) -> int | None:
-    """How many features rows have that a kernel takes, None for rows of another kind."""
+    """Return the number of features of a kernel's rows, None for other types of rows."""
     if declared is not None and (type(declared) is not int or declared < 1):
         raise ValueError(f"{declared!r} features")
     return declared
 
 
 def arrays_of(model: Any) -> dict[str, np.ndarray]:
-    """Arrays by name: ``coef`` and ``intercept`` to predict with, then whatever else there is.
+    """Return arrays by name: ``coef`` and ``intercept`` to predict with, and others.
 
-    ``last.*`` are the weights that learn where others predict, ``weights.NAME.*`` other arrays of
-    their shape, ``counts.NAME`` one number a machine, ``vote.*`` the changes of a vote.
+    ``last.*`` are the current weights if others predict, ``weights.NAME.*`` other arrays of their
+    shape, ``counts.NAME`` one number per machine, ``vote.*`` the changes of a vote.
     """
     state = model._state
     coef, intercept = state.split(model._keeping.weights(state))
@@ -94,7 +94,7 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
 
 
 def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
-    """Give ``model`` the state that these arrays were; ValueError where they do not fit."""
+    """Restore the state of ``model``; raise ValueError if the arrays are inconsistent."""
     coef = arrays["coef"]
     if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
         raise ValueError(f"weights of shape {coef.shape}")
@@ -122,7 +122,7 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
 
 
 def _supports_of(model: KernelPerceptron) -> dict[str, np.ndarray]:
-    """``support.numbers`` and the rows: an array, the parts of a CSR matrix, or JSON of strings."""
+    """Return ``support.numbers`` and the rows: an array, parts of a CSR matrix, or JSON strings."""
     rows, found = model.support_vectors_, {"support.numbers": model.support_}
     if sp.issparse(rows):
         parts = {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
@@ -144,8 +144,8 @@ def restore_supports(
     model: KernelPerceptron, arrays: dict[str, np.ndarray], kernel: dict[str, Any],
     width: int | None,
 ) -> None:  # fmt: skip
-    """Give ``model``, which has a state, its kernel and support vectors; ValueError where they do
-    not fit.
+    """Restore kernel and support vectors of ``model``, which has a state; raise ValueError if they
+    are inconsistent.
     """
     numbers, many = arrays["support.numbers"], model._state.n_features
     model.kernel_ = kernel_from_dict(kernel)
@@ -197,26 +197,26 @@ def _remember_training(
     counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
     shares = [accuracy, *(share for report in reports for share in report[5:8])]
     if not all(isinstance(n, int) and n >= 0 for n in counts):
-        raise ValueError("a count that is none")
+        raise ValueError("an invalid count")
     if not all(isinstance(share, float | int | None) for share in shares):
-        raise ValueError("an accuracy that is none")
+        raise ValueError("an invalid accuracy")
     model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
     model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
     if began is not None:
         model._fresh, model._weighted = began["fresh"] is True, began["weighted"] is not False
-        model._left_out = began.get("left_out") is not False  # unknown in files of before
+        model._left_out = began.get("left_out") is not False  # unknown in older files
         seed = began.get("seed")
         model._run_seed = None if seed is None else int(seed)
     model._cycle = None if cycle is None else _cycle(cycle, len(reports))
-    if isinstance(model, KernelPerceptron):  # a file of before goes on after its last support
+    if isinstance(model, KernelPerceptron):  # older files: continue after the last support vector
         model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
 
 
 def _cycle(stored: str, passes: int) -> Cycle | Cycles:
     claim = linsep.from_json(stored)
     if not isinstance(claim, Cycle | Cycles):
-        raise ValueError("a cycle that is none")
+        raise ValueError("an invalid cycle")
     return claim.of_run(passes)
 
 

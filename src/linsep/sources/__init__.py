@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, svmlight text, tables; again and again, in flat memory."""
+"""Sources of rows: arrays, svmlight text and tables, read repeatedly in constant memory."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What a source is: something that yields batches of rows again and again, in the same order."""
+"""Base class of sources, which yield the same batches of rows each time they are read."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -29,20 +29,20 @@ class Batch(NamedTuple):
 
 
 class Source(ABC):
-    """Batches again and again from arrays, a file, or several files.
+    """Batches of rows from arrays, a file, or several files, which can be read repeatedly.
 
     Every call of :meth:`batches` starts at the first row and yields the same rows in the same
     order. A source holds no data between calls beyond one batch and what it learnt about columns.
     """
 
-    #: what people call this source in messages: a path, a glob
+    #: name of this source in messages: a path or a glob
     name: str
     #: the files, in reading order
     paths: list[Path]
     #: folder where rows that do not fit in memory are kept for later passes and later runs; None
     #: keeps them in a temporary folder for one run
     cache: Path | None = None
-    #: rows of up to so many bytes stay in memory after the first pass
+    #: rows up to this size in bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
     #: what it reads: arrays, svmlight, csv, ...
@@ -55,7 +55,7 @@ class Source(ABC):
     dropped: int = 0
     #: a model says how the rows are read
     by_recipe: bool = False
-    #: what is done with its rows, for those who watch
+    #: current stage, for progress displays
     stage: str = "reading"
     #: more of it, where a stage is long: a function that says what is being done now
     doing: Callable[[], str] | None = None
@@ -68,7 +68,7 @@ class Source(ABC):
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
-        """Yield the rows from the first to the last; raises DataError where they are unusable."""
+        """Yield the rows from the first to the last; raise DataError if they are unusable."""
 
     def exactly(self) -> Iterator[Batch]:
         """The same with every number as the file has it, for proofs.
@@ -79,9 +79,9 @@ class Source(ABC):
 
     @abstractmethod
     def where(self, row: int) -> str:
-        """Where the row with this number (0-based, over the whole source) stands, for messages.
+        """Return the place of a row (0-based, over the whole source) for messages.
 
-        May read the file again: it is only called when something is wrong.
+        May read the file again, so it is called for errors only.
         """
 
     @property
@@ -91,7 +91,7 @@ class Source(ABC):
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """The least and the largest value of each numeric column, where columns have names."""
+        """The smallest and the largest value of each numeric column, if columns have names."""
         return {}
 
     @property
@@ -100,13 +100,13 @@ class Source(ABC):
         return None
 
     def feature(self, column: int) -> str:
-        """What people call this column of X, for messages."""
+        """Return the name of a column of X for messages."""
         names = self.feature_names
         return f"feature {column if names is None else repr(names[column])}"
 
     @property
     def memory_needed(self) -> int | None:
-        """Bytes that all rows would take in memory; None where the files do not say before."""
+        """Bytes that all rows would take in memory; None if unknown before reading."""
         return None
 
     @property
@@ -131,6 +131,6 @@ class Source(ABC):
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
-        """How raw rows became features, as plain JSON: stored with a model, given back to
-        :func:`linsep.sources.open_source` so that new files are read the same way.
+        """Return how raw rows become features, as plain JSON. It is stored with a model; with it,
+        :func:`linsep.sources.open_source` reads new files in the same way.
         """

@@ -1,4 +1,4 @@
-"""Whole numbers and decimals of a table as they are, for proofs: learners round them to floats."""
+"""Exact integers and decimals of a table, for proofs: learners round them to floats."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,7 +21,7 @@ def exact_numbers(
     sparse: bool,
     place: Callable[[int], str],
 ) -> np.ndarray:
-    """Return X, or an array of Python's numbers where columns of the table have some more exactly.
+    """Return X, or an array of Python's numbers if columns of the table have more digits.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def exact_numbers(
 
 
 def _may_be_long(column: pa.ChunkedArray, floats: np.ndarray) -> bool:
-    """Whether a column may hold numbers that no double equals."""
+    """Return whether a column may hold numbers that doubles do not represent."""
     if pa.types.is_decimal(column.type):
         return True
     if not pa.types.is_integer(column.type) or column.type.bit_width < 64 or not len(floats):

@@ -1,4 +1,4 @@
-"""What a file holds: by the ending of its name, as somebody said, or by its first line."""
+"""File formats: as declared, by the ending of the name, or by the first line."""
 
 import re
 from pathlib import Path
@@ -25,22 +25,22 @@ _SVMLIGHT = re.compile(
 
 
 def format_by_name(path: Path) -> str | None:
-    """The format that the ending of a name says, without that of a compression; None if none."""
+    """Return the format by the ending of a name, without that of a compression, or None."""
     endings = [ending.lower() for ending in path.suffixes]
     compressed = bool(endings) and endings[-1] in CODECS
     found = ENDINGS.get("".join(endings[-2:-1] if compressed else endings[-1:]))
     return None if compressed and found in BINARY else found
 
 
-def format_of(path: Path, told: str | None = None) -> str:
-    """The format of a file: as ``told``, by its name, or svmlight text where it looks like that.
+def format_of(path: Path, declared: str | None = None) -> str:
+    """Return the format of a file: as ``declared``, by its name, or svmlight if it looks like it.
 
-    Raises DataError for one that nothing is known of.
+    Raises DataError for an unknown format.
     """
-    if told is not None:
-        if told not in FORMATS:
-            raise DataError(f"format is {told!r}: choose {', '.join(FORMATS[:-1])} or arrow.")
-        return told
+    if declared is not None:
+        if declared not in FORMATS:
+            raise DataError(f"format is {declared!r}: choose {', '.join(FORMATS[:-1])} or arrow.")
+        return declared
     found = format_by_name(path)
     if found is None and path.exists() and not _looks_like_svmlight(path):
         raise unknown_format(path)
@@ -48,7 +48,7 @@ def format_of(path: Path, told: str | None = None) -> str:
 
 
 def unknown_format(path: Path) -> DataError:
-    """What to raise for a file whose name does not tell what it holds."""
+    """Return the error for a file whose name does not show its format."""
     endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
     ending = endings[-1] if endings else ""
     if ENDINGS.get(ending.lower()) in BINARY:
@@ -62,7 +62,9 @@ def unknown_format(path: Path) -> DataError:
 
 
 def _looks_like_svmlight(path: Path) -> bool:
-    """Whether the first line that is no comment is svmlight text; files of LIBSVM have any name."""
+    """Return whether the first line, after comments, is svmlight text: LIBSVM's files may have any
+    name.
+    """
     try:
         with opened(path) as (stream, _):
             lines = stream.read(_PEEK_BYTES).splitlines()

@@ -1,4 +1,4 @@
-"""One way to any source: a path, several, a folder or a glob."""
+"""Open a source: a path, several paths, a folder or a glob."""
 
 from glob import glob, has_magic
 from pathlib import Path

@@ -105,7 +105,7 @@ class TextFile(TableFile):
                 self.open(watched=True) as text,
                 reading(self.path, "text of its format"),
                 open_reader(pa.PythonFile(text, "r")) as reader,
-                _given_up(reader, text),
+                _drained(reader, text),
             ):
                 for batch in reader:
                     done += batch.num_rows
@@ -133,7 +133,7 @@ def _stop_all() -> None:
 
 
 @contextmanager
-def _given_up(reader: Any, text: "BlockStream") -> Iterator[None]:
+def _drained(reader: Any, text: "BlockStream") -> Iterator[None]:
     """Let Arrow's threads come to their end before the reader is closed.
 
     One that asked Python for more text while Python itself ends would wait for ever, and Python
