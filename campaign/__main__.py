@@ -22,6 +22,7 @@ from campaign import (
     kills,
     models,
     presses,
+    same_bits,
     texts,
 )  # fmt: skip
 from campaign.batches import Limits
@@ -57,6 +58,7 @@ PARTS = {
     "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
     "estimators": Part(estimators.checked, 294, 10),
+    "same-bits": Part(same_bits.promised, 384, 3),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")
 

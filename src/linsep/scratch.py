@@ -42,6 +42,17 @@ def scratch_file(folder: Path, stem: str) -> tuple[int, str]:
     return tempfile.mkstemp(".tmp", f"{stem}.{process_mark()}", folder)
 
 
+def sync_folder(folder: Path) -> None:
+    """Have the new name of a file in ``folder`` on disk, too."""
+    # Windows opens no folders, some file systems sync none; the file is in its place all the same.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def sweep(folder: Path) -> None:
     """Remove temporary files of this user's ended processes from a folder.
 

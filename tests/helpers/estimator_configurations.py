@@ -184,18 +184,24 @@ REASONS = [
         "them",
     ),
     (
+        lambda name, p: (
+            name == "MarginPerceptron" and not p["fit_intercept"] and p["keep"] == "last"
+        ),
+        ("check_classifiers_train",),
+        "the last weights of ten passes depend on the last rows: 71 % of three classes are right "
+        "where 83 % are asked for, 92 % with their average, 91 % after a hundred passes",
+    ),
+    (
         lambda name, p: name == "BalancedWinnow" and p["normalize"] and p["keep"] == "last",
         ("check_classifiers_train",),
         "the last weights of ten passes depend on the last rows: 79 % of three classes are right "
         "where 83 % are asked for, 93 % with their average, 92 % after fifty passes",
     ),
     (
-        lambda name, p: (
-            p.get("update") == "batch" and p["keep"] == "vote" and p["tie"] != "negative"
-        ),
+        lambda name, p: p["keep"] == "vote" and p["tie"] != "negative",
         ("check_classifiers_train",),
-        "it wants the first of the classes that score highest, but a vote of the few versions that "
-        "the batch rule makes is often a tie, which goes where the parameter says",
+        "it wants the first of the classes that score highest, but votes may be equal, those of "
+        "the few versions that the batch rule makes above all, and then the parameter decides",
     ),
     (
         lambda name, p: p.get("kernel") == "sigmoid" and p["coef0"] == 1.0,
@@ -231,6 +237,19 @@ REASONS = [
         lambda name, p: isinstance(p["class_weight"], dict),
         ("check_classifiers_classes",),
         "its labels are not those of class_weight, which fit refuses, as scikit-learn's does",
+    ),
+    (
+        lambda name, p: isinstance(p["class_weight"], dict) and p.get("kernel") == "precomputed",
+        (
+            "check_dont_overwrite_parameters",
+            "check_f_contiguous_array_estimator",
+            "check_methods_sample_order_invariance",
+            "check_methods_subset_invariance",
+            "check_dict_unchanged",
+            "check_fit2d_predict1d",
+        ),
+        "its labels are whole parts of values of the Gram matrix, none of them in class_weight, "
+        "which fit refuses",
     ),
     (
         lambda name, p: p["warm_start"],

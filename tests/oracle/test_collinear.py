@@ -97,6 +97,23 @@ def test_float32_sums_of_columns():
     assert without.log_likelihood_ < found.log_likelihood_ < inf
 
 
+@pytest.mark.parametrize("bits", [10, 20, 27, 33])
+def test_seven_classes_and_a_nearly_dependent_column(bits):
+    """Of dyadic numbers, so that the column less the others is exactly a small part of noise."""
+    rng = np.random.default_rng(bits)
+    A, noise = rng.integers(-16, 17, (700, 3)) / 8, rng.integers(-64, 65, 700) / 64
+    scores = np.column_stack([A, noise]) @ rng.normal(size=(4, 7)) + rng.gumbel(size=(700, 7))
+    y = scores.argmax(axis=1)
+    X = np.column_stack([A, A.sum(axis=1) + 2.0**-bits * noise])
+    assert np.array_equal((X[:, 3] - A.sum(axis=1)) * 2.0**bits, noise)
+    plain = LogisticRegression().fit(np.column_stack([A, noise]), y)
+    found = LogisticRegression().fit(X, y)
+    assert (found.limits_ == "finite").all()
+    assert found.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-10)
+    assert found.coef_[:, 3] == pytest.approx(plain.coef_[:, 3] * 2.0**bits, rel=1e-6)
+    assert found.predict(X).tolist() == plain.predict(np.column_stack([A, noise])).tolist()
+
+
 def test_columns_that_others_nearly_add_up_to_may_separate():
     """What floats take for dependent may be all that tells the classes apart."""
     A, y, _ = overlapping(3)

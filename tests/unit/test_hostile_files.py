@@ -348,6 +348,39 @@ def test_columns_that_swell_are_refused_before_they_do(tmp_path, name, write):
     assert pa.total_allocated_bytes() - before < 1 << 20
 
 
+def zigzag(number):
+    """A number as Thrift writes it."""
+    number, data = number << 1, b""
+    while number > 127:
+        data, number = data + bytes([number & 127 | 128]), number >> 7
+    return data + bytes([number])
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize(("which", "said"), [(1, "damaged"), (0, "becomes more than 500 times")])
+def test_pages_that_claim_gigabytes_are_refused(tmp_path, version, dictionary, which, said):
+    """Arrow made room for what the header of a page asks for, whatever the footer says."""
+    path = tmp_path / "p.parquet"
+    table = pa.table({"x": np.arange(20_000.0) % 7, "kind": np.arange(20_000) % 2})
+    plain = {"use_dictionary": dictionary, "compression": "zstd", "write_statistics": False}
+    pq.write_table(table, path, data_page_version=version, **plain)
+    (batch,) = open_source(path, target="kind").batches()
+    assert batch.X.shape == (20_000, 1)
+    data = path.read_bytes()
+    sizes = [data[5:].index(b"\x15") + 6]  # after the type of the page, then after its first size
+    sizes.append(sizes[0] + data[sizes[0] :].index(b"\x15") + 1)
+    start = sizes[which]
+    end = start + next(k for k in range(9) if data[start + k] < 128) + 1
+    large = zigzag(2_000_000_000)
+    cut = 40 + len(large) - (end - start)  # as many bytes less of the page, so that the footer fits
+    path.write_bytes(data[:start] + large + data[end : end + 40] + data[end + cut :])
+    assert path.stat().st_size == len(data)
+    with pytest.raises(DataError, match=said):
+        next(open_source(path, target="kind").batches())
+    assert pa.default_memory_pool().max_memory() < 1 << 30
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
 def test_long_text_said_once_and_pointed_at_often_is_refused(tmp_path, name):
     codes = pa.array(np.zeros(20_000, np.int32))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from rich.progress import Progress
+from sklearn.datasets import load_iris
 
 import linsep
 from linsep.cli import progress
@@ -13,7 +14,11 @@ from linsep.errors import SeparationWarning
 from linsep.estimators._logistic import separation
 from linsep.online import passes as loop
 from linsep.regression.logistic import profiles
+from linsep.separability import deciding
+from linsep.separability.problem.data import data_of
+from linsep.separability.time_limit import Task
 from linsep.sources import open_source
+from linsep.sources.arrays import ArraySource
 from linsep.sources.tables.table import TableSource
 
 pytestmark = pytest.mark.compiled
@@ -163,6 +168,25 @@ def test_the_question_of_separation_is_said(tmp_path, monkeypatch):
     with pytest.warns(SeparationWarning):
         linsep.LogisticRegression().fit(source)
     assert seen == ["deciding whether there is a maximum"]
+
+
+def test_questions_of_a_verdict_are_counted(bar, monkeypatch):
+    """On three classes: every question of a verdict is drawn while it is being decided."""
+    task, seen, search = Task(500.0), [], deciding.search
+
+    def noting(*given):
+        progress._update_verdict(bar, 0, task)
+        (drawn,) = bar.tasks
+        seen.append((drawn.description, drawn.completed * task.questions))
+        assert drawn.fields["rows"].endswith(" s left")
+        assert 0 < int(drawn.fields["rows"].split()[0]) <= 500
+        return search(*given)
+
+    monkeypatch.setattr(deciding, "search", noting)
+    deciding.decide(data_of(ArraySource(*load_iris(return_X_y=True))), task=task)
+    assert [done for _, done in seen] == pytest.approx(range(7))
+    for k, (description, _) in enumerate(seen, 1):
+        assert description.startswith(f"question {k} of 7, ")
 
 
 def test_a_cache_is_not_called_a_file(path, tmp_path):

@@ -127,6 +127,24 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
     assert path.read_bytes() == old
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows opens no folders")
+def test_the_folder_is_synced_once_the_file_is_in_its_place(tmp_path, monkeypatch):
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def synced(descriptor):
+        done.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def replaced(*paths):
+        done.append("in place")
+        replace(*paths)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    write(tmp_path / "a", *some_rows(3)).close()
+    assert done[1:] == ["in place", tmp_path.stat().st_ino]
+
+
 def test_a_real_limit_on_file_size(tmp_path):
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from numbers import Integral
 from pathlib import Path
@@ -33,7 +33,7 @@ from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.model_files import format_1, linear, logistic, naive_bayes, online
 from linsep.model_files.labels import plain
-from linsep.scratch import process_mark, sweep
+from linsep.scratch import process_mark, sweep, sync_folder
 
 FORMAT = 2
 #: key of the checksum in the header, and its placeholder while it is computed
@@ -139,7 +139,7 @@ def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]
         with held():
             _put_in_place(temporary, path, force)
             temporary = None
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     except FileExistsError:
         raise _exists(path) from None
     except OSError as problem:
@@ -189,17 +189,6 @@ def _put_in_place(temporary: Path, path: Path, force: bool) -> None:
             temporary.unlink()
         return
     os.replace(temporary, path)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the new name on disk, too."""
-    # Windows opens no folders, some file systems sync none; the file is in its place all the same.
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def load(path: str | Path) -> Any:

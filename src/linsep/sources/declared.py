@@ -22,7 +22,8 @@ _BEGINNING = 8
 _CONTINUES = 0xFFFFFFFF
 #: kinds of messages: values of a dictionary, and rows
 _DICTIONARY, _ROWS = 2, 3
-_INSTEAD = "write it without compression"
+#: what to do where a file is as it should be
+INSTEAD = "write it without compression"
 _FIELD = struct.Struct("<H")
 
 
@@ -32,7 +33,7 @@ def check_row_groups(path: Path, metadata: pq.FileMetaData) -> None:
         for number in range(metadata.num_columns):
             column = metadata.row_group(group).column(number)
             sizes = max(1, column.total_compressed_size), column.total_uncompressed_size
-            check_growth(path, *sizes, _INSTEAD)
+            check_growth(path, *sizes, INSTEAD)
 
 
 def check_record_batches(path: Path) -> None:
@@ -49,7 +50,7 @@ def check_record_batches(path: Path) -> None:
                     file.seek(start + offset)
                     swollen += max(0, struct.unpack("<q", file.read(8))[0])
                     compressed += length
-            check_growth(path, max(1, compressed), swollen, _INSTEAD)
+            check_growth(path, max(1, compressed), swollen, INSTEAD)
 
 
 def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:

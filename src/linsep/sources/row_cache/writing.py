@@ -12,7 +12,7 @@ from linsep.compiled.row_records import BLOCK, HEADER, pack_csr, pack_dense
 from linsep.errors import hint
 from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
-from linsep.scratch import scratch_file
+from linsep.scratch import scratch_file, sync_folder
 from linsep.sources.base import Batch
 from linsep.sources.row_cache.reading import (
     FORMAT,
@@ -269,6 +269,7 @@ class RowCacheWriter:
             os.fsync(self._fd)
             self._close()
             os.replace(self._temporary, self.path)
+            sync_folder(self.path.parent)
         except OSError as error:
             raise self._unwritable(error) from error
         self._temporary = ""

@@ -26,6 +26,9 @@ from linsep.sources.text_files import (
     too_long,
 )
 
+#: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
+STRIP = 2048
+
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _FIELDS = Lock()
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
@@ -72,6 +75,7 @@ class CsvFile(TextFile):
         self._header = header
         self._has_rows = len(records) == 2
         self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
+        self._strips = len(header) > STRIP and self._is_one_block()
 
     def _looked_at(self, block: bytes, lines: int) -> bytes:
         """Runs of blanks as one tab where they separate fields."""
@@ -114,21 +118,46 @@ class CsvFile(TextFile):
         return super().where(row)
 
     def _read(self, kinds: Kinds, names: list[str] | None) -> Iterator[pa.RecordBatch]:
-        convert = pa.csv.ConvertOptions(
-            column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
-            include_columns=names,
-        )
+        open_reader = self._in_strips if self._strips else self._reader_of
         return self._checked(
-            lambda stream: pa.csv.open_csv(
-                stream,
-                read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
-                parse_options=pa.csv.ParseOptions(
-                    delimiter=self._delimiter, newlines_in_values=True
-                ),
-                convert_options=convert,
-            ),
+            lambda stream: open_reader(stream, kinds, names),
             lambda error, done: self._explain(error, done, kinds),
         )
+
+    def _reader_of(
+        self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
+    ) -> pa.RecordBatchReader:
+        """Arrow's reader of the columns, None for all; those without a kind have their types
+        guessed.
+        """
+        return pa.csv.open_csv(
+            stream,
+            read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
+            parse_options=pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
+                include_columns=names,
+            ),
+        )
+
+    def _in_strips(
+        self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
+    ) -> pa.RecordBatchReader:
+        """The same, of text that is one block, with few columns in work at a time."""
+        text = pa.py_buffer(b"".join(iter(lambda: stream.read(text_files.BLOCK_BYTES), b"")))
+        columns: list[pa.ChunkedArray] = []
+        names = self._header if names is None else names
+        for start in range(0, len(names), STRIP):
+            strip = names[start : start + STRIP]
+            of_strip = {name: kinds[name] for name in strip if name in kinds}
+            with self._reader_of(pa.BufferReader(text), of_strip, strip) as reader:
+                columns += reader.read_all().columns
+        table = pa.Table.from_arrays(columns, names)
+        return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+
+    def _is_one_block(self) -> bool:
+        with self.open() as text:
+            return bool(text.read()) and not text.read()
 
     def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
         """Find the first row after `done` rows that does not fit; None when all seem to fit."""
