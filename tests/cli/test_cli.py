@@ -262,7 +262,7 @@ def test_ctrl_c_keeps_what_was_learnt(folder):
     while not (line := running.stderr.readline()).startswith("pass 2:"):
         assert line, "the command ended early"
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=300)
     assert running.returncode == 130, err
     assert "interrupted" in out
     assert "Traceback" not in err
