@@ -1,4 +1,4 @@
-"""Chunks of whole lines from plain or compressed files, in buffers that are used again."""
+"""Chunks of whole lines from plain or compressed files, in reused buffers."""
 
 import os
 from collections import deque

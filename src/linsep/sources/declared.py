@@ -1,4 +1,4 @@
-"""What compressed Arrow and Parquet files say their parts will become, checked before they do.
+"""Check the sizes that compressed Arrow and Parquet files declare, before decompression.
 
 Arrow makes room for whatever a file asks for: a few kilobytes can ask for all memory there is.
 """

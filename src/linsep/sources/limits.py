@@ -1,4 +1,4 @@
-"""What files may not do: change while they are read, hold endless lines, swell beyond measure."""
+"""Limits of files: no changes while they are read, no endless lines, no excessive decompression."""
 
 import os
 import re
@@ -20,9 +20,9 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 
 
 def bytes_of(size: int | str) -> int:
-    """The bytes in a size such as 1000, "500 kB" or "64MB" (of 1,024 kB).
+    """Parse a size such as 1000, "500 kB" or "64MB" (of 1,024 kB) to bytes.
 
-    Raises DataError for what is no size, or none from one byte to a gigabyte.
+    Raises DataError unless it is a size from one byte to a gigabyte.
     """
     found = _SIZE.fullmatch(str(size).strip())
     if found is not None:
@@ -37,7 +37,7 @@ def bytes_of(size: int | str) -> int:
 
 
 def size_text(count: int) -> str:
-    """So many bytes for people: 64 MB."""
+    """Format a number of bytes, as in "64 MB"."""
     for unit in ("GB", "MB", "KB"):
         if count >= _UNITS[unit]:
             return f"{count / _UNITS[unit]:.4g} {unit.replace('K', 'k')}"
@@ -45,7 +45,7 @@ def size_text(count: int) -> str:
 
 
 def line_too_long(path: Path, line: int, limit: int) -> DataError:
-    """What to raise of a line that is longer than ``limit`` bytes."""
+    """Return the error for a line longer than ``limit`` bytes."""
     longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return DataError(
         f"{path} line {line} is longer than {size_text(limit)}",

@@ -28,7 +28,7 @@ def open_source(
     max_line: int | str | None = None,
     cache: Path | None = None,
 ) -> Source:
-    """A source of the rows in files; nothing but names and formats is looked at yet.
+    """Open files as a source; only their names and formats are checked yet.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def open_source(
         svmlight text (.svm .svmlight .libsvm .txt) or tables (.csv .tsv .jsonl .parquet .arrow
         and their kin), plain or .gz .bz2 .zst.
     target : name of the label column; tables only
-    missing : "error", "zero", "drop" or "mean": what to do about missing values; tables only
+    missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values
     exclude : column or columns to leave out; tables only
     scale : "none" or "standard": bring numeric columns to mean 0 and standard deviation 1; tables
@@ -45,21 +45,21 @@ def open_source(
         value} to choose others than the first; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     format : "svmlight", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do not
-        say it
+        show it
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
-    recipe : how a model's training data were read (its ``recipe_``); overrides all of the above but
-        ``format`` and ``delimiter``
+    recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
+        the above except ``format`` and ``delimiter``
     labelled : whether a table must have its target column
-    max_line : bytes that a line of text may have, also as text with a unit such as "64MB", which is
-        what None takes: without a limit, a small compressed file of one endless line fills memory
-    cache : folder to keep parsed rows in, for later passes and later runs, where they do not fit
-        in memory; None keeps them in a temporary folder for one run
+    max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
+        limit, a small compressed file with one endless line would fill memory
+    cache : folder for parsed rows that do not fit in memory, for later passes and later runs; None
+        keeps them in a temporary folder for one run
 
     Raises
     ------
     DataError
-        When nothing is there, formats are mixed, or an option does not fit the format.
+        If there are no files, formats are mixed, or an option does not fit the format.
     """
     paths = find_files([data] if isinstance(data, str | Path) else list(data), format)
     kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
@@ -71,7 +71,7 @@ def open_source(
             "kind."
         )
     if recipe is not None and not labelled and recipe.get("missing") == "drop":
-        # Predictions come one a row: a row that learning would drop has to be an error here.
+        # There is one prediction per row, so a row that training would drop is an error here.
         recipe = recipe | {"missing": "error"}
     if kind == "table":
         if index_base is not None:
@@ -109,10 +109,10 @@ _WORDS = {"table": "a table", "svmlight": "svmlight text", "arrays": "arrays in 
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[Path]:
-    """The files that names, folders and globs stand for, folders and globs sorted by name.
+    """Return the files of names, folders and globs, folders and globs sorted by name.
 
-    Of a folder, files with known endings are meant, or all where somebody said the ``format``. As
-    in a shell, neither folders nor globs mean hidden files; ``**`` is any depth of folders.
+    Folders yield files with known endings, or all files if ``format`` is given. As in a shell,
+    hidden files are skipped; ``**`` matches any depth of folders.
     """
     found: list[Path] = []
     for item in data:
@@ -152,6 +152,6 @@ def kind_of(paths: list[Path], format: str | None = None) -> str:
 
 
 def _is_data(path: Path, format: str | None) -> bool:
-    """Whether a file in a folder is meant when the folder is."""
+    """Return whether a file in a folder is read with the folder."""
     known = format is not None or format_by_name(path) is not None
     return known and path.name[0] != "." and path.is_file()

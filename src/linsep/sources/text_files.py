@@ -1,4 +1,4 @@
-"""What CSV and JSON lines share: text read in blocks, with errors that name the line.
+"""Base class of CSV and JSON lines files: text read in blocks, with errors that name the line.
 
 Arrow guesses the types of such files from their first block. The guess is used once, to decide
 what each column is; the rows are then read with fixed types, so that a column of whole numbers
@@ -28,9 +28,9 @@ from linsep.sources.tables.arrow import TableFile, first_line, reading
 
 #: bytes read at a time; some ten blocks are in memory at once
 BLOCK_BYTES = 1 << 20
-#: seconds that a thread which reads ahead is given to notice the end
+#: seconds to wait for a thread that reads ahead to notice the end
 MOMENT = 0.05
-#: what Arrow is told to ask for; it is given what there is of a block
+#: size of Arrow's read requests; it gets the current block
 LARGEST_BLOCK = (1 << 31) - 1
 
 #: the Arrow type that a column of each kind is read as
@@ -120,13 +120,13 @@ class TextFile(TableFile):
             ) from error.__cause__
 
 
-#: what nobody has closed yet
+#: streams that are still open
 _open: "WeakSet[BlockStream]" = WeakSet()
 
 
 @atexit.register
 def _stop_all() -> None:
-    """Tell those who read ahead for iterators that nobody closed that the text is at its end."""
+    """End the text for threads that read ahead for iterators that were never closed."""
     for text in list(_open):
         text.stop()
         text.settle()

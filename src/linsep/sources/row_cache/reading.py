@@ -1,4 +1,4 @@
-"""A binary cache of parsed rows that later passes read again, in any order of blocks of 64 rows.
+"""Read a binary cache of parsed rows, in any order of blocks of 64 rows.
 
 :mod:`linsep.sources.row_cache.writing` writes it. Layout, in the byte order of the machine::
 
@@ -39,29 +39,29 @@ MAGIC, END = b"linsep\0S", b"S\0pesnil"
 HEAD = struct.Struct("=8sQQ")
 LENGTHS = struct.Struct("=QQ")
 TRAILER = struct.Struct("=QQQ8s")
-# What goes through one buffer at a time: it should stay in the processor's second cache.
+# Bytes per buffer, which should fit in the processor's second-level cache.
 GULP = 1 << 19
 INT32_MAX = np.iinfo(np.int32).max
-#: the folder of our own within a cache folder, and the files in it that may be removed
+#: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = Kind(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
 
 
 class RowCacheError(LinsepError):
-    """The cache cannot be written: go on without one."""
+    """The cache cannot be written; continue without it."""
 
 
 class RowCacheDamaged(RowCacheError):
-    """The cache does not hold what was written: remove it and read the source again."""
+    """The cache is damaged; remove it and read the source again."""
 
 
 def source_key(paths: Iterable[str | Path], options: dict[str, Any]) -> dict[str, Any]:
-    """What a cache of these files depends on: their resolved paths, sizes, times, and ``options``.
+    """Return the key of a cache of these files: resolved paths, sizes, times, and ``options``.
 
     Parameters
     ----------
     paths : paths of existing files, in the order they are read
-    options : all that changes how they are parsed, as plain JSON
+    options : everything that affects parsing, as plain JSON
 
     Raises OSError when a file cannot be looked at. Take the key before reading the files: then a
     file that changes meanwhile makes the cache stale.
@@ -74,9 +74,9 @@ def source_key(paths: Iterable[str | Path], options: dict[str, Any]) -> dict[str
 
 
 def row_folder(cache: Path) -> Path | None:
-    """The folder of our own within ``cache``, made for this user alone.
+    """Return linsep's folder within ``cache``, created private to this user.
 
-    None, and a warning, where others could write in it: what they put there would be learnt.
+    Returns None and warns if others could write in it, because their rows would be learnt.
     """
     folder = Path(cache).expanduser() / ROWS
     try:
@@ -85,14 +85,14 @@ def row_folder(cache: Path) -> Path | None:
         message = f"Parsed rows are not kept in {folder}, because {why}"
         warn_without(message, hint("choose another folder with {}", cache=None))
         return None
-    except OSError:  # it will be said when there is something to write
+    except OSError:  # reported when a cache is written
         return folder
     sweep(folder)
     return folder
 
 
 def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
-    """The file in ``folder`` for this :func:`source_key`.
+    """Return the path in ``folder`` for this :func:`source_key`.
 
     It depends on paths and options only, so that a changed file replaces its own stale cache.
     """
@@ -101,12 +101,12 @@ def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
 
 
 def plain(key: dict[str, Any]) -> Any:
-    """``key`` as it comes back from a footer (tuples are lists there)."""
+    """Return ``key`` as read from a footer, with lists for tuples."""
     return json.loads(json.dumps(key))
 
 
 def tail(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes:
-    """The end of a file whose records stand between one of the ``offsets`` and the next."""
+    """Return the end of a file with records between consecutive ``offsets``."""
     text = json.dumps(footer).encode()
     text += b" " * (-len(text) % 8)
     lengths = LENGTHS.pack(len(offsets), len(text))
@@ -116,7 +116,7 @@ def tail(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes
 
 
 class RowCache:
-    """Parsed rows on disk, read by several threads at once if need be.
+    """Parsed rows on disk, which several threads can read at once.
 
     Open one with :meth:`open`. The memory it takes is 8 bytes per 64 rows and half a megabyte per
     thread (more when a single block is larger). Each record is checked each time it is read: when
@@ -154,8 +154,8 @@ class RowCache:
 
     @classmethod
     def open(cls, path: str | Path, key: dict[str, Any]) -> "RowCache | None":
-        """The cache at ``path``, or None: when there is none, it is stale, not readable, or others
-        could have written it.
+        """Open the cache at ``path``; return None if there is none, or it is stale, unreadable or
+        writable by others.
 
         It is stale when it was written for another ``key``, by another format or kind of machine,
         or is cut short or damaged in its footer. Rows are checked as they are read.
@@ -167,17 +167,19 @@ class RowCache:
             return None
         try:
             found = _read_tail(file)
-        except (OSError, struct.error):  # the latter: cut short at this moment
+        except (OSError, struct.error):  # struct.error: truncated meanwhile
             found = None
         if found is None or found[0]["key"] != plain(key):
             file.close()
             return None
-        with suppress(OSError):  # what was used longest ago is removed first
+        with suppress(
+            OSError
+        ):  # marks it as used, because the least recently used is removed first
             os.utime(path)
         return cls(path, file, *found)
 
     def read_blocks(self, blocks: np.ndarray) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:
-        """The rows of ``blocks``, one block after another in the order asked.
+        """Return the rows of ``blocks``, in this order.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How the columns of a table become features and labels.
+"""Encode the columns of a table as features and labels.
 
 Numeric and bool columns are one feature each, in file order. Behind them a text column is one
 feature per value, named ``column=value``, in the order of the columns and, within one, of the
@@ -20,19 +20,19 @@ from linsep.errors import DataError, hint
 from linsep.sources.declared import check_decoded
 from linsep.sources.exact import exact_numbers
 
-#: text of more characters is no label
+#: most characters of a label
 LONGEST_LABEL = 1000
 
-#: tells where row i of the table at hand stands
+#: returns the place of row i of the current table, for errors
 Place = Callable[[int], str]
 
-#: stand for the feature of a missing value or a reference level, and of a value never seen
+#: codes of a missing value or reference level, and of a value not seen in training
 _NONE, _UNKNOWN = -1, -2
 
 
 @dataclass
 class Columns:
-    """What each column of a table means; all of it goes into the recipe.
+    """Roles and encoding of the columns of a table, as stored in the recipe.
 
     Attributes
     ----------

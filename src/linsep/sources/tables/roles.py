@@ -1,4 +1,4 @@
-"""What each column of a table is: guessed from the first rows, or taken from a recipe."""
+"""Roles of the columns of a table: guessed from the first rows, or taken from a recipe."""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
 
 
 def squeezed(lines: bytes) -> bytes:
-    """Whole lines with each run of blanks and tabs as one tab, and none at the ends of lines."""
+    """Return lines with each run of blanks and tabs as one tab, and none at the ends of lines."""
     return _ENDS.sub(b"", _RUNS.sub(_tab, lines))
 
 
@@ -33,11 +33,11 @@ MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
 #: the reference level of every text column is its first value
 FIRST = "first"
-#: from so many rows on, a text column without a repeated value is taken for an id
+#: rows from which a text column without a repeated value counts as an id
 _MANY_ROWS = 100
-#: a text column of so many different numbers, and few other rows, was meant to be numeric
+#: different numbers from which a text column with few other values counts as numeric
 _MANY_NUMBERS, _FEW_ODD = 10, 0.1
-# A leading zero is left to codes such as 02134, which are no numbers.
+# Text with a leading zero, such as 02134, is a code and not a number.
 _NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
 _GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
@@ -46,7 +46,7 @@ _GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 def guess_columns(
     files: list[TableFile], target: str | None, exclude: list[str], require_target: bool
 ) -> Columns:
-    """Return what the columns are, judged by the first file with rows.
+    """Guess the columns from the first file with rows.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
 
 
 def _commas(values: list[str]) -> str | None:
-    """What the commas stand for where all values are numbers with some of them."""
+    """Return what commas mean if all values are numbers, some with commas."""
     grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
-    # Commas before three digits each, as in 1,234, may be either: more often they part thousands.
+    # Commas before three digits, as in 1,234, may be either; more often they separate thousands.
     return "commas between thousands" if grouped else "decimal commas" if decimal else None
 
 
@@ -231,7 +231,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
 
 
 def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> None:
-    """Raise DataError for values that the options do not have."""
+    """Raise DataError for invalid values of the options."""
     if scale not in SCALES:
         raise DataError(f"scale is {scale!r}: choose none or standard.")
     if missing not in MISSING:
@@ -241,7 +241,7 @@ def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> N
 
 
 def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
-    """Raise DataError for a reference level of what has no levels."""
+    """Raise DataError for a reference level of a column without levels."""
     if reference_level is None or reference_level == FIRST:
         return
     if not isinstance(reference_level, dict):
@@ -262,7 +262,7 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
 
 
 def check_delimiter(delimiter: Any) -> None:
-    """Raise DataError for what cannot separate fields."""
+    """Raise DataError for an invalid delimiter."""
     if delimiter is not None and not is_delimiter(delimiter):
         raise DataError(
             f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
@@ -271,7 +271,7 @@ def check_delimiter(delimiter: Any) -> None:
 
 
 def is_delimiter(given: Any) -> bool:
-    """Whether fields can be separated by that."""
+    """Return whether ``given`` is a valid delimiter."""
     if isinstance(given, str) and given == WHITESPACE:
         return True
     one = isinstance(given, str) and len(given) == 1 and given.isascii()
@@ -304,7 +304,7 @@ def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
 
 
 def _unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str]:
-    """What a column of that type holds, and what would make it usable."""
+    """Return what a column of this type holds, and how to make it usable."""
     if pa.types.is_temporal(kind):
         return f"holds dates or times ({kind})", "make it a number"
     if pa.types.is_nested(kind):

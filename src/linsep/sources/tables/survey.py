@@ -1,7 +1,7 @@
-"""What must be known of all rows of a table before the first of them can become features.
+"""Survey of a table: means, spreads and text values of all rows, needed before the first batch.
 
-Means and spreads of numeric columns and the values of text columns are the same however the rows
-were cut into batches and files: values are sorted, and moments are added up in blocks of one size.
+The results do not depend on how rows are cut into batches and files: values are sorted, and moments
+are summed in blocks of fixed size.
 """
 
 from typing import Any
@@ -17,10 +17,10 @@ MOST_VALUES = 1 << 20
 
 
 class Moments:
-    """Counts, means and spreads of ``width`` columns, values that are NaN left out.
+    """Counts, means and spreads of ``width`` columns, ignoring NaN.
 
-    Rows are added up in blocks of :attr:`BLOCK` rows from the first one, so that no digit depends
-    on how they were handed over.
+    Rows are summed in blocks of :attr:`BLOCK` rows from the first one, so that no digit depends on
+    the batches.
     """
 
     BLOCK = 1024
@@ -32,7 +32,7 @@ class Moments:
         self._open = np.empty((0, width))
 
     def add(self, X: np.ndarray) -> None:
-        """Take in the rows of X, shape (rows, width)."""
+        """Add the rows of X, shape (rows, width)."""
         start = (self.BLOCK - len(self._open)) % self.BLOCK
         if len(self._open):
             self._open = np.concatenate([self._open, X[:start]])
@@ -46,7 +46,7 @@ class Moments:
         self._open = self._open[:0] if len(self._open) == self.BLOCK else self._open.copy()
 
     def close(self) -> "Moments":
-        """Add the rows of an unfinished block; no more may come."""
+        """Add the rows of an unfinished block; call it last."""
         if len(self._open):
             self._add(self._open)
             self._open = self._open[:0]
@@ -77,25 +77,25 @@ class Moments:
 
     @property
     def means(self) -> np.ndarray:
-        """The mean of each column, 0 of one without values."""
+        """The mean of each column, 0 for one without values."""
         # A sum of equal values is rounded: their mean is that value.
         return np.where(self._lows == self._highs, self._lows, self._means())
 
     @property
     def spreads(self) -> np.ndarray:
-        """The standard deviation of each column, 1 where it is 0 or beyond floating point."""
+        """The standard deviation of each column, 1 if it is 0 or overflows."""
         found = np.sqrt(self._squares / np.maximum(self.counts, 1))
         usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
         return np.where(usable, found, 1.0)
 
 
 class Survey:
-    """Takes in all rows of a table once, and completes its columns.
+    """Reads all rows of a table once and completes its columns.
 
     Parameters
     ----------
     columns : Columns
-    moments : whether means and spreads of the numeric columns are wanted
+    moments : whether to compute means and spreads of the numeric columns
     """
 
     def __init__(self, columns: Columns, moments: bool):
@@ -105,9 +105,7 @@ class Survey:
         self._values: dict[str, set[str]] = {name: set() for name in columns.text if learns}
 
     def take(self, X: np.ndarray, values: dict[str, list[str]]) -> None:
-        """Take in rows that will be learnt: their numbers (NaN where missing), and which values
-        their text columns have.
-        """
+        """Add rows: their numbers (NaN if missing) and the values of their text columns."""
         if self._moments is not None:
             self._moments.add(X)
         for name, known in self._values.items():
@@ -120,7 +118,7 @@ class Survey:
                 )
 
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
-        """Complete the columns; ``who`` is what the table is called in errors."""
+        """Complete the columns; ``who`` is the name of the table in errors."""
         if self._moments is not None and self._columns.numeric:
             self._describe_numbers(self._moments.close(), who, scale)
         self._columns.order_values(self._values, self._references(who, reference_level))
@@ -150,7 +148,7 @@ class Survey:
             columns.scale = dict(zip(names, pairs, strict=True))
 
     def _references(self, who: str, reference_level: Any) -> dict[str, str]:
-        """The value of each text column that has no indicator."""
+        """Return the reference level of each text column, which has no indicator."""
         if reference_level is None:
             return {}
         first = {name: min(values) for name, values in self._values.items() if values}
