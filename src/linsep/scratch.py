@@ -43,8 +43,8 @@ def scratch_file(folder: Path, stem: str) -> tuple[int, str]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the new name of a file in ``folder`` on disk, too."""
-    # Windows opens no folders, some file systems sync none; the file is in its place all the same.
+    """Sync a folder, so that the new name of a file is on disk."""
+    # Windows cannot open folders and some file systems cannot sync them; the file is in place.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
