@@ -34,13 +34,13 @@ COMPILED = [
     *(Perceptron(multiclass=name, max_iter=30) for name in ("ovr", "ovo")),
     Perceptron(keep="vote", max_iter=30),
     KernelPerceptron(max_iter=30),
+    KernelPerceptron(kernel="laplacian", keep="vote", multiclass="ovo", max_iter=30),
     KernelPerceptron(keep="average", multiclass="ovr", max_iter=30, budget=100),
     Perceptron(),
     Perceptron(multiclass="ovr"),
 ]
 UNCOMPILED = [
     *(Perceptron(keep=keep, max_iter=30) for keep in ("average", "best")),
-    KernelPerceptron(kernel="laplacian", keep="vote", multiclass="ovo", max_iter=30),
     HISTOGRAMS,
     Perceptron(normalize=True, schedule="inverse", max_iter=30),
     Perceptron(tie="random", class_weight="balanced", max_iter=30),
@@ -63,7 +63,7 @@ def test_check_estimator(estimator, check):
         check(estimator)
 
 
-@pytest.mark.skipif(COMPILING, reason="what is checked is how estimators behave, as above")
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "given"), [
     ("Perceptron", {"early_stopping": True}),
     ("Perceptron", {"fit_intercept": False}),
