@@ -61,7 +61,7 @@ def test_texts_and_few_numbers_are_classes(change):
 
 def test_the_command_line_says_so_once(tmp_path):
     measured(tmp_path)
-    for command in (["separate"], ["fit", "--max-iter", "1"]):
+    for command in (["separate", "--time-limit", "0.1"], ["fit", "--max-iter", "1"]):
         done = run(*command, "rows.svm", cwd=tmp_path)
         assert done.stderr.count(SAID) == 1, done.stderr
         assert "Warning" not in done.stderr
