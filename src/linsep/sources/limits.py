@@ -7,7 +7,7 @@ from pathlib import Path
 
 from linsep.errors import DataError, hint
 
-#: bytes of the longest line that is read unless somebody says otherwise
+#: default limit of the length of a line, in bytes
 MAX_LINE = 64 << 20
 #: compressed text may grow so many times; what is not worth a look is let alone
 MOST_GROWTH, WORTH_A_LOOK = 500, 64 << 20

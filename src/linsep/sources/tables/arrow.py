@@ -152,7 +152,7 @@ class IpcFile(TableFile):
     """An Arrow IPC file (also called Feather version 2) or an Arrow stream.
 
     A record batch is read whole, in the columns that are needed: a file that is one huge batch
-    takes as much memory. It is not mapped, since the process would end if somebody cut it short.
+    takes as much memory. It is not mapped, because truncating a mapped file would end the process.
     """
 
     _done, _fine = 0.0, False
