@@ -4,6 +4,9 @@ import csv
 import gzip
 import json
 import os
+import re
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -11,13 +14,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.base import clone
 
 from command_line import refused
-from linsep import Perceptron, open_source
+from linsep import (
+    GaussianNaiveBayes,
+    LogisticRegression,
+    PassiveAggressive,
+    Perceptron,
+    open_source,
+)
 from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.limits import bytes_of
+from linsep.sources.svmlight.source import load_svmlight
 from linsep.sources.tables.json_lines import MOST_DEPTH
 from linsep.sources.tables.table import load_table
 
@@ -379,6 +390,67 @@ def test_pages_that_claim_gigabytes_are_refused(tmp_path, version, dictionary, w
     with pytest.raises(DataError, match=said):
         next(open_source(path, target="kind").batches())
     assert pa.default_memory_pool().max_memory() < 1 << 30
+
+
+@pytest.mark.parametrize(
+    "model", [Perceptron(), PassiveAggressive(), LogisticRegression(l2=1.0), GaussianNaiveBayes()]
+)
+@pytest.mark.parametrize("ending", ["svm", "svm.gz"])
+def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending):
+    path = tmp_path / f"rows.{ending}"
+    write = gzip.open if ending.endswith("gz") else open
+    with write(path, "wb") as file:
+        file.write(b"0 1:1\n1 2147483000:1\n")
+    said = f"{path} has {path.stat().st_size} bytes and asks for 2,147,483,000 weights: number its"
+    with pytest.raises(DataError, match=re.escape(said)):
+        clone(model).fit(open_source(path))
+    X, _ = load_svmlight(path)
+    assert X.shape == (2, 2147483000)
+
+
+def test_weights_are_counted_for_each_class_and_byte(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("0 1:1\n1 3000000:1\n2 2:1\n3 3:1\n")
+    assert Perceptron().fit(open_source(path)).n_features_in_ == 3_000_000
+    path.write_text("".join(f"{k} {3_000_000 + k}:1\n" for k in range(6)))
+    with pytest.raises(DataError, match="3,000,005 weights for each of 6 classes"):
+        Perceptron().fit(open_source(path))
+    path.write_text("".join(f"{k % 6} {3_000_000 + k}:1\n" for k in range(9000)))
+    assert Perceptron(max_iter=1).fit(open_source(path)).n_features_in_ == 3_008_999
+
+
+FOOTERS = """
+import sys
+from pathlib import Path
+from linsep import open_source
+from linsep.errors import DataError
+
+path = Path(sys.argv[1])
+data, read = path.read_bytes(), 0
+beginning = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+for at in range(beginning, len(data) - 8):
+    for flip in (1, 2, 128):
+        path.write_bytes(data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :])
+        try:
+            list(open_source(path, target="kind").batches())
+            read += 1
+        except (DataError, ValueError):
+            pass
+print(read)
+"""
+
+
+def test_no_damaged_footer_ends_the_process(tmp_path):
+    """Arrow's objects of a footer's columns abort on some, such as counts of levels that differ."""
+    path = tmp_path / "p.parquet"
+    table = pa.table({"x": [1.0, 2.0] * 4, "word": ["a", "b"] * 4, "kind": [0, 0, 1, 1] * 2})
+    pq.write_table(table.replace_schema_metadata(None), path)
+    code = "import warnings; warnings.simplefilter('ignore')" + FOOTERS
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-500:]
+    assert int(done.stdout) > 100
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])

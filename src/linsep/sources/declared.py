@@ -10,7 +10,6 @@ from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from linsep.errors import DataError, hint
 from linsep.sources.limits import check_growth, size_text
@@ -25,15 +24,6 @@ _DICTIONARY, _ROWS = 2, 3
 #: what to do where a file is as it should be
 INSTEAD = "write it without compression"
 _FIELD = struct.Struct("<H")
-
-
-def check_row_groups(path: Path, metadata: pq.FileMetaData) -> None:
-    """Raise DataError where a column of a row group becomes far too large to be values."""
-    for group in range(metadata.num_row_groups):
-        for number in range(metadata.num_columns):
-            column = metadata.row_group(group).column(number)
-            sizes = max(1, column.total_compressed_size), column.total_uncompressed_size
-            check_growth(path, *sizes, INSTEAD)
 
 
 def check_record_batches(path: Path) -> None:

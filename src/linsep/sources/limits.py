@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from linsep.errors import DataError, hint
 
@@ -11,6 +12,9 @@ from linsep.errors import DataError, hint
 MAX_LINE = 64 << 20
 #: compressed text may grow so many times; what is not worth a look is let alone
 MOST_GROWTH, WORTH_A_LOOK = 500, 64 << 20
+
+#: weights that any input may ask for, and more of them for each byte of the input
+FREE_WEIGHTS, WEIGHTS_PER_BYTE = 1 << 24, 16
 
 #: what parsers of 32 bits can be given
 LARGEST = 1 << 30
@@ -63,6 +67,20 @@ def check_growth(path: Path, on_disk: int, read: int, instead: str = "decompress
         raise DataError(
             f"{path} becomes more than {MOST_GROWTH} times as large when it is decompressed: "
             f"{instead} if that is meant."
+        )
+
+
+def check_weights(source: Any, n_features: int, n_classes: int) -> None:
+    """Raise DataError if the bytes of a source ask for far too many weights.
+
+    Weights are dense: one index of nine digits asks for gigabytes. Rows in memory have no bytes.
+    """
+    n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
+    if n_bytes and n_features * n_columns > FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
+        each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
+        raise DataError(
+            f"{source.name} has {n_bytes:,} bytes and asks for {n_features:,} weights{each}: "
+            "number its features from 0 or 1 without large gaps."
         )
 
 

@@ -22,6 +22,7 @@ from linsep.online.rows.sample import Sample
 from linsep.online.rows.stored import Keeper, shuffled_batches
 from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
+from linsep.sources.limits import check_weights
 from linsep.sources.row_cache.reading import (
     RowCache,
     RowCacheDamaged,
@@ -208,6 +209,7 @@ class SourceStream:
                 numbers = self._numbers(batch)
                 self._rows_of = _added(self._rows_of, numbers)
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
+                check_weights(self.source, self.n_features, len(self.classes))
                 if keeper is not None and not self._try_keep(keeper.keep, batch):
                     keeper = None
                 yield batch.X, numbers, batch.first

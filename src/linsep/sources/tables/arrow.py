@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from linsep.errors import DataError
 from linsep.sources.chunks import opened
-from linsep.sources.declared import check_record_batches, check_row_groups, text_columns
+from linsep.sources.declared import check_record_batches, text_columns
 from linsep.sources.limits import Unchanged
-from linsep.sources.tables.parquet_pages import check_pages
+from linsep.sources.tables.parquet_sizes import check_sizes
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -127,8 +127,7 @@ class ParquetFile(TableFile):
         """The file with text as codes of its different values, however often these stand in it."""
         with self._open() as file:
             if not self._fine:
-                check_row_groups(self.path, file.metadata)
-                check_pages(self.path, file.metadata)
+                check_sizes(self.path)
                 self._fine = True
             texts = text_columns(file.schema_arrow)
         with self._open(texts) as file:
