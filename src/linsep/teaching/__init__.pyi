@@ -1,1 +1,1 @@
-from . import textbook as textbook
+from . import datasets as datasets, textbook as textbook
