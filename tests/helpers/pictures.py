@@ -35,7 +35,7 @@ def digest(display):
     for ax in display.figure_.axes:
         words = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel()]
         found.update("|".join(words).encode())
-        for artist in [*ax.lines, *ax.collections, *ax.patches]:
+        for artist in [*ax.lines, *ax.collections, *ax.patches, *ax.images]:
             for numbers in _numbers(artist):
                 flat = np.ravel(np.ma.filled(numbers, 0.0)) + 0.0
                 if flat.size > MANY:  # of a boundary one place may fall to either side

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib import rcParams, style
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import linsep
 from linsep import (
@@ -26,6 +26,7 @@ from linsep.plot import (
     DecisionDisplay,
     LearningCurveDisplay,
     MarginDisplay,
+    WeightImageDisplay,
     WeightSpaceDisplay,
     display,
 )
@@ -311,3 +312,34 @@ def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         display.new_axes(None)
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovo"])
+def test_images_are_the_weights_of_each_class_or_pair(multiclass):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    model = Perceptron(multiclass=multiclass, max_iter=3).fit(X, y)
+    shown = WeightImageDisplay.from_estimator(model)
+    assert np.array_equal(
+        [image.get_array() for image in shown.images_], model.coef_.reshape(-1, 8, 8)
+    )
+    assert len({image.get_clim() for image in shown.images_}) == 1
+    low, high = shown.images_[0].get_clim()
+    assert high == -low == np.abs(model.coef_).max()
+    if multiclass == "native":
+        assert shown.titles == ["0", "1", "2", "3"]
+    else:
+        assert shown.titles[:2] == ["1 against 0", "2 against 0"]
+        assert len(shown.titles) == 6
+    assert shown._repr_png_().startswith(PNG)
+
+
+def test_images_need_a_shape_that_fits():
+    model = Perceptron().fit(IRIS[:, :3], SPECIES)
+    with pytest.raises(ValueError, match="3 features are no square: give the shape"):
+        WeightImageDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="have 4 pixels, not 3"):
+        WeightImageDisplay.from_estimator(model, shape=(2, 2))
+    assert WeightImageDisplay.from_estimator(model, shape=(1, 3)).images.shape == (3, 1, 3)
+    kernel = KernelPerceptron(max_iter=2).fit(IRIS, SPECIES)
+    with pytest.raises(ValueError, match="no weights of features"):
+        WeightImageDisplay.from_estimator(kernel)

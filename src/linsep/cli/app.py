@@ -24,6 +24,7 @@ COMMANDS = {
     "trace": ("trace", "Show every round of learning from a small DATA."),
     "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
     "inspect": ("inspect", "Show how a model was trained and its largest weights."),
+    "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
     "compile": ("compile", "Compile the loops of learners ahead of their first use."),

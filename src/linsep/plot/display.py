@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,20 +76,15 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def save(self, path: str | Path, **kwargs: Any) -> Path:
+    def save(self, path: Any, **kwargs: Any) -> None:
         """Write the picture to a file; its ending (.png, .svg, .pdf) says in which format.
 
         Parameters
         ----------
-        path : str or Path
+        path : str, Path or binary file
         **kwargs : passed to :meth:`matplotlib.figure.Figure.savefig`, such as ``dpi=200``
-
-        Returns
-        -------
-        Path
         """
         self.figure_.savefig(path, **({"bbox_inches": "tight"} | kwargs))
-        return Path(path)
 
     def _repr_png_(self) -> bytes:
         """The picture in a notebook."""

@@ -1,0 +1,146 @@
+"""The command ``plot``: a picture of a model, or of a model and data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+import typer
+
+from linsep.cli import options
+from linsep.cli.output import never_overwrite
+from linsep.cli.progress import watching
+from linsep.cli.score import open_like
+from linsep.cli.standard_input import reads_data
+from linsep.errors import DataError
+from linsep.estimators._common.checking import Parameter
+from linsep.model_files import format as model_file
+from linsep.sources.base import Source
+
+#: each picture: whether it shows rows
+KINDS = {"decision": True, "margins": True, "curve": False, "coefficients": False}
+FORMATS = ("png", "svg", "pdf")
+#: more rows would only make the same density take longer
+MOST_ROWS = 200_000
+
+
+def _picture(path: Path) -> Path:
+    if path.suffix.lower().lstrip(".") not in FORMATS:
+        raise typer.BadParameter(f"must end in .png, .svg or .pdf, not {str(path)!r}.")
+    return path
+
+
+Kind = Annotated[
+    Any,
+    typer.Argument(
+        help="decision: regions of the classes and DATA, with mistakes; margins: how far DATA are "
+        "from the boundary; curve: mistakes by pass; coefficients: estimates with intervals.",
+        parser=options.reader(Parameter("kind", str, "", choices=tuple(KINDS))),
+        metavar="|".join(KINDS),
+    ),
+]
+MaybeData = Annotated[
+    list[str] | None,
+    typer.Argument(help="Rows to draw, for decision and margins.", metavar="[DATA]..."),
+]
+Picture = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the picture to this file: .png, .svg or .pdf.",
+        callback=_picture,
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Feature = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature",
+        help="Name of a feature to draw (decision); give two.  [default: a projection]",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Odds = Annotated[bool, typer.Option("--odds", help="Draw odds ratios (coefficients).")]
+
+
+@reads_data
+def plot(
+    kind: Kind,
+    model: options.ModelIn,
+    data: MaybeData = None,
+    *,
+    output: Picture,
+    feature: Feature = None,
+    odds: Odds = False,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    force: options.Force = False,
+) -> None:
+    """Draw a picture of a model.
+
+    Example: linsep plot decision species.linsep test.csv --output species.png
+    """
+    if KINDS[kind] != bool(data):
+        needs = "needs DATA to draw" if KINDS[kind] else "is drawn without DATA"
+        raise DataError(f"linsep plot {kind} {needs}.")
+    model_file.check_free(output, force)
+    never_overwrite(output, [model, *map(Path, data or [])])
+    estimator = model_file.load(model)
+    if data is None:
+        display = _of_model(kind, estimator, odds)
+    else:
+        source = open_like(
+            estimator, model, data, format=format, delimiter=delimiter, max_line=max_line
+        )
+        display = _of_rows(kind, estimator, source, feature)
+    with model_file.written_whole(output, force=force) as file:
+        display.save(file, format=output.suffix.lower().lstrip("."))
+    print(f"picture  {output}")
+
+
+def _of_model(kind: str, model: Any, odds: bool) -> Any:
+    from linsep.plot import CoefficientDisplay, LearningCurveDisplay
+
+    if kind == "curve":
+        return LearningCurveDisplay.from_estimator(model)
+    return CoefficientDisplay.from_estimator(model, odds=odds)
+
+
+def _of_rows(kind: str, model: Any, source: Source, features: list[str] | None) -> Any:
+    from linsep.plot import DecisionDisplay, MarginDisplay
+
+    if not hasattr(model, "classes_"):
+        raise DataError(f"linsep plot {kind} draws classifiers; draw coefficients of regressions.")
+    X, y = rows_of(model, source)
+    if kind == "margins":
+        return MarginDisplay.from_estimator(model, X, y)
+    return DecisionDisplay.from_estimator(model, X, y, features=features)
+
+
+def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:
+    """Return the first rows of a source with the features of a model, and their labels if any."""
+    parts: list[Any] = []
+    labels: list[np.ndarray] = []
+    width, rows = model.n_features_in_, 0
+    with watching(source):
+        for batch in source.batches():
+            parts.append(_as_wide(batch.X, width))
+            labels += [] if batch.y is None else [batch.y]
+            rows += batch.X.shape[0]
+            if rows >= MOST_ROWS:
+                break
+    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    return X[:MOST_ROWS], np.concatenate(labels)[:MOST_ROWS] if labels else None
+
+
+def _as_wide(X: Any, width: int) -> Any:
+    """The rows with so many features; those not seen in training are ignored."""
+    if not sp.issparse(X):
+        return X
+    X = X[:, :width]
+    X.resize(X.shape[0], width)
+    return X

@@ -1,0 +1,116 @@
+"""The weights of pixels as images."""
+
+from math import ceil, isqrt
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text
+from linsep.plot.display import Display, new_axes
+
+#: more images than that are too small to look at
+MOST_IMAGES = 30
+
+
+class WeightImageDisplay(Display):
+    """The weights of a linear classifier of images, an image for each class or pair of classes.
+
+    Positive and negative weights have colours of their own, on the same scale in all images. It is
+    best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    images : array of shape (machines, height, width)
+    titles : list of str
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : Axes of the first image
+    axes_ : list of Axes
+    images_ : list of AxesImage
+    colorbar_ : Colorbar
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from linsep import Perceptron
+    >>> from linsep.plot import WeightImageDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> display = WeightImageDisplay.from_estimator(Perceptron(keep="average").fit(X, y))
+    >>> display.images.shape
+    (10, 8, 8)
+    """
+
+    def __init__(self, *, images: np.ndarray, titles: list[str]) -> None:
+        self.images, self.titles = images, titles
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, shape: tuple[int, int] | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the weights of a fitted linear classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with a ``coef_``
+        shape : (height, width), default None
+            Of the images, whose rows follow each other; None takes squares.
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            If the features are not the pixels of images of this shape, or for a classifier without
+            weights of features.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "coef_"):
+            raise DataError(f"{type(estimator).__name__} has no weights of features to draw.")
+        coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
+        d = coef.shape[1]
+        if shape is None:
+            if isqrt(d) ** 2 != d:
+                raise DataError(f"{d:,} features are no square: give the shape of the images.")
+            shape = (isqrt(d), isqrt(d))
+        if shape[0] * shape[1] != d:
+            raise DataError(
+                f"Images of shape {shape} have {shape[0] * shape[1]:,} pixels, not {d:,}."
+            )
+        classes = [label_text(label) for label in estimator.classes_]
+        names = classes if len(classes) == len(np.atleast_2d(estimator.coef_)) else []
+        if not names:
+            pairs = [(a, b) for k, a in enumerate(classes) for b in classes[k + 1 :]]
+            names = [f"{b} against {a}" for a, b in pairs]
+        made = cls(images=coef.reshape(-1, *shape), titles=names[: len(coef)])
+        return made.plot(**kwargs)
+
+    def plot(self, *, columns: int = 5, cmap: str = "RdBu_r") -> Self:
+        """Draw on a new figure.
+
+        Parameters
+        ----------
+        columns : int, default=5
+            How many images stand beside each other.
+        cmap : str, default="RdBu_r"
+            A diverging colour map of matplotlib, whose middle stands for 0.
+        """
+        figure, first = new_axes(None)
+        first.remove()
+        self.figure_ = figure
+        columns = min(columns, len(self.images))
+        rows = ceil(len(self.images) / columns)
+        self.figure_.set_size_inches(1.5 * columns + 1.0, 1.7 * rows)
+        grid = self.figure_.subplots(rows, columns, squeeze=False).ravel()
+        largest = float(np.abs(self.images).max()) or 1.0
+        self.axes_, self.images_ = list(grid[: len(self.images)]), []
+        for ax in grid:
+            ax.set_axis_off()
+        for ax, image, title in zip(self.axes_, self.images, self.titles, strict=True):
+            self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
+            ax.set_title(title, fontsize="medium")
+        self.ax_ = self.axes_[0]
+        self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=list(grid), label="weight")
+        return self

@@ -1,0 +1,76 @@
+"""``linsep plot``: pictures of saved models, and what is refused."""
+
+import pytest
+
+from command_line import here, refused
+
+pytestmark = pytest.mark.compiled
+TWO = "a,b,kind\n" + "".join(f"{k % 7},{k % 5},{'xy'[k % 7 > 3]}\n" for k in range(40))
+STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plots")
+    (folder / "two.csv").write_text(TWO)
+    (folder / "unlabelled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
+    (folder / "rows.svm").write_text("".join(f"{k % 2} {1 + k % 2}:1 3:{k}\n" for k in range(9)))
+    (folder / "wider.svm").write_text("1 1:1 2:2 9:3\n0 2:1\n")
+    for name, options in {
+        "p.linsep": ("two.csv", "--target", "kind"),
+        "logistic.linsep": ("two.csv", "--target", "kind", "--learner", "logistic", "--l2", 1),
+        "svm.linsep": ("rows.svm",),
+    }.items():
+        assert here("fit", *options, "--model", name, cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("ending", STARTS)
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        ("decision", "p.linsep", "two.csv"),
+        ("decision", "p.linsep", "unlabelled.csv"),
+        ("decision", "p.linsep", "two.csv", "--feature", "b", "--feature", "a"),
+        ("decision", "svm.linsep", "rows.svm"),
+        ("decision", "svm.linsep", "wider.svm"),
+        ("margins", "p.linsep", "two.csv"),
+        ("curve", "p.linsep"),
+        ("coefficients", "logistic.linsep", "--odds"),
+    ],
+)
+def test_every_picture_is_written(models, tmp_path, drawn, ending):
+    path = tmp_path / f"picture.{ending}"
+    done = here("plot", *drawn, "--output", path, cwd=models)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"picture  {path}\n"
+    assert path.read_bytes().startswith(STARTS[ending])
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said", "code"),
+    [
+        (("decision", "p.linsep"), "linsep plot decision needs DATA", 1),
+        (("curve", "p.linsep", "two.csv"), "linsep plot curve is drawn without DATA", 1),
+        (("curve", "logistic.linsep"), "does not learn in passes", 1),
+        (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
+        (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
+        (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
+        (("flowers", "p.linsep"), "decision, ", 2),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_and_nothing_is_written(models, tmp_path, drawn, said, code):
+    path = tmp_path / "picture.png"
+    refused("plot", *drawn, "--output", path, cwd=models, said=said, code=code)
+    assert not path.exists()
+
+
+def test_files_are_not_overwritten_and_have_a_known_ending(models, tmp_path):
+    path = tmp_path / "picture.png"
+    path.write_text("mine")
+    refused("plot", "curve", "p.linsep", "--output", path, cwd=models, said="--force", code=1)
+    assert path.read_text() == "mine"
+    assert here("plot", "curve", "p.linsep", "-o", path, "--force", cwd=models).returncode == 0
+    assert path.read_bytes().startswith(STARTS["png"])
+    other = tmp_path / "picture.jpg"
+    refused("plot", "curve", "p.linsep", "-o", other, cwd=models, said="must end in .png", code=2)
