@@ -190,8 +190,8 @@ def test_standard_input(folder, monkeypatch):
 
 
 def test_standard_input_needs_a_format_and_comes_once(folder):
-    refused("fit", "-", cwd=folder, said="- has no name .* add --format", code=2)
-    refused("trace", "-", cwd=folder, said="- has no name .* add --data-format", code=2)
+    refused("fit", "-", cwd=folder, said="- has no file name .* add --format", code=2)
+    refused("trace", "-", cwd=folder, said="- has no file name .* add --data-format", code=2)
     refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
 
 

@@ -56,7 +56,7 @@ def test_every_picture_is_written(models, tmp_path, drawn, ending):
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
         (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
         (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
-        (("flowers", "p.linsep"), "decision, ", 2),
+        (("flowers", "p.linsep"), "kind must be one of 'decision'", 2),
     ],
 )
 def test_what_cannot_be_drawn_is_said_and_nothing_is_written(models, tmp_path, drawn, said, code):

@@ -54,7 +54,7 @@ def test_runs_that_no_theorem_is_about(options, fit, why):
 def test_early_stopping_and_partial_fit():
     X, y = load_breast_cancer(return_X_y=True)
     model = Perceptron(early_stopping=True).fit(X, y)
-    assert "put back" in model.report_.left_out["||w||/M"]
+    assert "were restored" in model.report_.left_out["||w||/M"]
     assert model.bounds(X, y).kept
     parts = Perceptron(fit_intercept=False).partial_fit(X[:300], y[:300], classes=[0, 1])
     parts.partial_fit(X[300:], y[300:])

@@ -120,7 +120,7 @@ def test_the_first_of_columns_that_depend_on_each_other_is_kept():
     assert list(overlapping.limits().values()) == [
         "dependent", "finite", "dependent", "dependent", "finite", "finite",
     ]  # fmt: skip
-    assert "dependent   x0, x2, x3: columns that" in str(overlapping)
+    assert "dependent   x0, x2, x3: linear combinations of" in str(overlapping)
 
 
 def regression_rows(X, y, reference):

@@ -70,7 +70,7 @@ def test_the_margin_that_is_claimed_is_checked_to_the_last_digit():
     below = float(np.nextafter(2.5, 0))
     assert "wider" in replace(bound, margin=(below, below)).verify(X, y).reason
     unused = replace(bound, margin=(2.5, np.inf))
-    assert "no margin that they bound" in unused.verify(X, y).reason
+    assert "support rows and an upper bound of the margin go together" in unused.verify(X, y).reason
 
 
 @given(st.integers(0, 10**6))

@@ -1,5 +1,6 @@
 """The command ``plot``: a picture of a model, or of a model and data."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,8 +95,9 @@ def plot(
         display = _of_model(kind, estimator, odds)
     else:
         source = open_like(
-            estimator, model, data, format=format, delimiter=delimiter, max_line=max_line
-        )
+            estimator, model, data, format=format, delimiter=delimiter, max_line=max_line,
+            labelled=kind == "margins",
+        )  # fmt: skip
         display = _of_rows(kind, estimator, source, feature)
     with model_file.written_whole(output, force=force) as file:
         display.save(file, format=output.suffix.lower().lstrip("."))
@@ -116,9 +118,11 @@ def _of_rows(kind: str, model: Any, source: Source, features: list[str] | None) 
     if not hasattr(model, "classes_"):
         raise DataError(f"linsep plot {kind} draws classifiers; draw coefficients of regressions.")
     X, y = rows_of(model, source)
-    if kind == "margins":
-        return MarginDisplay.from_estimator(model, X, y)
-    return DecisionDisplay.from_estimator(model, X, y, features=features)
+    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        if kind == "margins":
+            return MarginDisplay.from_estimator(model, X, y)
+        return DecisionDisplay.from_estimator(model, X, y, features=features)
 
 
 def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import listed
+from linsep.estimators._common.checking import label_text, listed
 from linsep.plot.display import (
     MARKERS,
     MOST_POINTS,
@@ -281,7 +281,7 @@ class DecisionDisplay(Display):
             self.ax_.scatter(
                 *self.points[codes == k].T, s=size, color=[colour], linewidths=0.5,
                 marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
-                label=None if self.y is None else str(self.classes[k]),
+                label=None if self.y is None else label_text(self.classes[k]),
             )
             for k, colour in enumerate(palette)
         ]  # fmt: skip
@@ -303,7 +303,7 @@ class DecisionDisplay(Display):
 
         if len(self.points) > MOST_POINTS:
             handles: list[Any] = [
-                Patch(facecolor=colour, alpha=0.5, label=str(label))
+                Patch(facecolor=colour, alpha=0.5, label=label_text(label))
                 for label, colour in zip(self.classes, colours(len(self.classes)), strict=True)
             ]
         else:
