@@ -133,6 +133,21 @@ def test_more_features_are_projected_or_chosen():
     assert "the other 2 features fixed at their means" in chosen.ax_.get_title()
 
 
+def test_several_classes_are_drawn_where_their_weights_differ():
+    model = Perceptron(keep="average").fit(IRIS, SPECIES)
+    shown = DecisionDisplay.from_estimator(model, IRIS, SPECIES)
+    assert "weights of classes vary most" in shown.ax_.get_title()
+    weights = model.coef_ - model.coef_.mean(axis=0)
+    drawn = weights @ np.column_stack([shown.plane.across, shown.plane.up])
+    assert np.linalg.norm(drawn) == pytest.approx(np.linalg.norm(weights))  # of three, all of it
+    assert agreement(shown, model) == 1.0
+    bayes = DecisionDisplay.from_estimator(GaussianNaiveBayes().fit(IRIS, SPECIES), IRIS, SPECIES)
+    centred = IRIS - IRIS.mean(axis=0)
+    first = np.linalg.svd(centred)[2][0]
+    assert "principal components" in bayes.ax_.get_title()
+    assert abs(bayes.plane.across @ first) == pytest.approx(1.0)
+
+
 def test_undecided_places_of_one_against_the_rest_are_hatched():
     X, y = make_blobs(90, centers=3, random_state=2)
     shown = DecisionDisplay.from_estimator(Perceptron(multiclass="ovr").fit(X, y), X, y)

@@ -50,8 +50,8 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
 
     Two features are the plane. Of more, ``features`` names two, the others being fixed at their
     means. Without it, a linear classifier of two classes is drawn along its normal vector and the
-    direction, at right angles to it, in which rows differ most; any other along the two directions
-    in which they differ most.
+    direction, at right angles to it, in which rows differ most; one of several classes along the
+    two directions in which their weights differ most; any other along those in which rows do.
     """
     d, names = X.shape[1], feature_names(model)
     mean = np.asarray(X.mean(axis=0)).ravel()
@@ -67,6 +67,10 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
         up = widest(X, mean, [across])
         said = f"{d:,} features, projected on w and the widest direction orthogonal to it"
         return Plane(mean, across, up, ("distance along w", "widest direction"), said)
+    found = _across_weights(model)
+    if found is not None:
+        said = f"{d:,} features, projected onto the plane in which weights of classes vary most"
+        return Plane(mean, *found, ("first direction", "second direction"), said)
     across = widest(X, mean, [])
     up = widest(X, mean, [across])
     said = f"{d:,} features, projected on their two principal components"
@@ -79,6 +83,17 @@ def normal_of(model: Any) -> np.ndarray | None:
     if coef is None or len(coef) != 1 or not np.any(coef):
         return None
     return np.asarray(coef[0], dtype=np.float64)
+
+
+def _across_weights(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """The two directions in which the weight vectors of several classes differ most, or None."""
+    coef = np.atleast_2d(getattr(model, "coef_", np.zeros((1, 1))))
+    if len(coef) < 2:
+        return None
+    _, sizes, directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)
+    if sizes[1] <= 1e-9 * sizes[0]:
+        return None
+    return directions[0], directions[1]
 
 
 def widest(X: Any, mean: np.ndarray, without: list[np.ndarray]) -> np.ndarray:
