@@ -1,4 +1,7 @@
-"""``python -m benchmarks [NAME ...]``: run races, print their table, write JSON beside it."""
+"""``python -m benchmarks [--record] [NAME ...]``: run races, print their table, write JSON.
+
+With ``--record`` the ratios go into measured.json, and from there into docs/speed.md and README.md.
+"""
 
 import sys
 
@@ -13,6 +16,7 @@ from benchmarks import (
     mistakes,
     mnist_kernels,
     newsgroups,
+    page,
     promoters,
     regression,
     separation,
@@ -40,7 +44,8 @@ def main() -> None:
     """Run the named races and reports, all of them without names."""
     groups = (in_memory, files, learners, strings, regression, logistic)
     races = {name: race for group in groups for name, race in group.races().items()}
-    names = sys.argv[1:] or [*races, *REPORTS]
+    recorded = "--record" in sys.argv[1:]
+    names = [name for name in sys.argv[1:] if name != "--record"] or [*races, *REPORTS]
     if unknown := [name for name in names if name not in races | REPORTS]:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {' '.join(races | REPORTS)}")
     rows = []
@@ -50,10 +55,13 @@ def main() -> None:
             rows.append({"name": name} | harness.run(races[name]()))
     if rows:
         harness.print_table(rows)
-        print(f"written to {harness.write_json(rows)}")
     for name in names:
         if name in REPORTS:
-            REPORTS[name]()
+            rows += REPORTS[name]() or []
+    if rows:
+        print(f"written to {harness.write_json(rows)}")
+    if recorded:
+        page.record(rows)
 
 
 if __name__ == "__main__":

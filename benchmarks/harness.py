@@ -28,8 +28,9 @@ class Race(NamedTuple):
     theirs: Side
     at_least: float
     repeats: int
-    #: accuracies of both sides, measured once after the last run
+    #: accuracies of both sides, measured once after the last run, or another measure of theirs
     accuracies: Callable[[], tuple[float | None, float | None]]
+    measure: str = "accuracy"
 
 
 def run(race: Race) -> dict[str, Any]:
@@ -43,18 +44,30 @@ def run(race: Race) -> dict[str, Any]:
             seconds = own if isinstance(own, float) else perf_counter() - started
             if turn:
                 times[key].append(seconds)
-    accuracies = race.accuracies()
     ours, theirs = median(times["ours"]), median(times["theirs"])
+    found = row(race.work, race.theirs.name, ours, theirs, *race.accuracies(), measure=race.measure)
+    return found | {"at_least": race.at_least, "times": times}
+
+
+def row(
+    work: str,
+    against: str,
+    ours: float,
+    theirs: float,
+    ours_reached: float | None = None,
+    theirs_reached: float | None = None,
+    measure: str = "accuracy",
+) -> dict[str, Any]:
+    """A row of the table from the seconds of both sides and what they reached."""
     return {
-        "work": race.work,
-        "against": race.theirs.name,
+        "work": work,
+        "against": against,
         "ours_seconds": ours,
         "theirs_seconds": theirs,
         "ratio": theirs / ours,
-        "at_least": race.at_least,
-        "ours_accuracy": accuracies[0],
-        "theirs_accuracy": accuracies[1],
-        "times": times,
+        "ours_accuracy": ours_reached,
+        "theirs_accuracy": theirs_reached,
+        "measure": measure,
     }
 
 

@@ -52,7 +52,7 @@ def race(
     """Some turns; beside the times the objective by row that each side reached."""
     return Race(
         work, ours.side, theirs.side, goal, turns,
-        lambda: (mean_loss(ours.model, X, y, l2), mean_loss(theirs.model, X, y, l2)),
+        lambda: (mean_loss(ours.model, X, y, l2), mean_loss(theirs.model, X, y, l2)), "objective",
     )  # fmt: skip
 
 

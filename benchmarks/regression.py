@@ -58,8 +58,8 @@ def races() -> dict[str, Callable[[], Race]]:
     us, them = Side("linsep", ours), Side("statsmodels OLS", statsmodels_ols)
     plain = Side("scikit-learn LinearRegression", lambda: TheirRegression().fit(*rows()))
     return {
-        "least-squares": lambda: Race(work, us, them, 8, 3, both),
-        "least-squares-plain": lambda: Race(work, us, plain, 3, 3, both),
+        "least-squares": lambda: Race(work, us, them, 8, 3, both, "R²"),
+        "least-squares-plain": lambda: Race(work, us, plain, 3, 3, both, "R²"),
     }
 
 

@@ -1,0 +1,90 @@
+"""The tables of docs/speed.md and of the README, from what was measured.
+
+``measured.json`` holds the ratios of the last runs of every row. ``python -m benchmarks --record``
+adds those of a run and writes the tables anew; a test compares the pages with the file.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+MEASURED = Path(__file__).parent / "measured.json"
+ROOT = Path(__file__).parents[1]
+#: so many runs are kept of a row
+RUNS = 5
+BEGIN, END = "<!-- measured: {} -->", "<!-- end -->"
+#: rows of the README, with shorter names
+SHORT = {
+    "dense": "dense 500,000 × 128, one pass",
+    "csr-shuffled": "sparse 400,000 × 47,236, ten passes",
+    "file-vw": "1 GB of svmlight text to a saved model",
+    "mnist-kernels-svc-fit": "kernel perceptron on MNIST",
+    "least-squares": "least squares with inference, 1,000,000 × 100",
+    "logistic": "logistic regression with inference, 1,000,000 × 50",
+}
+
+
+def measured() -> dict[str, Any]:
+    """What was measured, by the names of the rows."""
+    return json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+
+
+def record(rows: list[dict[str, Any]]) -> None:
+    """Add the rows of a run to what was measured, and write the tables anew."""
+    known = measured()
+    for row in rows:
+        before = known.get(row["name"], {}).get("ratios", [])
+        known[row["name"]] = {key: row[key] for key in ("work", "against", "measure")} | {
+            "ratios": [*before, round(row["ratio"], 3)][-RUNS:],
+            "ours": row["ours_accuracy"],
+            "theirs": row["theirs_accuracy"],
+        }
+    MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+    for name, table in (("docs/speed.md", full_table(known)), ("README.md", short_table(known))):
+        page = ROOT / name
+        page.write_text(with_table(page.read_text("utf-8"), table), "utf-8")
+
+
+def with_table(text: str, table: str) -> str:
+    """A page with this table between its marks."""
+    before, _, rest = text.partition(BEGIN.format("ratios"))
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN.format('ratios')}\n{table}\n{END}{after}"
+
+
+def full_table(known: dict[str, Any]) -> str:
+    """Every row, with what both sides reached."""
+    lines = [
+        "| work | against | times as fast | linsep reached | the other |",
+        "|---|---|---|---|---|",
+    ]
+    for row in known.values():
+        ours, theirs = (reached(row[side], row["measure"]) for side in ("ours", "theirs"))
+        cells = (_signs(row["work"]), row["against"], ratios(row["ratios"]), ours, theirs)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def short_table(known: dict[str, Any]) -> str:
+    """The rows of the README."""
+    lines = ["| work | against | times as fast |", "|---|---|---|"]
+    for name, work in SHORT.items():
+        if name in known:
+            row = known[name]
+            lines.append(f"| {work} | {row['against']} | {ratios(row['ratios'])} |")
+    return "\n".join(lines)
+
+
+def ratios(found: list[float]) -> str:
+    """The lowest and the highest ratio, two digits each."""
+    low, high = (f"{r:.0f}" if r >= 9.95 else f"{r:.1f}" for r in (min(found), max(found)))
+    return low if low == high else f"{low} to {high}"
+
+
+def reached(value: float | None, measure: str) -> str:
+    """An accuracy, or another number that both sides reached."""
+    return "" if value is None else f"{measure} {value:.4g}"
+
+
+def _signs(work: str) -> str:
+    return work.replace(" x ", " × ")
