@@ -31,6 +31,7 @@ from linsep.sources.limits import bytes_of
 from linsep.sources.svmlight.source import load_svmlight
 from linsep.sources.tables.json_lines import MOST_DEPTH
 from linsep.sources.tables.table import load_table
+from linsep.sources.tables.thrift import read_struct
 
 pytestmark = pytest.mark.compiled
 
@@ -438,6 +439,20 @@ for at in range(beginning, len(data) - 8):
             pass
 print(read)
 """
+
+
+DEEP = {
+    "lists": b"\x19" * 9999,
+    "structures": b"\x1c" * 9999,
+    "maps": b"\x1b\x01" + b"\xbb\x01" * 9999,
+}
+
+
+@pytest.mark.parametrize("data", DEEP.values(), ids=DEEP)
+def test_structures_without_end_are_damaged(data):
+    """They are deeper than Python's stack."""
+    with pytest.raises(ValueError, match="without end"):
+        read_struct(data)
 
 
 def test_no_damaged_footer_ends_the_process(tmp_path):

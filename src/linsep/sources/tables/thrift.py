@@ -21,8 +21,6 @@ def read_struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any
     LookupError, ValueError
         If there is no structure.
     """
-    if depth > _DEEPEST:
-        raise ValueError("structures in structures without end")
     found: dict[int, Any] = {}
     field = 0
     while data[at] != _STOP:
@@ -39,6 +37,8 @@ def read_struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any
 
 
 def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if depth > _DEEPEST:
+        raise ValueError("values in values without end")
     if kind in _INTEGERS:
         return _integer(data, at)
     if kind == _STRUCT:
