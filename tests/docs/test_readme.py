@@ -97,6 +97,7 @@ def test_commands_in_the_readme(tmp_path):
     assert run_commands("README.md", tmp_path) == 3
     assert run_commands("docs/command-line.md", tmp_path) >= 11
     assert run_commands("docs/learners.md", tmp_path) >= 2
+    assert run_commands("docs/plots.md", tmp_path) == 2
 
 
 def test_commands_about_separation(tmp_path):
