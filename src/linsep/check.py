@@ -33,18 +33,18 @@ def read_svmlight(lines, *_):
     lines = [line for line in (line.partition("#")[0].split() for line in lines) if line]
     pairs = [[x.split(":") for x in line[1:] if not x.startswith("qid:")] for line in lines]
     base = min(1, 1, *(int(j) for row in pairs for j, _ in row))
-    rows = [{int(j) - base: float(x) for j, x in row} for row in pairs]
+    rows = [{int(j) - base: numbers([x.removeprefix("+")])[0] for j, x in row} for row in pairs]
     width = max((j + 1 for row in rows for j in row), default=0)
     return rows, [float(line[0]) for line in lines], [f"x{base + j}" for j in range(width)], width
 
 
 def read_csv(lines, target, exclude):
-    """Read the same from CSV: numbers as the nearest doubles, text columns as indicators."""
+    """Read the same from CSV, with text columns as indicators."""
     header, *records = [record for record in csv.reader(lines) if record]
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
     labels = columns.pop(target) or table[target]
-    found = {name: [*map(float, cells)] for name, cells in columns.items() if cells}
+    found = {name: cells for name, cells in columns.items() if cells}
     for name in (name for name in columns if not columns[name]):
         for value in sorted(set(table[name])):
             found[f"{name}={value}"] = [cell == value for cell in table[name]]
@@ -53,7 +53,7 @@ def read_csv(lines, target, exclude):
 
 
 def numbers(cells):
-    """Return the cells as numbers or booleans, or None if they are text."""
+    """Return whole numbers, nearest doubles to decimals, or booleans; None if there is text."""
     if all(NUMBER.fullmatch(cell) for cell in cells):
         return [float(x) if re.search("[.eE]", x) else int(x) for x in cells]
     words = [cell.lower() for cell in cells]

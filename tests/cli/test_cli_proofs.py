@@ -52,7 +52,7 @@ def test_overlapping(folder):
         "labels     versicolor, virginica",
         "features   4: a, b, c, d",
         "numbers    as stored: a float is a binary fraction, not the decimal it prints as; "
-        "text is read as the nearest doubles",
+        "decimals in text are read as the nearest doubles",
         "intercept  yes",
         "rows       100",
         f"sha256     {proof.subject.sha256}",

@@ -21,6 +21,8 @@ from linsep.certificate.blocks import sha256_of
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
 from linsep.sources import ArraySource
+from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.tables.table import TableSource
 
 BIG = 2**53
 LONG = np.finfo(np.longdouble).nmant > 60
@@ -231,15 +233,83 @@ def test_files_are_read_as_memory_is(tmp_path):
     assert separation(without).verify(without)
 
 
-def test_text_is_read_as_the_nearest_doubles(tmp_path):
-    text = "a,y\n9007199254740993,0\n9007199254740992,1\n0.1,0\n"
-    (tmp_path / "rows.csv").write_text(text)
-    source = open_source(tmp_path / "rows.csv", target="y")
-    verdict = separation(source)
-    assert verdict.kind == "quasi-separable"
-    assert verdict.verify([[float(BIG)], [float(BIG)], [0.1]], [0, 1, 0])
-    with open(tmp_path / "rows.csv", encoding="utf-8") as lines:
-        assert linsep.check.check(verdict.to_json(), *linsep.check.read_csv(lines, "y", ()))
+TEXTS = {  # the number that is put in stands in line 3
+    "rows.csv": "a,y\n0.1,0\n{},0\n9007199254740992,1\n",
+    "rows.tsv": "a\ty\n0.1\t0\n {} \t0\n9007199254740992\t1\n",
+    "rows.jsonl": """{{"a": 0.1, "y": 0}}
+
+{{"b": "9007199254740993", "a": {}, "y": 0}}
+{{"a": 9007199254740992, "y": 1}}
+""",
+    "rows.svm": """# comment 1:9007199254740993
+0 1:0.1
+0 qid:9007199254740993 1:{} # 2:9007199254740993
+1 1:9007199254740992""",
+}
+
+
+def opened(name, number, folder, **options):
+    (folder / name).write_text(TEXTS[name].format(number))
+    how = {} if name == "rows.svm" else {"target": "y"}
+    how |= {"exclude": ["b"]} if name == "rows.jsonl" else {}
+    return open_source(folder / name, **how, **options)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("whole", ["9007199254740993", "-9007199254740993", "1" + "0" * 23])
+def test_whole_numbers_in_text_that_no_double_equals_are_refused(name, whole, tmp_path):
+    source = opened(name, whole, tmp_path)
+    column = "feature 1" if name == "rows.svm" else "column 'a'"
+    with pytest.raises(DataError, match=f"{name} line 3, {column} is {whole}, which float64"):
+        separation(source)
+    assert sum(len(batch.y) for batch in source.batches()) == 3  # learners round it
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("number", ["9007199254740992", "9007199254740993e0", "1" + "0" * 22])
+def test_other_numbers_in_text_are_the_nearest_doubles(name, number, tmp_path):
+    verdict = separation(opened(name, number, tmp_path))
+    assert verdict.verify([[0.1], [float(number)], [float(BIG)]], [0, 0, 1])
+    if name in {"rows.csv", "rows.svm"}:
+        read = linsep.check.read_csv if name == "rows.csv" else linsep.check.read_svmlight
+        with open(tmp_path / name, encoding="utf-8") as lines:
+            assert linsep.check.check(verdict.to_json(), *read(lines, "y", ()))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.svm"])
+def test_the_whole_number_is_found_in_many_batches_and_files(name, tmp_path):
+    line = {"rows.csv": "{},{}\n", "rows.jsonl": '{{"a": {}, "y": {}}}\n'}.get(name, "{1} 1:{0}\n")
+    numbers = [BIG + 2 * (i % 7) if i % 5 else i for i in range(400)]
+    for part in ("a", "b"):
+        lines = [line.format(x, i % 2) for i, x in enumerate(numbers)]
+        lines[-1] = line.format(BIG + 1 if part == "b" else BIG, 1)
+        head = "a,y\n" if name == "rows.csv" else ""
+        (tmp_path / f"{part}_{name}").write_text(head + "".join(lines))
+    small = {"chunk_bytes": 100} if name == "rows.svm" else {"target": "y", "batch_rows": 3}
+    source = (SvmlightSource if name == "rows.svm" else TableSource)(
+        [tmp_path / f"a_{name}", tmp_path / f"b_{name}"], **small
+    )
+    with pytest.raises(DataError, match=rf"b_{name} line 40[01], .* is {BIG + 1}, which float64"):
+        for _ in source.exactly():
+            pass
+
+
+def test_a_whole_number_in_a_row_left_out_is_not_read(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,y\n1,2,0\n9007199254740993,,0\n2,9007199254740994,1\n")
+    source = open_source(path, target="y", missing="drop")
+    assert separation(source).verify(source)
+    scaled = open_source(path, target="y", missing="zero", scale="standard")
+    assert separation(scaled).verify(scaled)
+
+
+def test_the_small_checker_reads_whole_numbers_exactly(tmp_path):
+    proof = separation([[BIG], [BIG + 1]], [0, 1]).to_json()
+    for read, text in (
+        (linsep.check.read_csv, f"a,y\n{BIG},0\n{BIG + 1},1\n"),
+        (linsep.check.read_svmlight, f"0 1:{BIG}\n1 1:+{BIG + 1}\n"),
+    ):
+        assert linsep.check.check(proof, *read(text.splitlines(keepends=True), "y", ()))
 
 
 def test_commands_take_tables_of_long_numbers(tmp_path):

@@ -71,7 +71,7 @@ TimeLimit = Annotated[
 ]
 
 #: added for numbers read from text
-NEAREST = "; text is read as the nearest doubles"
+NEAREST = "; decimals in text are read as the nearest doubles"
 #: most characters of a difference that are shown
 MOST_TEXT = 200
 #: most witness rows that are shown, and most values of each

@@ -1,7 +1,10 @@
-"""Exact integers and decimals of a table, for proofs: learners round them to floats."""
+"""Exact integers and decimals of a file, for proofs: learners round them to floats."""
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from linsep.errors import DataError, hint
 
 #: whole numbers up to here are floats
 EXACT = 2**53
+_DIGITS = re.compile(r"\s*[-+]?[0-9]+\s*")
 
 
 def exact_numbers(
@@ -65,3 +69,49 @@ def _may_be_long(column: pa.ChunkedArray, floats: np.ndarray) -> bool:
 
 def _exact(value: Any) -> int | Fraction:
     return value if isinstance(value, int) else Fraction(value)
+
+
+class WholeNumbers:
+    """Checks that no whole number in a text file is rounded.
+
+    Parameters
+    ----------
+    file : TextFile
+    """
+
+    def __init__(self, file: Any):
+        self._file, self._cells, self._passed = file, file.written(), 0
+
+    def check(self, start: int, numbers: pa.Table, kept: np.ndarray | None) -> None:
+        """Raise DataError for a whole number, in digits, that no double equals.
+
+        Parameters
+        ----------
+        start : number of the first row of the table in the file, larger in every call
+        numbers : the columns of numbers, as floats
+        kept : which rows count, None for all
+        """
+        long = np.zeros(numbers.num_rows, bool)
+        for column in numbers.columns:
+            if pa.types.is_floating(column.type):
+                long |= np.abs(column.to_numpy()) >= EXACT
+        for row in (start + np.flatnonzero(long if kept is None else long & kept)).tolist():
+            cells = next(islice(self._cells, row - self._passed, None))
+            self._passed = row + 1
+            for name in numbers.column_names:
+                if is_rounded(cells.get(name, "")):
+                    raise rounded(self._file.where(row), f"column '{name}'", cells[name])
+
+
+def is_rounded(text: str) -> bool:
+    """Return whether text is a whole number, in digits, that no double equals."""
+    return bool(_DIGITS.fullmatch(text)) and Decimal(text.strip()) != Decimal(float(text))
+
+
+def rounded(place: str, column: str, text: str) -> DataError:
+    """Return what to raise where this is so."""
+    return DataError(
+        f"{place}, {column} is {text.strip()[:60]}, which float64 does not hold, and numbers in "
+        "text are read as floats",
+        "write them to Parquet",
+    )

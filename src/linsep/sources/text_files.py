@@ -11,6 +11,7 @@ else at the edge of a block, or crash on, never gets there.
 
 import atexit
 import io
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -92,6 +93,10 @@ class TextFile(TableFile):
     def _looked_at(self, block: bytes, lines: int) -> bytes:
         """What the parser is given for a block of whole lines, of which `lines` come before."""
         return block
+
+    @abstractmethod
+    def written(self) -> Iterator[dict[str, str]]:
+        """Yield the rows as text by column, at least their whole numbers."""
 
     def _checked(
         self,

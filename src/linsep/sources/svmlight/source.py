@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
@@ -19,6 +19,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.parallel import thread_count
 from linsep.sources.base import Batch, Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
+from linsep.sources.exact import EXACT, is_rounded, rounded
 from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.sources.svmlight.plain import LABELS_BELOW, LARGEST_INDEX, parse_line
 
@@ -27,6 +28,7 @@ CHUNK_BYTES = 2 << 20
 
 TOKEN = re.compile(rb"[^\0- :#]*")
 PAIR = re.compile(rb"[0-9]+:")
+WRITTEN = re.compile(r"([0-9]+):([-+]?[0-9]+)(?=\s|$)")
 DATA_LINE = re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
 
@@ -175,21 +177,42 @@ class SvmlightSource(Source):
             self._base = 1
         self.n_rows = first
 
+    def exactly(self) -> Iterator[Batch]:
+        """The same; DataError where a whole number is written that no double equals."""
+        lines, passed = self._data_lines(), 0
+        for batch in self.batches():
+            X: Any = batch.X
+            long = np.flatnonzero(np.abs(X.data) >= EXACT)
+            for row in np.unique(np.searchsorted(X.indptr, long, "right") - 1).tolist():
+                file, number, line = next(islice(lines, batch.first + row - passed, None))
+                passed = batch.first + row + 1
+                for index, value in WRITTEN.findall(
+                    line.decode(errors="replace").partition("#")[0]
+                ):
+                    if is_rounded(value):
+                        place = f"{self.paths[file]} line {number + 1}"
+                        raise rounded(place, f"feature {index}", value)
+            yield batch
+
     def where(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
-        before = lines = file = 0
+        rows = 0
+        for rows, (file, line, _) in enumerate(self._data_lines(), 1):
+            if rows == row + 1:
+                return f"{self.paths[file]} line {line + 1}"
+        raise IndexError(f"{self.name} has {rows} rows, no row {row}.")
+
+    def _data_lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the lines that hold rows, each with its file and its number there, from 0."""
+        lines = file = 0
         reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
         for chunk in reader.chunks():
             if chunk.file != file:
                 file, lines = chunk.file, 0
-            for match in DATA_LINE.finditer(chunk.text, 0, chunk.size):
-                if before == row:
-                    lines += chunk.text.count(b"\n", 0, match.start())
-                    return f"{self.paths[file]} line {lines + 1}"
-                before += 1
-            lines += chunk.text.count(b"\n", 0, chunk.size)
+            text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
+            yield from ((file, n, x) for n, x in enumerate(text, lines) if DATA_LINE.match(x))
+            lines += len(text) - 1
             reader.give_back(chunk)
-        raise IndexError(f"{self.name} has {before} rows, no row {row}.")
 
     def _scanned(self, reader: LineReader) -> Generator[Scanned, None, None]:
         """Read on one thread, scan on others, a few chunks ahead; yield in file order."""

@@ -117,6 +117,11 @@ class CsvFile(TextFile):
             pass
         return super().where(row)
 
+    def written(self) -> Iterator[dict[str, str]]:
+        """Yield the cells of every row, as text by column."""
+        for _, fields in islice(self._records(), 1, None):
+            yield dict(zip(self._header, fields, strict=True))
+
     def _read(self, kinds: Kinds, names: list[str] | None) -> Iterator[pa.RecordBatch]:
         open_reader = self._in_strips if self._strips else self._reader_of
         return self._checked(

@@ -56,6 +56,12 @@ class JsonFile(TextFile):
             pass
         return super().where(row)
 
+    def written(self) -> Iterator[dict[str, str]]:
+        """Yield the whole numbers of every row, as text by column."""
+        for _, raw in self._lines():
+            values = json.loads(raw, parse_int=_Digits)
+            yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
+
     def _read(
         self, options: pa.json.ParseOptions, kinds: Kinds, others_allowed: bool
     ) -> Iterator[pa.RecordBatch]:
@@ -116,6 +122,12 @@ class JsonFile(TextFile):
             for number, line in enumerate(buffer, 1):
                 if not line.isspace():
                     yield number, line
+
+
+class _Digits(str):
+    """A whole number as it is written."""
+
+    __slots__ = ()
 
 
 def _no_object(place: str) -> DataError:

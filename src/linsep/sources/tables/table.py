@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
 from linsep.sources.base import Batch, Source
+from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.tables.arrow import TableFile, rows_at_once
@@ -28,6 +29,7 @@ from linsep.sources.tables.roles import (
     to_recipe,
 )
 from linsep.sources.tables.survey import Survey
+from linsep.sources.text_files import TextFile
 
 _BATCH_VALUES = 1 << 21
 
@@ -170,7 +172,8 @@ class TableSource(Source):
     def exactly(self) -> Iterator[Batch]:
         """The same with whole numbers and decimals as the file has them, where they are not scaled.
 
-        Text is read as the nearest double all the same.
+        Decimals in text are the nearest doubles all the same, whole numbers in text that no double
+        equals raise DataError.
         """
         return self._described(exact=True)
 
@@ -186,13 +189,16 @@ class TableSource(Source):
         kept = self._survey()
         self.stage = "reading"
         self._encoder.unseen, self.dropped = {}, 0
+        texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some = 0, False
         for number, start, table in self._all_tables() if kept is None else _taken(kept):
             some = True
             # Files without rows begin where the next one does.
             self._starts += [first] * (number + 1 - len(self._starts))
             place = partial(_place, self._files[number], start)
-            X, y, _ = self._encoder.encode(table, place, exact)
+            X, y, rows = self._encoder.encode(table, place, exact)
+            if exact and not self._columns.scale and number in texts:
+                texts[number].check(start, table.select(list(self._columns.numeric)), rows)
             self.dropped += table.num_rows - X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
