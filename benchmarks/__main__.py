@@ -22,6 +22,7 @@ from benchmarks import (
     separation,
     startup,
     strings,
+    suspicion,
     tables,
 )  # fmt: skip
 
@@ -36,6 +37,7 @@ REPORTS = {
     "nist": regression.nist,
     "regression-files": large_files.main,
     "separation": separation.main,
+    "suspicion": suspicion.main,
     "tables": tables.main,
 }
 

@@ -1,4 +1,4 @@
-"""Configurations of the online estimators for scikit-learn's checks, and which cannot pass, why.
+"""Configurations of the classifiers for scikit-learn's checks, and which cannot pass, why.
 
 ``configurations`` are every value of every parameter by itself, and then as few as cover all pairs
 of values. ``make campaign PARTS=estimators`` runs all checks of all of them.
@@ -62,12 +62,31 @@ GRIDS = {
         "budget": [None, 20], "cache_mb": [200.0, 0.01], "degree": [3, 1], "gamma": [None, 0.1],
         "coef0": [1.0, 0.0], "keep": ["last", "average", "vote"],
     },
+    # A label for ``reference`` would have to be one of the classes of every check.
+    "LogisticRegression": INTERCEPT | {
+        "solver": ["newton", "lbfgs", "gradient_ascent"],
+        "l2": [0.0, 1.0],
+        "penalty": [None, "firth"],
+        "reference": [None],
+        "on_separation": ["warn", "raise"],
+        "intervals": [None, "wald", "profile"],
+        "level": [0.95, 0.5],
+        "class_weight": [None, "balanced", {1: 2.0}],
+        "tol": [None, 1e-4],
+        "learning_rate": ["auto", 1e-3, falling_rate],
+        "schedule": ["constant", "inverse", "inverse_sqrt"],
+        "trace": [False, True],
+    },
 }  # fmt: skip
 
 
 def goes_together(given):
     """Whether these parameters are not refused by each other."""
     if given.get("learning_rate") is falling_rate and given.get("schedule") != "constant":
+        return False
+    if given.get("penalty") and (given["l2"] or given["solver"] != "newton"):
+        return False
+    if given.get("intervals") and given["l2"]:
         return False
     if given.get("budget") is not None and given["keep"] == "vote":
         return False
@@ -122,8 +141,8 @@ def failures(estimator, expected):
 
 
 def built(name, given):
-    """The estimator; ten passes do for all that is asked."""
-    return getattr(linsep, name)(max_iter=10, **given)
+    """The estimator; ten passes do for all that is asked of a learner, 200 steps of an ascent."""
+    return getattr(linsep, name)(max_iter=200 if name == "LogisticRegression" else 10, **given)
 
 
 def in_turn():
@@ -145,7 +164,7 @@ NEVER_PARTLY = (
 )
 REASONS = [
     (
-        lambda name, p: p.get("update") != "batch",
+        lambda name, p: name != "LogisticRegression" and p.get("update") != "batch",
         (
             "check_sample_weight_equivalence_on_dense_data",
             "check_sample_weight_equivalence_on_sparse_data",
@@ -297,7 +316,8 @@ REASONS_OF_LUCK = {
 
 def expected(estimator):
     """Checks of this estimator that cannot pass, each with its reason."""
-    name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
+    name = type(estimator).__name__
+    parameters = dict.fromkeys(COMMON) | estimator.get_params(deep=False)
     found = {}
     for holds, checks, reason in REASONS:
         if holds(name, parameters):

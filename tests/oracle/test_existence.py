@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks.suspicion import sets, suspected
 from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -247,3 +248,10 @@ def test_four_students_are_separable_for_every_solver(tmp_path, solver):
         "intercept": "+inf",
     }
     assert all(row["standard_error"] is None for row in said.values())
+
+
+@pytest.mark.compiled
+def test_separation_is_hardly_ever_suspected_where_there_is_none():
+    asked = [suspected(X, y)[0] for _, X, y in sets(60)]
+    assert len(asked) == 60
+    assert sum(asked) <= 1
