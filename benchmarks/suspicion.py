@@ -94,6 +94,6 @@ def main() -> None:
     for name, every in found.items():
         suspects, fits, asked = zip(*every, strict=True)
         print(
-            f"{name:18s} {len(every):5d} {sum(suspects):10d} {1e3 * median(fits):8.1f} ms "
-            f"{sum(asked) / sum(fits):14.1%}"
+            f"{name:18s}{len(every):15d}{sum(suspects):15d}{1e3 * median(fits):12.1f} ms"
+            f"{sum(asked) / sum(fits):15.1%}"
         )

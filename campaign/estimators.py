@@ -1,4 +1,4 @@
-"""scikit-learn's checks of the online estimators, for many configurations of parameters.
+"""scikit-learn's checks of the classifiers, for many configurations of parameters.
 
 They run in a process without the compiler, since each configuration would compile loops of its
 own, which the checks do not need.

@@ -99,5 +99,6 @@ def test_configurations_have_every_value_and_every_two(name):
     seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
     for parameter, values in grid.items():
         assert {one[parameter] for one in seen} == set(range(len(values)))
-    keeps = {(one["multiclass"], one["keep"]) for one in seen}
-    assert len(keeps) == 3 * len(grid["keep"])
+    every_two = ("multiclass", "keep") if "keep" in grid else ("solver", "class_weight")
+    found = {tuple(one[parameter] for parameter in every_two) for one in seen}
+    assert len(found) == len(grid[every_two[0]]) * len(grid[every_two[1]])
