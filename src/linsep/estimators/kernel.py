@@ -13,10 +13,10 @@ from linsep.estimators._common.checking import (
     Multiclass,
     Parameter,
     Tie,
+    brings_labels,
     check_parameters,
 )
 from linsep.estimators._common.fitting import OnlineClassifier
-from linsep.estimators._common.predicting import brings_labels
 from linsep.estimators._common.support_vectors import Supported, checked, fit_source
 from linsep.estimators.perceptron import PerceptronLearner, Schedule
 from linsep.interrupts import held

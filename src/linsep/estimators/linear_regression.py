@@ -12,13 +12,13 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import (
     INTERCEPT,
+    brings_labels,
     check_parameters,
     check_sample_weight,
     feature_names,
     features_named,
 )
-from linsep.estimators._common.from_source import Reading
-from linsep.estimators._common.predicting import brings_labels
+from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, Residuals, numbers
 from linsep.interrupts import held
 from linsep.online.passes import StopReason
@@ -195,10 +195,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             fitted = least_squares(blocks, fit_intercept=self.fit_intercept, reread=False)
             self._take(fitted, values)
             self.training_deviation_ = values.deviation
-            self.n_features_in_, self.recipe_ = fitted.coef.size, source.recipe()
-            self.__dict__.pop("feature_names_in_", None)
-            if source.feature_names:
-                self.feature_names_in_ = np.array(source.feature_names, dtype=object)
+            describe(self, source, fitted.coef.size)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 

@@ -9,9 +9,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import INTERCEPT, Parameter, ScheduleName, check_parameters
+from linsep.estimators._common.checking import (
+    INTERCEPT,
+    Parameter,
+    ScheduleName,
+    brings_labels,
+    check_parameters,
+)
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._common.predicting import brings_labels, share_right
+from linsep.estimators._common.predicting import share_right
 from linsep.estimators._common.predicting_sources import (
     LogisticPrediction,
     codes_of,

@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import Parameter
+from linsep.estimators._common.checking import Parameter, brings_labels
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators._common.from_source import Reading, measure, refuse_one_class
-from linsep.estimators._common.predicting import brings_labels
+from linsep.estimators._common.from_source import Reading, describe, measure, refuse_one_class
 from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
@@ -131,13 +130,9 @@ class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
                     break
                 except StartAgain:
                     continue
-            names = stream.feature_names or []
-            self.n_features_in_ = max(stream.n_features, len(names))
-            self.__dict__.pop("feature_names_in_", None)
-            if names:
-                self.feature_names_in_ = np.array(names, dtype=object)
+            describe(self, stream, stream.n_features)
             self._take(stream.classes, widened(moments, self.n_features_in_))
-            self.n_rows_, self.recipe_ = reading.rows, stream.recipe()
+            self.n_rows_ = reading.rows
             measure(self, stream)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)

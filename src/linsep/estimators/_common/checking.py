@@ -16,6 +16,7 @@ from linsep.errors import DataError, FeatureOverflow, ParameterError
 from linsep.online.keeping import Keep
 from linsep.online.rows.array import NO_IMPORTANCE
 from linsep.separability.problem.data import warn_of_many_classes
+from linsep.sources.base import Source
 
 #: types of parameters that several learners have
 Multiclass = Literal["native", "ovr", "ovo"]
@@ -239,6 +240,13 @@ def features_named(model: Any) -> Iterator[None]:
             raise
         feature = f"Feature {str(names[problem.column])!r}"
         raise FeatureOverflow(problem.column, feature) from None
+
+
+def brings_labels(X: Any, y: Any, sample_weight: Any) -> bool:
+    """Return whether X is a source; raise ValueError if y is given too."""
+    if isinstance(X, Source) and (y is not None or sample_weight is not None):
+        raise ValueError("A source brings its own labels: leave out y and sample_weight.")
+    return isinstance(X, Source)
 
 
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:

@@ -16,9 +16,9 @@ from linsep.compiled.core.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Counted
-from linsep.estimators._common.checking import Parameter, check_parameters
+from linsep.estimators._common.checking import Parameter, brings_labels, check_parameters
 from linsep.estimators._common.from_source import fit_source
-from linsep.estimators._common.predicting import Predicts, brings_labels
+from linsep.estimators._common.predicting import Predicts
 from linsep.estimators._common.proofs import Proofs
 from linsep.interrupts import held, window
 from linsep.online.keeping import KeepBest, keeping_of

@@ -112,7 +112,10 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
             raise DataError(f"{where}: {message}.") from None
         finally:
             estimator.progress_.reading += reading
-            _describe(estimator, run.stream)
+            if state := getattr(estimator, "_state", None):
+                describe(estimator, run.stream, max(run.stream.n_features, state.n_features))
+                # After an interrupt, rows that were read but not learnt may have more features.
+                state.grow(estimator.n_features_in_)
         estimator.progress_.stage = "measuring"
         measure(estimator, run.stream, _on_all(run))
 
@@ -207,18 +210,13 @@ def _counting(row_batches: Iterator[RowBatch], counts: np.ndarray) -> Iterator[R
         yield row_batch
 
 
-def _describe(estimator: Any, stream: SourceStream) -> None:
-    """Set the attributes that describe the features, after reading."""
-    if not hasattr(estimator, "_state"):
-        return
-    names = stream.feature_names or []
-    # After an interrupt, rows that were read but not learnt may have had more features.
-    estimator._state.grow(max(stream.n_features, len(names)))
-    estimator.n_features_in_ = estimator._state.n_features
-    estimator.recipe_ = stream.recipe()
-    estimator.__dict__.pop("feature_names_in_", None)
+def describe(model: Any, read: SourceStream | Source, n_features: int) -> None:
+    """Set ``n_features_in_``, ``feature_names_in_`` and ``recipe_`` after reading."""
+    names = read.feature_names or []
+    model.n_features_in_, model.recipe_ = max(n_features, len(names)), read.recipe()
+    model.__dict__.pop("feature_names_in_", None)
     if names:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
+        model.feature_names_in_ = np.array(names, dtype=object)
 
 
 class Reading:

@@ -10,17 +10,11 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.attributes import Counted
+from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.predicting_sources import Prediction
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
-
-
-def brings_labels(X: Any, y: Any, sample_weight: Any) -> bool:
-    """Return whether X is a source; raise ValueError if y is given too."""
-    if isinstance(X, Source) and (y is not None or sample_weight is not None):
-        raise ValueError("A source brings its own labels: leave out y and sample_weight.")
-    return isinstance(X, Source)
 
 
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:

@@ -11,7 +11,12 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_d
 from linsep.compiled.core.rows import as_rows
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._common.from_source import class_importance, measure, refuse_one_class
+from linsep.estimators._common.from_source import (
+    class_importance,
+    describe,
+    measure,
+    refuse_one_class,
+)
 from linsep.interrupts import held
 from linsep.online.rows.array import RowBatch
 from linsep.online.rows.stream import SourceStream, StartAgain
@@ -206,12 +211,7 @@ def fit_source(model: Any, source: Source) -> None:
     with held(), closing(stream):
         stream.begin()
         rows = StreamRows(model, stream)
-        names = stream.feature_names or []
-        model.n_features_in_ = max(stream.n_features, len(names))
-        model.__dict__.pop("feature_names_in_", None)
-        if names:
-            model.feature_names_in_ = np.array(names, dtype=object)
-        model.recipe_ = stream.recipe()
+        describe(model, stream, stream.n_features)
         source.stage, source.doing = "fitting", rows.doing
         try:
             model._fit(rows, {"X": None, "y": None, "metadata": None})
