@@ -65,17 +65,23 @@ _signals = _Signals()
 
 @contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt instead of ending the process."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, with their number, instead of ending the
+    process.
+    """
     before = {}
     if _in_main_thread():
         for number in SIGNALS:
             if signal.getsignal(number) == signal.SIG_DFL:
-                before[number] = signal.signal(number, signal.default_int_handler)
+                before[number] = signal.signal(number, _interrupt)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt(number)
 
 
 def _in_main_thread() -> bool:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -221,3 +222,32 @@ def test_short_numbers():
     assert [short(n) for n in (0, 999, 999.6, 12_345, 999_499, 999_500, 123e6)] == [
         "0", "999", "1.0 k", "12.3 k", "999 k", "1.0 M", "123 M",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_just_before_and_after_the_command_have_their_exit_codes(name, moment, tmp_path):
+    """The handlers are set already, or still, and nothing delays them."""
+    number = getattr(signal, name)
+    script = f"""
+import signal, sys
+from linsep import cli
+from linsep.interrupts import held
+
+real = held.{moment}
+
+def struck(self, *given):
+    if given:  # the end of the block
+        real(self, *given)
+    signal.raise_signal({int(number)})
+    return real(self)
+
+held.{moment} = struck
+sys.argv = ["linsep", "--version"]
+cli.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 128 + number, done.stderr
+    assert not done.stderr

@@ -48,7 +48,7 @@ def command() -> None:
                 app()
             finally:
                 pressed.forget()  # the command has reported it, or was done
-    except KeyboardInterrupt:  # while importing; later it is handled by Commands
-        sys.exit(130)
+    except KeyboardInterrupt as pressed:  # just before or after Commands, which handles the others
+        sys.exit(128 + (pressed.args[0] if pressed.args else signal.SIGINT))
     finally:
         gc.freeze()  # the process ends: no need to collect garbage
