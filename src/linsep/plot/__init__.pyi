@@ -6,5 +6,6 @@ from .descent import DescentDisplay as DescentDisplay
 from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from .margins import MarginDisplay as MarginDisplay
 from .regression import RegressionDisplay as RegressionDisplay
+from .update import UpdateDisplay as UpdateDisplay
 from .weight_images import WeightImageDisplay as WeightImageDisplay
 from .weight_space import WeightSpaceDisplay as WeightSpaceDisplay

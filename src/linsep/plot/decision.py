@@ -7,21 +7,18 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text, listed
-from linsep.plot.display import (
-    MARKERS,
-    MOST_POINTS,
-    Display,
-    colours,
-    ink,
-    legend,
-    limits,
-    new_axes,
+from linsep.estimators._common.checking import listed
+from linsep.plot.display import MOST_POINTS, Display, colours, ink, legend, limits, new_axes
+from linsep.plot.plane import (
+    Plane,
+    frame_like,
+    line_ends,
+    normal_of,
+    numbers_of,
+    plane_of,
+    same_scale,
 )
-from linsep.plot.plane import Plane, frame_like, normal_of, numbers_of, plane_of
-
-#: beyond, a legend would be longer than the picture
-MOST_IN_LEGEND = 20
+from linsep.plot.rows import class_handles, density_title, draw_rings, draw_rows
 
 
 class DecisionDisplay(Display):
@@ -186,12 +183,10 @@ class DecisionDisplay(Display):
         self.ax_.set(xlabel=self.plane.names[0], ylabel=self.plane.names[1])
         self.ax_.set_xlim(self.xs[0], self.xs[-1])
         self.ax_.set_ylim(self.ys[0], self.ys[-1])
-        if 1 / 3 < np.ptp(self.xs) / np.ptp(self.ys) < 3:  # right angles look right
+        if same_scale(self.xs, self.ys):
             self.ax_.set_aspect("equal")
         title = [self.plane.title] if self.plane.title else []
-        if len(self.points) > MOST_POINTS:
-            title.append(f"density of {len(self.points):,} rows")
-        self.ax_.set_title("\n".join(title), fontsize="medium")
+        self.ax_.set_title("\n".join(title + density_title(len(self.points))), fontsize="medium")
         self.legend_ = legend(self.ax_, self._handles())
         return self
 
@@ -231,13 +226,8 @@ class DecisionDisplay(Display):
 
     def _ends(self, score: float) -> tuple[np.ndarray, np.ndarray]:
         """Both ends of the line on which the score is so much, at the edges of the axes."""
-        (a, b), c = self.line[0], self.line[1] - score  # type: ignore[index]
-        width, height = np.ptp(self.xs[[0, -1]]), np.ptp(self.ys[[0, -1]])
-        if abs(b) * height >= abs(a) * width:
-            x = self.xs[[0, -1]]
-            return x, -(a * x + c) / b
-        y = self.ys[[0, -1]]
-        return -(b * y + c) / a, y
+        normal, offset = self.line  # type: ignore[misc]
+        return line_ends(normal, offset - score, self.xs[[0, -1]], self.ys[[0, -1]])
 
     def _margin(self, normal: np.ndarray, offset: float) -> float:
         """The smallest score of a row, where all are on their side and in the plane; else 0."""
@@ -264,51 +254,29 @@ class DecisionDisplay(Display):
         )
 
     def _draw_points(self, size: float) -> None:
-        n, edge = len(self.classes), self.ax_.get_facecolor()
         self.mistakes_: Any = None
         self.marked_: list[Any] = []
-        if len(self.points) > MOST_POINTS:
-            self.points_ = [
-                self.ax_.hexbin(
-                    *self.points.T, gridsize=60, bins="log", cmap="Greys", mincnt=1, alpha=0.6,
-                    linewidths=0, zorder=2,
-                )
-            ]  # fmt: skip
+        many = len(self.points) > MOST_POINTS
+        codes = None if many else self.y  # colours of regions show through a grey density
+        self.points_ = draw_rows(self.ax_, self.points, codes, self.classes, size)
+        if many:
             return
-        codes = np.zeros(len(self.points), int) if self.y is None else self.y
-        palette = [ink()] if self.y is None else colours(n)
-        self.points_ = [
-            self.ax_.scatter(
-                *self.points[codes == k].T, s=size, color=[colour], linewidths=0.5,
-                marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
-                label=None if self.y is None else label_text(self.classes[k]),
-            )
-            for k, colour in enumerate(palette)
-        ]  # fmt: skip
         if self.wrong.any():
-            self.mistakes_ = self._rings(self.wrong, 3.5 * size, "-", "mistakes")
+            found = self.points[self.wrong]
+            said = f"mistakes ({len(found):,})"
+            self.mistakes_ = draw_rings(self.ax_, found, 3.5 * size, "-", said)
         for k, (name, rows) in enumerate(self.marked.items()):
-            chosen = np.isin(np.arange(len(self.points)), rows)
-            self.marked_.append(self._rings(chosen, (6 + 3 * k) * size, ":", name))
-
-    def _rings(self, chosen: np.ndarray, size: float, style: str, name: str) -> Any:
-        return self.ax_.scatter(
-            *self.points[chosen].T, s=size, facecolors="none", edgecolors=[ink()], linewidths=1.0,
-            linestyles=style, zorder=4, label=f"{name} ({int(chosen.sum()):,})",
-        )  # fmt: skip
+            chosen = self.points[np.isin(np.arange(len(self.points)), rows)]
+            said = f"{name} ({len(chosen):,})"
+            self.marked_.append(draw_rings(self.ax_, chosen, (6 + 3 * k) * size, ":", said))
 
     def _handles(self) -> list[Any]:
         """What the legend names: classes that there are, rings, and hatches."""
         from matplotlib.patches import Patch
 
-        if len(self.points) > MOST_POINTS:
-            handles: list[Any] = [
-                Patch(facecolor=colour, alpha=0.5, label=label_text(label))
-                for label, colour in zip(self.classes, colours(len(self.classes)), strict=True)
-            ]
-        else:
-            handles = [p for p in self.points_ if self.y is not None and len(p.get_offsets())]
-        handles = handles[:MOST_IN_LEGEND]
+        handles: list[Any] = []
+        if self.y is not None or len(self.points) > MOST_POINTS:
+            handles = class_handles(self.points_, len(self.points), self.classes)
         handles += [rings for rings in (self.mistakes_, *self.marked_) if rings is not None]
         if self.undecided_ is not None:
             handles.append(

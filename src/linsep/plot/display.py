@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from io import BytesIO
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,19 @@ def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
     return figure, figure.add_subplot(projection=projection)
 
 
+def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
+    """Return a new figure and ``n`` axes in it, of so many inches each."""
+    figure, first = new_axes(None)
+    first.remove()
+    columns = min(columns, n)
+    rows = ceil(n / columns)
+    figure.set_size_inches(width * columns + 1.0, height * rows)
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in grid[n:]:
+        ax.set_axis_off()
+    return figure, list(grid[:n])
+
+
 def colours(n: int) -> list[Any]:
     """Return ``n`` colours: those of Okabe and Ito, or of viridis beyond eight."""
     if n <= len(COLOURS):
@@ -47,6 +61,18 @@ def ink() -> Any:
     from matplotlib import rcParams
 
     return rcParams["text.color"]
+
+
+def arrow(ax: Any, tail: Any, tip: Any, *, colour: Any, **look: Any) -> Any:
+    """Draw an arrow; return the Line2D of its shaft, which a legend can name."""
+    look = {"linewidth": 1.5, "zorder": 4} | look
+    (shaft,) = ax.plot(*np.column_stack([tail, tip]), color=colour, **look)
+    head = {
+        "arrowstyle": "-|>", "color": colour, "linewidth": 0, "shrinkA": 0, "shrinkB": 0,
+        "mutation_scale": 14.0,
+    }  # fmt: skip
+    ax.annotate("", xy=tuple(tip), xytext=tuple(tail), arrowprops=head, zorder=4)
+    return shaft
 
 
 def legend(ax: Any, handles: Sequence[Any]) -> Any:

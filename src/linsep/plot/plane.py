@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names
+from linsep.plot.display import limits
 
 
 class Plane(NamedTuple):
@@ -36,6 +37,12 @@ class Plane(NamedTuple):
 def numbers_of(X: Any) -> Any:
     """Return X as a finite array or CSR matrix of float64; ValueError for anything else."""
     return check_array(X, accept_sparse="csr", dtype=np.float64)
+
+
+def names_of(X: Any, n: int) -> list[str]:
+    """Return the names of the columns of a data frame, else x0, x1, ..."""
+    columns = getattr(X, "columns", None)
+    return [f"x{j}" for j in range(n)] if columns is None else [str(c) for c in columns]
 
 
 def frame_like(X: Any, rows: np.ndarray) -> Any:
@@ -75,6 +82,33 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     up = widest(X, mean, [across])
     said = f"{d:,} features, projected on their two principal components"
     return Plane(mean, across, up, ("first component", "second component"), said)
+
+
+def box_around(points: np.ndarray, share: float = 0.12) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of both axes around points: a square, unless one side is far longer."""
+    ends = np.array([limits(axis, share) for axis in points.T])
+    if same_scale(*ends):
+        middle, half = ends.mean(axis=1), np.ptp(ends, axis=1).max() / 2
+        ends = np.column_stack([middle - half, middle + half])
+    return ends[0], ends[1]
+
+
+def same_scale(xs: np.ndarray, ys: np.ndarray) -> bool:
+    """Whether axes with these ends can have one scale, in which right angles look right."""
+    return bool(1 / 3 < np.ptp(xs) / np.ptp(ys) < 3)
+
+
+def line_ends(
+    normal: np.ndarray, offset: float, xs: np.ndarray, ys: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the line ``normal @ p + offset = 0``, at two edges of a rectangle.
+
+    ``xs`` and ``ys`` are the ends of its sides; the line may leave it through the other edges.
+    """
+    a, b = normal
+    if abs(b) * np.ptp(ys) >= abs(a) * np.ptp(xs):
+        return xs, -(a * xs + offset) / b
+    return -(b * ys + offset) / a, ys
 
 
 def normal_of(model: Any) -> np.ndarray | None:

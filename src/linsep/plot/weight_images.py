@@ -1,6 +1,6 @@
 """The weights of pixels as images."""
 
-from math import ceil, isqrt
+from math import isqrt
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
-from linsep.plot.display import Display, new_axes
+from linsep.plot.display import Display, new_grid
 
 #: more images than that are too small to look at
 MOST_IMAGES = 30
@@ -97,20 +97,13 @@ class WeightImageDisplay(Display):
         cmap : str, default="RdBu_r"
             A diverging colour map of matplotlib, whose middle stands for 0.
         """
-        figure, first = new_axes(None)
-        first.remove()
-        self.figure_ = figure
-        columns = min(columns, len(self.images))
-        rows = ceil(len(self.images) / columns)
-        self.figure_.set_size_inches(1.5 * columns + 1.0, 1.7 * rows)
-        grid = self.figure_.subplots(rows, columns, squeeze=False).ravel()
+        self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
-        self.axes_, self.images_ = list(grid[: len(self.images)]), []
-        for ax in grid:
-            ax.set_axis_off()
+        self.images_ = []
         for ax, image, title in zip(self.axes_, self.images, self.titles, strict=True):
             self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
+            ax.set_axis_off()
             ax.set_title(title, fontsize="medium")
         self.ax_ = self.axes_[0]
-        self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=list(grid), label="weight")
+        self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
         return self

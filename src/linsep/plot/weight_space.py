@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
-from linsep.plot.plane import numbers_of
+from linsep.plot.plane import names_of, numbers_of
 
 #: more lines than that are a grey mass
 MOST_LINES = 500
@@ -92,7 +92,7 @@ class WeightSpaceDisplay(Display):
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) != 2:
             raise DataError(f"A weight space is drawn of two classes, and y has {len(classes)}.")
-        names = _names(X, rows.shape[1])
+        names = names_of(X, rows.shape[1])
         if fit_intercept:
             rows, names = np.column_stack([rows, np.ones(len(rows))]), [*names, "intercept"]
         reflected = rows * np.where(codes == 1, 1.0, -1.0)[:, None]
@@ -215,11 +215,6 @@ class WeightSpaceDisplay(Display):
             return None
         ends = np.array([low, high]) + angles[0]
         return np.column_stack([np.cos(ends), np.sin(ends)])
-
-
-def _names(X: Any, n: int) -> list[str]:
-    columns = getattr(X, "columns", None)
-    return [f"x{j}" for j in range(n)] if columns is None else [str(c) for c in columns]
 
 
 def _label(name: str) -> str:

@@ -1,0 +1,82 @@
+"""Rows as points of their classes, or as a density where there are too many."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.estimators._common.checking import label_text
+from linsep.plot.display import MARKERS, MOST_POINTS, colours, ink, limits
+
+#: beyond, a legend would be longer than the picture
+MOST_IN_LEGEND = 20
+
+
+def draw_rows(
+    ax: Any, points: np.ndarray, codes: np.ndarray | None, classes: np.ndarray, size: float
+) -> list[Any]:
+    """Draw rows as points, one collection a class, or each class as a density.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    points : array of shape (rows, 2)
+    codes : int array of shape (rows,) or None
+        The numbers of their classes; None draws all rows alike.
+    classes : array of labels
+    size : area of a point, in square points
+    """
+    palette = [ink()] if codes is None else colours(len(classes))
+    own = np.zeros(len(points), int) if codes is None else codes
+    if len(points) > MOST_POINTS:
+        ends = [limits(axis) for axis in points.T]
+        return [
+            ax.hexbin(
+                *points[own == k].T, gridsize=60, bins="log", mincnt=1, linewidths=0, zorder=2,
+                extent=(*ends[0], *ends[1]), cmap=_shades(colour),
+            )
+            for k, colour in enumerate(palette)
+        ]  # fmt: skip
+    edge = ax.get_facecolor()
+    return [
+        ax.scatter(
+            *points[own == k].T, s=size, color=[colour], linewidths=0.5,
+            marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
+            label=None if codes is None else label_text(classes[k]),
+        )
+        for k, colour in enumerate(palette)
+    ]  # fmt: skip
+
+
+def _shades(colour: Any) -> Any:
+    """Shades of a colour, dense ones nearly full."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
+    full = to_rgba(colour)
+    ends = [(*full[:3], alpha) for alpha in (0.1, 0.8)]
+    return LinearSegmentedColormap.from_list("shades", ends)
+
+
+def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[Any]:
+    """Return what a legend names the classes by: their points, or patches where there are none."""
+    from matplotlib.patches import Patch
+
+    if n_rows > MOST_POINTS:
+        patches = [
+            Patch(facecolor=colour, alpha=0.5, label=label_text(label))
+            for label, colour in zip(classes, colours(len(classes)), strict=True)
+        ]
+        return patches[:MOST_IN_LEGEND]
+    return [points for points in drawn if len(points.get_offsets())][:MOST_IN_LEGEND]
+
+
+def draw_rings(ax: Any, points: np.ndarray, size: float, style: str, name: str) -> Any:
+    """Draw rings around points, which a legend names."""
+    return ax.scatter(
+        *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=1.0, linestyles=style,
+        zorder=4, label=name,
+    )  # fmt: skip
+
+
+def density_title(n_rows: int) -> list[str]:
+    """Return the line of a title that says that rows are drawn as a density, if they are."""
+    return [f"density of {n_rows:,} rows"] if n_rows > MOST_POINTS else []

@@ -1,0 +1,332 @@
+"""Updates: the weights before a mistake, the step, and the weights after it."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from linsep.errors import DataError
+from linsep.mistake_bounds.linear import augmented, unit_rows
+from linsep.plot.display import COLOURS, Display, arrow, ink, legend, new_axes, new_grid
+from linsep.plot.plane import (
+    Plane,
+    box_around,
+    line_ends,
+    names_of,
+    numbers_of,
+    same_scale,
+    widest,
+)
+from linsep.plot.rows import class_handles, density_title, draw_rings, draw_rows
+from linsep.teaching.trace.table import TraceRow
+from linsep.teaching.trace.tracer import trace
+
+#: the pictures of one update
+STEPS = ("before", "update", "after")
+
+
+class Update(NamedTuple):
+    """One update of a run.
+
+    Attributes
+    ----------
+    mistake, round : int
+        Its number among the mistakes and among the rounds, counted from 1.
+    row : int
+        The row learnt.
+    before, change, after : arrays of shape (features + 1,)
+        The weights, the intercept last; ``after = before + change``.
+    """
+
+    mistake: int
+    round: int
+    row: int
+    before: np.ndarray
+    change: np.ndarray
+    after: np.ndarray
+
+
+class UpdateDisplay(Display):
+    """A mistake: the weights and their line before it, the example, and both after it.
+
+    Weights are arrows from the origin, at right angles to their lines; the update leads from the
+    tip of the old weights to that of the new. A single feature is drawn with the constant feature,
+    which makes the intercept a weight. Of more than two features the plane of the weights and the
+    update is drawn; both lines are exact in it, and other rows are projected. It is best made with
+    :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    updates : list of Update
+        A picture each.
+    rows : array or CSR matrix of shape (rows, features)
+        As they are learnt, with the constant if there is one other feature.
+    y : int array of shape (rows,)
+        The numbers of their classes.
+    classes : array of two labels
+    names : list of str
+        Of the features.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes of the first picture, and Figure
+    axes_ : list of Axes
+    old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows
+    reflected_ : list of Line2D, the updates from the origin: the example, reflected where its class
+        is the first, times the learning rate
+    old_lines_, new_lines_ : list of Line2D, where the scores are zero; none for weights of zero
+    examples_ : list of PathCollection, rings around the examples
+    points_ : list of PathCollection, or of PolyCollection, the density of many rows
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from linsep import Perceptron, datasets
+    >>> from linsep.plot import UpdateDisplay
+    >>> X, y = datasets.load_four_points(return_X_y=True)
+    >>> model = Perceptron(fit_intercept=False, shuffle=False)
+    >>> display = UpdateDisplay.from_estimator(model, X, y, mistake=2)
+    >>> display.updates[0].after.tolist()
+    [3.0, -1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        updates: list[Update],
+        rows: Any,
+        y: np.ndarray,
+        classes: np.ndarray,
+        names: list[str],
+    ) -> None:
+        self.updates, self.rows, self.y = updates, rows, y
+        self.classes, self.names = classes, names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        mistake: int = 1,
+        n_mistakes: int = 1,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        max_rounds: int = 1000,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw mistakes of a learner, from its trace.
+
+        Parameters
+        ----------
+        estimator : online linear learner of this library
+            Its parameters are used, as by :func:`linsep.trace`; it need not be fitted.
+        X : array, sparse matrix or data frame of shape (rows, features)
+        y : array of shape (rows,)
+            Two classes.
+        mistake : int, default=1
+            The mistake to draw, counted from 1, or the first of several.
+        n_mistakes : int, default=1
+            How many mistakes to draw, in a picture each.
+        coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
+        max_rounds : int, default=1000
+            Number of examples after which the trace is cut.
+        ax : matplotlib Axes, default None
+            Where to draw a single picture; None makes a new figure.
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            For fewer mistakes, the batch rule, more than two classes, and a single weight.
+        TypeError, ValueError
+            As :func:`linsep.trace`.
+        """
+        if getattr(estimator, "update", "single") == "batch":
+            raise DataError("An update of the batch rule has many rows: draw update='single'.")
+        rows, labels = numbers_of(X), column_or_1d(y)
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) != 2:
+            raise DataError(f"An update is drawn of two classes, and y has {len(classes)}.")
+        made = trace(
+            estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
+            max_rounds=max_rounds, row_names=range(len(codes)),
+        )  # fmt: skip
+        names = names_of(X, rows.shape[1])
+        rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
+        found = _updates(made[:], mistake, n_mistakes)
+        if rows.shape[1] == 1:
+            if not estimator.fit_intercept:
+                raise DataError("An update is drawn of two weights or more, not of one.")
+            rows, names = augmented(rows), [*names, "constant feature"]
+            found = [_with_constant(update) for update in found]
+        shown = cls(updates=found, rows=rows, y=codes, classes=classes, names=names)
+        return shown.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, steps: bool = False, size: float = 22.0) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+            For a single picture only.
+        steps : bool, default=False
+            Whether to draw each update in three pictures: before, the update, after.
+        size : float, default=22
+            Area of a point, in square points.
+
+        Raises
+        ------
+        DataError
+            If there are several pictures for ``ax``.
+        """
+        panels = [(update, step) for update in self.updates for step in (STEPS if steps else ("",))]
+        if len(panels) == 1:
+            self.figure_, first = new_axes(ax)
+            self.axes_ = [first]
+        elif ax is not None:
+            raise DataError(f"ax has room for one picture, not for {len(panels)}: leave it out.")
+        else:
+            self.figure_, self.axes_ = new_grid(len(panels), 3, 3.2, 3.4)
+        self.ax_ = self.axes_[0]
+        self.points_: list[Any] = []
+        self.examples_: list[Any] = []
+        self.old_weights_: list[Any] = []
+        self.changes_: list[Any] = []
+        self.reflected_: list[Any] = []
+        self.new_weights_: list[Any] = []
+        self.old_lines_: list[Any] = []
+        self.new_lines_: list[Any] = []
+        for place, (update, step) in zip(self.axes_, panels, strict=True):
+            plane = self._draw(place, update, step, size)
+        self._say([plane, *density_title(self.rows.shape[0])])
+        self.legend_ = legend(self.axes_[min(len(panels), 3) - 1], self._handles())
+        return self
+
+    def _say(self, lines: list[str]) -> None:
+        """What holds for all pictures: under the title of one, above several."""
+        text = "\n".join(line for line in lines if line)
+        if len(self.axes_) > 1:
+            self.figure_.suptitle(text, fontsize="medium")
+        elif text:
+            self.ax_.set_title(f"{self.ax_.get_title()}\n{text}", fontsize="medium")
+
+    def _draw(self, ax: Any, update: Update, step: str, size: float) -> str:
+        """One picture: a step of the update, or all of it; returns what is said of its plane."""
+        plane = _plane_of(update, self.rows, self.names)
+        points = plane.coordinates(self.rows)
+        tips = plane.coordinates(np.stack([update.before, update.after])[:, :-1])
+        scale = _scale_of(np.vstack([tips, tips[1:] - tips[:1]]), points)
+        before, after = scale * tips
+        box = box_around(np.vstack([points, np.zeros(2), before, after, after - before]))
+        self.points_ += draw_rows(ax, points, self.y, self.classes, size)
+        self.examples_.append(draw_rings(ax, points[[update.row]], 4 * size, "-", "the example"))
+        lines = [
+            None if step == "update" else _line_of(w, plane, box)
+            for w in (update.before, update.after)
+        ]
+        if step != "after":
+            self._weights(ax, before, lines[0], old=True)
+        if step in ("", "update"):
+            self._change(ax, before, after)
+        if step != "before":
+            self._weights(ax, after, lines[1], old=False)
+        ax.set(xlim=box[0], ylim=box[1], xlabel=plane.names[0], ylabel=plane.names[1])
+        if same_scale(*box):
+            ax.set_aspect("equal")
+        said = f"mistake {update.mistake:,}: {step or f'row {update.row:,}'}"
+        said += f"\narrows × {scale:g}" if scale != 1.0 else ""
+        ax.set_title(said, fontsize="medium")
+        return plane.title
+
+    def _change(self, ax: Any, before: np.ndarray, after: np.ndarray) -> None:
+        """The update from the tip of the old weights, and from the origin where that differs."""
+        width = 1.5 if np.any(before) else 4.0  # shows beside the new weights
+        look = {"colour": COLOURS[5], "label": "update", "linewidth": width}
+        self.changes_.append(arrow(ax, before, after, **look))
+        if np.any(before):
+            look = {"colour": COLOURS[5], "ls": ":", "label": "update, from the origin"}
+            self.reflected_.append(arrow(ax, 0 * before, after - before, **look))
+
+    def _weights(
+        self, ax: Any, tip: np.ndarray, line: tuple[np.ndarray, np.ndarray] | None, *, old: bool
+    ) -> None:
+        """Weights as an arrow from the origin, and their line by its ends."""
+        colour, ls, name = (ink(), "--", "before") if old else (COLOURS[2], "-", "after")
+        arrows, lines = (
+            (self.old_weights_, self.old_lines_) if old else (self.new_weights_, self.new_lines_)
+        )
+        if np.any(tip):
+            arrows.append(arrow(ax, 0 * tip, tip, colour=colour, ls=ls, label=f"w {name}"))
+        if line is not None:
+            lines += ax.plot(*line, color=colour, ls=ls, linewidth=1.0, label=f"line {name}")
+
+    def _handles(self) -> list[Any]:
+        """What the legend names, in the order in which it happens."""
+        happened = (
+            self.examples_, self.old_weights_, self.old_lines_, self.changes_, self.reflected_,
+            self.new_weights_, self.new_lines_,
+        )  # fmt: skip
+        classes = class_handles(self.points_[:2], self.rows.shape[0], self.classes)
+        return classes + [artists[0] for artists in happened if artists]
+
+
+def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Update]:
+    """The updates of a trace from a mistake on; DataError if there are not so many."""
+    made = [one for one in rounds if one.updates]
+    if not 1 <= mistake <= mistake + n_mistakes - 1 <= len(made):
+        last = mistake + n_mistakes - 1
+        raise DataError(
+            f"There is no mistake {last:,}: these {len(rounds):,} rounds have {len(made):,}."
+        )
+    found = []
+    for k, one in enumerate(made[mistake - 1 :][:n_mistakes], start=mistake):
+        change, after = (np.roll(vector[0], -1) for vector in (one.change, one.weights))
+        found.append(Update(k, one.round, int(one.row), after - change, change, after))
+    return found
+
+
+def _with_constant(update: Update) -> Update:
+    """The update with the intercept as the weight of a feature, beside an intercept of zero."""
+    parts = (np.append(part, 0.0) for part in (update.before, update.change, update.after))
+    return Update(*update[:3], *parts)
+
+
+def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
+    """The plane of two features, or of more that of the weights and the update."""
+    d = rows.shape[1]
+    if d == 2:
+        return Plane(
+            np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]), (names[0], names[1]), ""
+        )
+    found: list[np.ndarray] = []
+    for vector in (update.before[:-1], update.change[:-1]):
+        rest = vector - sum((u @ vector) * u for u in found)
+        if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(vector):
+            found.append(rest / np.linalg.norm(rest))
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    while len(found) < 2:
+        found.append(widest(rows, mean, found))
+    said = f"{d:,} features, in the plane of w and the update"
+    along = "w" if np.any(update.before[:-1]) else "the update"
+    names_of_plane = f"along {along}", f"across {along}"
+    return Plane(np.zeros(d), found[0], found[1], names_of_plane, said)
+
+
+def _line_of(w: np.ndarray, plane: Plane, box: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """The ends of the line of weights in a box of the plane, or None of zeros."""
+    if not np.any(w[:-1]):
+        return None
+    normal = np.array([w[:-1] @ plane.across, w[:-1] @ plane.up])
+    return line_ends(normal, w[-1], *box)
+
+
+def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
+    """1, or a round number by which arrows are scaled to the size of the picture."""
+    longest, reach = float(np.linalg.norm(tips, axis=1).max()), float(np.abs(points).max())
+    if not longest or not reach or reach / 5 <= longest <= 2 * reach:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(reach / longest))
+    return float(power * max(k for k in (1, 2, 5) if k * power <= reach / longest))
