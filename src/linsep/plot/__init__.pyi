@@ -4,6 +4,7 @@ from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .decision import DecisionDisplay as DecisionDisplay
 from .descent import DescentDisplay as DescentDisplay
 from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
+from .logistic import LogisticDisplay as LogisticDisplay
 from .margins import MarginDisplay as MarginDisplay
 from .regression import RegressionDisplay as RegressionDisplay
 from .update import UpdateDisplay as UpdateDisplay

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError
-from linsep.estimators._common.checking import listed
 from linsep.plot.display import MOST_POINTS, Display, colours, ink, legend, limits, new_axes
 from linsep.plot.plane import (
     Plane,
@@ -18,7 +16,7 @@ from linsep.plot.plane import (
     plane_of,
     same_scale,
 )
-from linsep.plot.rows import class_handles, density_title, draw_rings, draw_rows
+from linsep.plot.rows import class_handles, codes_of, density_title, draw_rings, draw_rows
 
 
 class DecisionDisplay(Display):
@@ -146,7 +144,7 @@ class DecisionDisplay(Display):
         points = plane.coordinates(rows)
         codes, wrong = None, np.zeros(len(points), dtype=bool)
         if y is not None:
-            codes = _codes(y, estimator.classes_, len(points))
+            codes = codes_of(y, estimator.classes_, len(points))
             wrong = np.asarray(predicted) != estimator.classes_[codes]
         xs, ys = (np.linspace(*limits(points[:, k]), resolution) for k in (0, 1))
         places = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
@@ -283,20 +281,6 @@ class DecisionDisplay(Display):
                 Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
             )
         return handles
-
-
-def _codes(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
-    """The number of each label among the classes; DataError for one that the fit did not see."""
-    y = column_or_1d(y)
-    check_consistent_length(y, np.empty(n_rows))
-    codes = np.searchsorted(classes, y)
-    codes[codes == len(classes)] = 0
-    unknown = classes[codes] != y
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        known = listed(classes.tolist())
-        raise DataError(f"Row {row}: {listed([y[row]])} is no class of the fit, which has {known}.")
-    return codes
 
 
 def _scores(

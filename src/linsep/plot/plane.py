@@ -160,6 +160,18 @@ def widest(X: Any, mean: np.ndarray, without: list[np.ndarray]) -> np.ndarray:
     return found * (1.0 if found[np.argmax(np.abs(found))] > 0 else -1.0)
 
 
+def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return feature j of the rows, n values of it, and rows that have them.
+
+    The other features of these rows are the means, and the values go a little beyond X.
+    """
+    x = np.asarray(X[:, [j]].todense() if hasattr(X, "todense") else X[:, [j]]).ravel()
+    grid = np.linspace(*limits(x), n)
+    places = np.tile(np.asarray(X.mean(axis=0)).ravel(), (n, 1))
+    places[:, j] = grid
+    return x, grid, places
+
+
 def _of_features(chosen: tuple[int, int], fixed: np.ndarray, names: list[str]) -> Plane:
     d = fixed.size
     origin = fixed.copy()

@@ -7,8 +7,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names
-from linsep.plot.display import COLOURS, Display, ink, legend, limits, new_axes
-from linsep.plot.plane import feature_position, frame_like, numbers_of
+from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
+from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of
 
 #: more sticks than that hide the points
 MOST_STICKS = 200
@@ -109,11 +109,8 @@ class RegressionDisplay(Display):
         if feature is None and d > 1:
             raise DataError(f"There are {d} features: say which to draw, such as {names[0]!r}.")
         j = 0 if feature is None else feature_position(feature, names)
-        x = np.asarray(rows[:, [j]].todense() if hasattr(rows, "todense") else rows[:, [j]]).ravel()
+        x, grid, places = along_feature(rows, j, 100)
         mean = np.asarray(rows.mean(axis=0)).ravel()
-        grid = np.linspace(*limits(x), 100)
-        places = np.tile(mean, (len(grid), 1))
-        places[:, j] = grid
         drawn = frame_like(X, places)
         line = np.asarray(estimator.predict(drawn))
         at = estimator.coef_[j] * (x - mean[j]) + estimator.intercept_ + estimator.coef_ @ mean

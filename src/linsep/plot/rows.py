@@ -3,12 +3,28 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from linsep.estimators._common.checking import label_text
+from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text, listed
 from linsep.plot.display import MARKERS, MOST_POINTS, colours, ink, limits
 
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
+
+
+def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the number of each label among the sorted classes; DataError for an unknown label."""
+    y = column_or_1d(y)
+    check_consistent_length(y, np.empty(n_rows))
+    codes = np.searchsorted(classes, y)
+    codes[codes == len(classes)] = 0
+    unknown = classes[codes] != y
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        known = listed(classes.tolist())
+        raise DataError(f"Row {row}: {listed([y[row]])} is no class of the fit, which has {known}.")
+    return codes
 
 
 def draw_rows(

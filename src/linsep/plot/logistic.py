@@ -1,0 +1,351 @@
+"""The probability of a class over one feature or two."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators.logistic import LogisticRegression
+from linsep.estimators.naive_bayes import GaussianNaiveBayes
+from linsep.plot.display import (
+    COLOURS,
+    Display,
+    colours,
+    ink,
+    legend,
+    limits,
+    new_axes,
+)
+from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of, plane_of
+from linsep.plot.rows import class_handles, codes_of, density_title, draw_rows
+
+#: probabilities whose contours are drawn
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: how far rows lie beyond 0 and 1, at least and at most
+BEYOND = (0.04, 0.13)
+#: height of the highest Gaussian
+HIGHEST = 0.9
+
+
+class LogisticDisplay(Display):
+    """The probability of one of two classes, and the rows.
+
+    Over one feature it is a curve with its confidence band. Rows lie above 1 or below 0, as their
+    class has or has not that probability, at heights that only keep them apart. Of a Gaussian naive
+    Bayes of one feature the Gaussians are drawn from which the curve follows: it is 0.5 where they
+    cross. Over two features the probability is drawn by contours. Other features are fixed at their
+    means. It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    points : array of shape (rows, 2)
+        Coordinates of the rows; over one feature with the heights at which they are drawn.
+    y : int array of shape (rows,)
+        The numbers of their classes.
+    classes : array of labels
+    shown : int
+        The number of the class whose probability is drawn.
+    grid : tuple of arrays
+        Coordinates of the places where the probability is computed, one array for each feature.
+    values : array of shape (places,) or (rows, columns)
+        The probability at these places.
+    names : list of str
+        Of one or two features, and of the target.
+    band : pair of arrays of shape (places,), or None
+        The ends of the confidence interval of the probability.
+    level : float
+    threshold : float or None
+        Where the curve is 0.5.
+    gaussians : array of shape (2, places) or None
+        The Gaussian of each class times the share of that class; drawn on a scale of their own.
+    title : str
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    curve_ : Line2D of the probability over one feature, or None
+    band_ : PolyCollection, or None
+    half_ : Line2D at the probability 0.5, or None
+    threshold_ : Line2D where the curve is 0.5, or None
+    gaussians_ : list of Line2D, one a class, or empty
+    surface_ : QuadMesh of the probability over two features, or None
+    contours_ : ContourSet, or None
+    points_ : list of PathCollection, one a class, or of PolyCollection, their densities
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import LogisticRegression
+    >>> from linsep.plot import LogisticDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> width, y = X.loc[y > 0, ["petal width (cm)"]], y[y > 0]
+    >>> display = LogisticDisplay.from_estimator(LogisticRegression().fit(width, y), width, y)
+    >>> round(display.threshold, 3)
+    1.637
+    """
+
+    def __init__(
+        self,
+        *,
+        points: np.ndarray,
+        y: np.ndarray,
+        classes: np.ndarray,
+        shown: int,
+        grid: Sequence[np.ndarray],
+        values: np.ndarray,
+        names: list[str],
+        band: tuple[np.ndarray, np.ndarray] | None = None,
+        level: float = 0.95,
+        threshold: float | None = None,
+        gaussians: np.ndarray | None = None,
+        title: str = "",
+    ) -> None:
+        self.points, self.y, self.classes, self.shown = points, y, classes, shown
+        self.grid, self.values, self.names, self.band = grid, values, names, band
+        self.level, self.threshold, self.gaussians = level, threshold, gaussians
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        features: int | str | Sequence[int | str] | None = None,
+        level: float = 0.95,
+        resolution: int = 200,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a fitted model of two classes and rows.
+
+        The probability is that of the class that the weights are of, so not of the reference. Its
+        band is computed from the covariance of the weights, by the delta method for the log-odds;
+        there is none without standard errors.
+
+        Parameters
+        ----------
+        estimator : fitted :class:`linsep.LogisticRegression` or :class:`linsep.GaussianNaiveBayes`
+        X : array, sparse matrix or data frame of shape (rows, features)
+        y : array of shape (rows,)
+            The classes.
+        features : int, str, or two of them, default None
+            The numbers or names of the features to draw; may be left out where there are one or
+            two.
+        level : float, default=0.95
+            Of the band, between 0 and 1.
+        resolution : int, default=200
+            Places of the grid in each direction.
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        ValueError
+            For a model without probabilities or of several classes, rows of another width than
+            those of the fit, unknown labels, and where ``features`` is needed or unknown.
+        """
+        model = _log_odds_of(estimator, level)
+        model.decision_function(X)  # refuses other widths by itself
+        rows, classes = numbers_of(X), model.classes_
+        codes = codes_of(y, classes, rows.shape[0])
+        if features is None and rows.shape[1] > 2:
+            raise DataError(
+                f"There are {rows.shape[1]} features: name one or two to draw, such as "
+                f"features={feature_names(model)[0]!r}."
+            )
+        shown = int(_sign(model) > 0)
+        if features is None and rows.shape[1] == 1:
+            features = 0
+        if isinstance(features, int | str):
+            found = _over_one(model, X, rows, features, resolution, level)
+            heights = np.where(codes == shown, 1 + _spread(codes.size), -_spread(codes.size))
+            found["points"] = np.column_stack([found["points"], heights])
+        else:
+            found = _over_two(model, X, rows, features, resolution)
+        if isinstance(estimator, GaussianNaiveBayes) and rows.shape[1] == 1:
+            found["gaussians"] = _gaussians(estimator, found["grid"][0])
+        target = getattr(estimator, "recipe_", {}).get("target") or getattr(y, "name", None)
+        found["names"].append(str(target or "y"))
+        return cls(y=codes, classes=classes, shown=shown, level=level, **found).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, size: float = 18.0) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        size : float, default=18
+            Area of a point, in square points.
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        self.curve_: Any = None
+        self.band_: Any = None
+        self.half_: Any = None
+        self.threshold_: Any = None
+        self.gaussians_: list[Any] = []
+        self.surface_: Any = None
+        self.contours_: Any = None
+        probability = f"P({self.names[-1]} = {label_text(self.classes[self.shown])})"
+        title = [self.title] if self.title else []
+        if len(self.grid) == 1:
+            handles = self._draw_curve(probability)
+        else:
+            handles = []
+            self._draw_contours()
+            title.insert(0, probability)
+        self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
+        title += density_title(len(self.points))
+        self.ax_.set_title("\n".join(title), fontsize="medium")
+        handles += class_handles(self.points_, len(self.points), self.classes)
+        self.legend_ = legend(self.ax_, handles)
+        return self
+
+    def _draw_curve(self, probability: str) -> list[Any]:
+        """Draw the curve, its band and the Gaussians; return what the legend names."""
+        (x,) = self.grid
+        colour = colours(len(self.classes))[self.shown]
+        self.half_ = self.ax_.axhline(0.5, color=ink(), linewidth=0.8, ls=":")
+        (self.curve_,) = self.ax_.plot(x, self.values, color=ink(), linewidth=1.5, zorder=4)
+        self.curve_.set_label(probability)
+        handles = [self.curve_]
+        if self.band is not None:
+            self.band_ = self.ax_.fill_between(
+                x, *self.band, color=colour, alpha=0.3, linewidth=0,
+                label=f"{100 * self.level:g} % confidence band",
+            )  # fmt: skip
+            handles.append(self.band_)
+        if self.threshold is not None and x[0] < self.threshold < x[-1]:
+            (self.threshold_,) = self.ax_.plot(
+                [self.threshold] * 2, [0, 0.5], color=ink(), linewidth=1.0, ls="--",
+                label=f"0.5 at {self.threshold:.4g}",
+            )  # fmt: skip
+            handles.append(self.threshold_)
+        handles += self._draw_gaussians(x)
+        self.ax_.set(xlabel=self.names[0], ylabel=probability, xlim=x[[0, -1]])
+        self.ax_.set(ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5))
+        return handles
+
+    def _draw_gaussians(self, x: np.ndarray) -> list[Any]:
+        if self.gaussians is None:
+            return []
+        scale = HIGHEST / self.gaussians.max()
+        looks = zip(self.gaussians, self.classes, COLOURS, ("-", "--"), strict=False)
+        for heights, label, colour, style in looks:
+            self.gaussians_ += self.ax_.plot(
+                x, scale * heights, color=colour, ls=style, linewidth=1.2,
+                label=f"{label_text(label)}: share \N{MULTIPLICATION SIGN} Gaussian",
+            )  # fmt: skip
+            self.ax_.fill_between(x, scale * heights, color=colour, alpha=0.15, linewidth=0)
+        return self.gaussians_
+
+    def _draw_contours(self) -> None:
+        """Draw the probability as colours between those of the classes, with labelled contours."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        first, second = colours(2)
+        ends = (first, second) if self.shown else (second, first)
+        shades = [ends[0], self.ax_.get_facecolor(), ends[1]]
+        self.surface_ = self.ax_.pcolormesh(
+            *self.grid, self.values, cmap=LinearSegmentedColormap.from_list("classes", shades),
+            vmin=0, vmax=1, alpha=0.35, shading="nearest", linewidth=0, rasterized=True, zorder=0,
+        )  # fmt: skip
+        widths = [1.8 if level == 0.5 else 0.9 for level in LEVELS]
+        if self.values.min() < LEVELS[-1] and self.values.max() > LEVELS[0]:
+            self.contours_ = self.ax_.contour(
+                *self.grid, self.values, levels=LEVELS, colors=[ink()], linewidths=widths, zorder=4
+            )
+            self.ax_.clabel(self.contours_, fmt="%g", fontsize="small")
+        self.ax_.set(xlabel=self.names[0], ylabel=self.names[1])
+
+
+def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
+    """Return the logistic regression of a model; an error if it cannot be drawn at that level."""
+    check_is_fitted(estimator)
+    name = type(estimator).__name__
+    model = estimator.to_logistic() if isinstance(estimator, GaussianNaiveBayes) else estimator
+    if not isinstance(model, LogisticRegression):
+        raise DataError(f"{name} has no probabilities: draw a LogisticRegression.")
+    if len(model.classes_) != 2:
+        raise DataError(
+            f"The probability of one of two classes is drawn, and this {name} has "
+            f"{len(model.classes_)} classes: draw their regions by DecisionDisplay."
+        )
+    if not 0 < level < 1:
+        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+    return model
+
+
+def _spread(n: int) -> np.ndarray:
+    """Return heights that keep rows apart, the same each time: multiples of the golden ratio."""
+    shares = np.arange(1, n + 1) * ((5**0.5 - 1) / 2) % 1
+    return BEYOND[0] + (BEYOND[1] - BEYOND[0]) * shares
+
+
+def _over_one(
+    model: LogisticRegression, X: Any, rows: Any, feature: int | str, n: int, level: float
+) -> dict[str, Any]:
+    """Compute the curve over one feature, the others fixed at their means."""
+    names, d = feature_names(model), rows.shape[1]
+    j = feature_position(feature, names)
+    x, grid, places = along_feature(rows, j, n)
+    scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign(model)
+    rise = scores[-1] - scores[0]
+    band = _band(model, scores, places, level)
+    title = f"the other {d - 1:,} features fixed at their means" if d > 1 else ""
+    if band is None and model.stop_reason_ != "implied":
+        title = "\n".join(filter(None, [title, model.stop_sentence_]))
+    return {
+        "points": x, "grid": [grid], "values": expit(scores), "names": [names[j]], "band": band,
+        "threshold": float(grid[0] - scores[0] / rise * np.ptp(grid)) if rise else None,
+        "title": title,
+    }  # fmt: skip
+
+
+def _band(
+    model: LogisticRegression, scores: np.ndarray, places: np.ndarray, level: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the interval of the probability at some places, from that of the log-odds."""
+    if model.covariance_ is None:
+        return None
+    rows = np.column_stack([places, np.ones(len(places))]) if model.fit_intercept else places
+    variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
+    if not np.isfinite(variance).all():
+        return None
+    reach = ndtri(0.5 + level / 2) * np.sqrt(np.maximum(variance, 0))
+    return expit(scores - reach), expit(scores + reach)
+
+
+def _over_two(
+    model: LogisticRegression, X: Any, rows: Any, features: Any, n: int
+) -> dict[str, Any]:
+    """Compute the probability over two features, the others fixed at their means."""
+    plane = plane_of(model, rows, features)
+    points = plane.coordinates(rows)
+    grid = [np.linspace(*limits(column), n) for column in points.T]
+    places = plane.points(np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2))
+    scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign(model)
+    return {
+        "points": points, "grid": grid, "values": expit(scores).reshape(n, n),
+        "names": list(plane.names), "title": plane.title,
+    }  # fmt: skip
+
+
+def _sign(model: LogisticRegression) -> int:
+    """Return the sign by which scores, of the larger class, become those of the class shown."""
+    return 1 if model.reference_ == model.classes_[0] else -1
+
+
+def _gaussians(model: GaussianNaiveBayes, grid: np.ndarray) -> np.ndarray | None:
+    """Return the share of each class times its Gaussian; None if that has no width."""
+    variance = float(model.variances_[0])
+    if variance == 0:
+        return None
+    squares = (grid - model.means_[:, :1]) ** 2 / (2 * variance)
+    return model.priors_[:, None] * np.exp(-squares) / np.sqrt(2 * np.pi * variance)

@@ -1,0 +1,211 @@
+"""Pictures of probabilities: their artists hold the numbers of the model and of other libraries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from matplotlib import rcParams, style
+from scipy.stats import norm
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
+from linsep.errors import SeparationWarning
+from linsep.plot import LogisticDisplay
+
+pytestmark = pytest.mark.compiled
+FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
+X, Y = FRAME[SPECIES > 0], SPECIES[SPECIES > 0]
+WIDTH = X[["petal width (cm)"]]
+BOTH = ["petal length (cm)", "petal width (cm)"]
+PNG = b"\x89PNG"
+
+
+def ends_of(band, grid):
+    """The lower and the upper end of a band at each place of the grid."""
+    x, y = band.get_paths()[0].vertices.T
+    return np.array([[y[x == place].min(), y[x == place].max()] for place in grid[1:-1]]).T
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_curve_and_its_band_are_those_of_statsmodels(level):
+    shown = LogisticDisplay.from_estimator(
+        LogisticRegression().fit(WIDTH, Y), WIDTH, Y, level=level
+    )
+    (grid,) = shown.grid
+    fit = sm.GLM(Y == 2, sm.add_constant(WIDTH), family=sm.families.Binomial()).fit(tol=1e-14)
+    found = fit.get_prediction(sm.add_constant(grid)).summary_frame(alpha=1 - level)
+    assert shown.curve_.get_ydata() == pytest.approx(found["mean"].to_numpy(), rel=1e-6)
+    low, high = ends_of(shown.band_, grid)
+    assert low == pytest.approx(found["mean_ci_lower"].to_numpy()[1:-1], rel=1e-5)
+    assert high == pytest.approx(found["mean_ci_upper"].to_numpy()[1:-1], rel=1e-5)
+    place = shown.threshold_.get_xdata()[0]
+    assert fit.predict([[1.0, place]]) == pytest.approx(0.5)
+    assert f"{100 * level:g} % confidence band" in [t.get_text() for t in shown.legend_.get_texts()]
+
+
+def test_one_of_several_features_with_a_dependent_one():
+    rows = X.assign(again=2 * X[BOTH[0]])
+    shown = LogisticDisplay.from_estimator(
+        LogisticRegression().fit(rows, Y), rows, Y, features=BOTH[1]
+    )
+    fit = sm.GLM(Y == 2, sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-14)
+    places = pd.DataFrame([X.mean()] * len(shown.grid[0])).assign(**{BOTH[1]: shown.grid[0]})
+    found = fit.get_prediction(sm.add_constant(places, has_constant="add")).summary_frame()
+    assert shown.values == pytest.approx(found["mean"].to_numpy(), rel=1e-5)
+    assert shown.band[0] == pytest.approx(found["mean_ci_lower"].to_numpy(), rel=1e-4)
+    assert shown.ax_.get_title() == "the other 4 features fixed at their means"
+    assert shown.ax_.get_xlabel() == BOTH[1]
+
+
+def test_rows_are_on_the_side_of_their_class():
+    shown = LogisticDisplay.from_estimator(LogisticRegression().fit(WIDTH, Y), WIDTH, Y)
+    below, above = (points.get_offsets() for points in shown.points_)
+    assert np.array_equal(below[:, 0], WIDTH[Y == 1].to_numpy()[:, 0])
+    assert np.array_equal(above[:, 0], WIDTH[Y == 2].to_numpy()[:, 0])
+    assert below[:, 1].max() < 0
+    assert above[:, 1].min() > 1
+    assert len(np.unique(below[:, 1])) == 50
+
+
+def test_the_probability_is_of_the_class_that_is_not_the_reference():
+    names = np.array(["", "versicolor", "virginica"])[Y]
+    target = pd.Series(names, name="species")
+    model = LogisticRegression(reference="virginica").fit(WIDTH, target)
+    shown = LogisticDisplay.from_estimator(model, WIDTH, target)
+    assert shown.ax_.get_ylabel() == "P(species = versicolor)"
+    (grid,) = shown.grid
+    rows = pd.DataFrame({BOTH[1]: grid})
+    assert shown.values == pytest.approx(model.predict_proba(rows)[:, 0])
+    low, high = shown.band
+    assert ((low < shown.values) & (shown.values < high)).all()
+    above = shown.points_[0].get_offsets()
+    assert above[:, 1].min() > 1  # the rows of versicolor
+    two = LogisticDisplay.from_estimator(
+        LogisticRegression(reference="virginica").fit(X[BOTH], target), X[BOTH], target
+    )
+    assert two.ax_.get_title() == "P(species = versicolor)"
+    assert two.values[0, 0] > 0.99  # small petals
+
+
+def test_gaussians_cross_where_the_curve_of_naive_bayes_is_a_half():
+    rows, labels = WIDTH[20:], Y[20:]
+    shown = LogisticDisplay.from_estimator(GaussianNaiveBayes().fit(rows, labels), rows, labels)
+    (grid,) = shown.grid
+    groups = [rows[labels == k].to_numpy()[:, 0] for k in (1, 2)]
+    deviation = np.sqrt(np.mean(np.concatenate([g - g.mean() for g in groups]) ** 2))
+    heights = [len(g) / len(rows) * norm.pdf(grid, g.mean(), deviation) for g in groups]
+    drawn = [line.get_ydata() for line in shown.gaussians_]
+    assert drawn[0] / drawn[1] == pytest.approx(heights[0] / heights[1])
+    assert drawn[1] / drawn[1].max() == pytest.approx(heights[1] / heights[1].max())
+    assert shown.curve_.get_ydata() == pytest.approx(heights[1] / (heights[0] + heights[1]))
+    crossing = np.interp(0.0, np.diff(drawn, axis=0)[0] / np.sum(drawn, axis=0), grid)
+    assert shown.threshold == pytest.approx(crossing, abs=1e-3)
+    assert shown.band_ is None
+    assert shown.ax_.get_title() == ""
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNaiveBayes()])
+def test_contours_of_two_features_have_the_probability_they_say(model):
+    model.fit(X[BOTH], Y)
+    shown = LogisticDisplay.from_estimator(model, X[BOTH], Y)
+    levels, segments = shown.contours_.levels, shown.contours_.allsegs
+    for level, lines in zip(levels, segments, strict=True):
+        at = model.decision_function(pd.DataFrame(np.concatenate(lines), columns=BOTH))
+        assert 1 / (1 + np.exp(-at)) == pytest.approx(level, abs=0.01)
+    assert 0.5 in levels
+    assert np.asarray(shown.surface_.get_array()).reshape(200, 200) == pytest.approx(shown.values)
+    assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == tuple(BOTH)
+
+
+def test_naive_bayes_of_two_features_with_equal_variances_is_discriminant_analysis():
+    rng = np.random.default_rng(0)
+    rows = np.repeat([[0.0, 0.0], [2.0, 1.0]], 50, axis=0)
+    noise = rng.standard_normal((50, 2))
+    noise -= noise.mean(axis=0)
+    noise = noise @ np.linalg.inv(np.linalg.cholesky(noise.T @ noise / 50)).T  # uncorrelated
+    rows, y = rows + np.vstack([noise, noise]), np.repeat(["a", "b"], 50)
+    shown = LogisticDisplay.from_estimator(GaussianNaiveBayes().fit(rows, y), rows, y, resolution=9)
+    places = np.stack(np.meshgrid(*shown.grid), axis=-1).reshape(-1, 2)
+    other = LinearDiscriminantAnalysis(solver="lsqr").fit(rows, y)
+    assert shown.values.ravel() == pytest.approx(other.predict_proba(places)[:, 1], abs=1e-9)
+
+
+def test_two_of_several_features_as_a_sparse_matrix():
+    rows = sp.csr_matrix(X.to_numpy())
+    model = LogisticRegression().fit(rows, Y)
+    shown = LogisticDisplay.from_estimator(model, rows, Y, features=[3, "x2"], resolution=5)
+    assert shown.names == ["x3", "x2", "target"]
+    mean = X.to_numpy().mean(axis=0)
+    place = np.array([mean[0], mean[1], shown.grid[1][1], shown.grid[0][4]])
+    assert shown.values[1, 4] == pytest.approx(model.predict_proba(place[None])[0, 1])
+
+
+def test_without_a_maximum_there_is_no_band_and_the_title_says_why():
+    with pytest.warns(SeparationWarning, match="no maximum"):
+        model = LogisticRegression().fit(FRAME[BOTH[:1]], SPECIES == 0)
+    shown = LogisticDisplay.from_estimator(model, FRAME[BOTH[:1]], SPECIES == 0)
+    assert shown.band_ is None
+    assert "separable" in shown.ax_.get_title()
+    assert 1.9 < shown.threshold < 3.0
+    assert shown._repr_png_().startswith(PNG)
+
+
+def test_a_feature_without_effect_has_no_threshold():
+    flat = np.array([[1.0], [2.0], [1.0], [2.0]])
+    shown = LogisticDisplay.from_estimator(
+        LogisticRegression().fit(flat, [0, 0, 1, 1]), flat, [0, 0, 1, 1]
+    )
+    assert shown.threshold_ is None
+    assert shown.values == pytest.approx(0.5)
+    constant = np.full((4, 1), 3.0)
+    shown = LogisticDisplay.from_estimator(
+        GaussianNaiveBayes().fit(constant, [0, 1, 1, 1]), constant, [0, 1, 1, 1]
+    )
+    assert shown.values == pytest.approx(0.75)
+    assert shown.gaussians_ == []
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_hundred_thousand_rows_are_a_density(width):
+    rows = np.random.default_rng(0).standard_normal((100_000, width))
+    y = rows[:, 0] + np.random.default_rng(1).logistic(size=100_000) > 0
+    shown = LogisticDisplay.from_estimator(LogisticRegression().fit(rows, y), rows, y)
+    assert "density of 100,000 rows" in shown.ax_.get_title()
+    assert sum(cells.get_array().sum() for cells in shown.points_) == 100_000
+
+
+def test_styles_are_followed_and_left_as_they_were():
+    before = dict(rcParams)
+    with style.context("dark_background"):
+        shown = LogisticDisplay.from_estimator(LogisticRegression().fit(WIDTH, Y), WIDTH, Y)
+        assert shown.curve_.get_color() == "white"
+    assert dict(rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "options", "said"),
+    [
+        (LogisticRegression(), X, {}, "There are 4 features: name one or two to draw, such as"),
+        (LogisticRegression(), X, {"features": "length"}, "no feature 'length'"),
+        (LogisticRegression(), WIDTH, {"features": [0]}, "names two features to draw, got 1"),
+        (LogisticRegression(), WIDTH, {"level": 95}, "level is 95"),
+        (Perceptron(), WIDTH, {}, "Perceptron has no probabilities: draw a LogisticRegression"),
+        (LinearRegression(), WIDTH, {}, "LinearRegression has no probabilities"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(model, rows, options, said):
+    with pytest.raises(ValueError, match=said):
+        LogisticDisplay.from_estimator(model.fit(rows, Y), rows, Y, **options)
+
+
+def test_rows_of_another_width_and_several_classes_are_refused():
+    model = LogisticRegression().fit(WIDTH.to_numpy(), Y)
+    with pytest.raises(ValueError, match="2 features, but LogisticRegression is expecting 1"):
+        LogisticDisplay.from_estimator(model, X[BOTH].to_numpy(), Y)
+    with pytest.raises(ValueError, match="Row 0: 0 is no class of the fit, which has 1, 2"):
+        LogisticDisplay.from_estimator(model, WIDTH.to_numpy(), Y - 1)
+    three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)
+    with pytest.raises(ValueError, match="3 classes: draw their regions by DecisionDisplay"):
+        LogisticDisplay.from_estimator(three, FRAME, SPECIES, features=0)
