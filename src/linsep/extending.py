@@ -93,7 +93,7 @@ class LinearLearner(LinearClassifier):
             cls.__init__.__signature__ = whole  # type: ignore[attr-defined]
 
     def learner(self) -> Learner:
-        """The learner that the parameters describe; ValueError where they do not go together."""
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         raise NotImplementedError
 
     def _learner(self) -> Learner:

@@ -157,7 +157,7 @@ def _words_of(values: np.ndarray) -> np.ndarray:
 
 
 def _are_short(values: np.ndarray) -> bool:
-    """Whether all integers are small enough to equal doubles."""
+    """Return whether all integers are small enough to equal doubles."""
     return not values.size or max(int(values.max()), -int(values.min())) <= EXACT
 
 

@@ -24,7 +24,7 @@ def gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
 
 
 def spans(K: np.ndarray, columns: Sequence[int], each: Any) -> bool:
-    """Whether some columns span all; ``each`` wraps the loops that take long."""
+    """Return whether some columns span all; ``each`` wraps the loops that take long."""
     if len(columns) == len(K):
         return True
     rows: list[Row] = []

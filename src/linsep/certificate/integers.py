@@ -116,7 +116,7 @@ def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) ->
 
 
 def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -> bool:
-    """Whether some rows have at most this rank, by elimination modulo many primes.
+    """Return whether some rows have at most this rank, by elimination modulo many primes.
 
     If the rank modulo each prime is at most ``rank``, all primes divide every minor of order
     ``rank + 1``. By Hadamard's inequality a minor is at most the product of the lengths of its

@@ -95,7 +95,7 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def same_as_doubles(X: Any) -> bool:
-    """Whether every number equals a double."""
+    """Return whether every number equals a double."""
     numbers = X.data if sp.issparse(X) else X
     if numbers.dtype == object:
         return all(map(_fits, numbers.ravel()))
@@ -226,7 +226,7 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
 
 
 def _fits(x: Any) -> bool:
-    """Whether a number within the range of doubles equals one."""
+    """Return whether a number within the range of doubles equals one."""
     return bool(float(x) == x)
 
 
@@ -270,7 +270,7 @@ def _stacked(columns: list[np.ndarray]) -> np.ndarray:
 
 
 def _is_double(numbers: np.ndarray) -> bool:
-    """Whether every long double equals a double."""
+    """Return whether every long double equals a double."""
     with np.errstate(over="ignore", under="ignore"):
         return bool((numbers.astype(np.float64) == numbers).all())
 

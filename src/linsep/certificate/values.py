@@ -240,7 +240,7 @@ def _matrix(given: Constraints, chosen: np.ndarray) -> sp.csr_matrix:
 
 
 def _exact(A: sp.csr_matrix, table: sp.csr_matrix) -> bool:
-    """Whether the product is free of rounding, in its entries and all partial sums."""
+    """Return whether the product is free of rounding, in its entries and all partial sums."""
     used = np.diff(table.indptr) > 0
     numbers = A.data[used[A.indices]]
     if not (np.abs(numbers) < EXACT).all() or not (numbers == np.rint(numbers)).all():

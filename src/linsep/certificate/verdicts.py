@@ -73,7 +73,7 @@ class Subject:
         return replace(self, positive=positive, negative=negative)
 
     def same_data(self, other: Subject) -> bool:
-        """Whether ``other`` is about the same rows, whatever its sides."""
+        """Return whether ``other`` is about the same rows, whatever its sides."""
         return self.of_sides((), ()) == other.of_sides((), ())
 
     @property

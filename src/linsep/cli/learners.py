@@ -50,7 +50,7 @@ def parameters_of(learner: str) -> list[str]:
 
 
 def takes(learner: str, name: str) -> bool:
-    """Whether an option applies to a learner: a common one, or one of its own."""
+    """Return whether an option applies to a learner: a common one, or one of its own."""
     if name == "curve":
         name = "early_stopping"
     of_some = any(name in inspect.signature(kind).parameters for kind in ALL.values())

@@ -142,7 +142,7 @@ def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:
 
 
 def _as_wide(X: Any, width: int) -> Any:
-    """The rows with so many features; those not seen in training are ignored."""
+    """Return the rows with so many features; those not seen in training are ignored."""
     if not sp.issparse(X):
         return X
     X = X[:, :width]

@@ -35,7 +35,7 @@ MOST_COEFFICIENTS = 60
 
 
 def is_regression(model: Any) -> bool:
-    """Whether a model is a regression, rather than an online learner."""
+    """Return whether a model is a regression, rather than an online learner."""
     return type(model) in REGRESSIONS.values()
 
 

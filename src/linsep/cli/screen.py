@@ -35,7 +35,7 @@ def plain_labels(labels: Any) -> list[Any]:
 
 
 def on_terminal() -> bool:
-    """Whether stdout is a terminal."""
+    """Return whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 

@@ -76,7 +76,7 @@ def _seal(words, at, size, extent, seed):
 
 @compiled
 def _intact(words, at, size, seed):
-    """Whether the record of ``size`` bytes at byte ``at`` is undamaged."""
+    """Return whether the record of ``size`` bytes at byte ``at`` is undamaged."""
     first, end = at // 8, (at + size) // 8
     return words[first] == checksum(words[first + 1 : end], seed)
 

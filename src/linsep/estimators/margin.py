@@ -138,8 +138,8 @@ class MarginPerceptron(LinearClassifier):
         return self._reached() if known else None, failed or 1.0
 
     def _reached(self) -> float:
-        """The margin that a pass without an update proves, less the rounding errors of scores and
-        of the updated length.
+        """Return the margin that a pass without an update proves, less the rounding errors of
+        scores and of the updated length.
         """
         from linsep.mistake_bounds.rounding import length, share_of
 

@@ -226,7 +226,7 @@ class Perceptron(LinearClassifier):
         return super()._obstacle()
 
     def _rate(self) -> float | None:
-        """The rate if it is constant, else None."""
+        """Return the rate if it is constant, else None."""
         constant = self.schedule == "constant" and not callable(self.learning_rate)
         return float(self.learning_rate) if constant else None
 

@@ -250,7 +250,7 @@ class Case:
         return theorems.compared(self.problems, self.run.passes, self.weights)
 
     def only_problem(self) -> Problem:
-        """The problem of a two-class run."""
+        """Return the problem of a two-class run."""
         if self.n_classes > 2:
             raise Unknown("it is stated for two classes")
         return self.problems[0]

@@ -63,7 +63,7 @@ class KeepLast:
     def weighed_errors(
         self, state: State, row_batches: Iterator[RowBatch], tie: str
     ) -> tuple[float, float]:
-        """The same, each row counting its ``importance`` where the rows visited have one."""
+        """Return the same with rows counted by their ``importance``, if they have one."""
         wrong = total = 0.0
         for row_batch in row_batches:
             if row_batch.importance.size:
@@ -77,8 +77,9 @@ class KeepLast:
         return wrong, total
 
     def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
-        """Which of the visited rows are predicted wrongly, a random tie going to the lowest class;
-        Unlearnable where a score is beyond floating point.
+        """Return which visited rows are predicted wrongly, random ties as the lowest class.
+
+        Raises Unlearnable if a score is beyond floating point.
         """
         chosen = np.asarray(row_batch.order)
         scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]

@@ -36,7 +36,7 @@ class Block(NamedTuple):
         return sp.issparse(self.X) and self.X.nnz < 0.05 * self.X.shape[0] * self.X.shape[1]
 
     def dense(self) -> np.ndarray:
-        """The features as an array."""
+        """Return the features as an array."""
         return self.X.toarray() if sp.issparse(self.X) else self.X
 
 

@@ -63,7 +63,7 @@ class Summary:
     notes: list[str] = field(default_factory=list)
 
     def columns(self) -> list[str]:
-        """Names of the columns of the table."""
+        """Return the names of the columns of the table."""
         percent = f"{100 * self.level:.6g}%"
         return [
             "", "estimate", "std. error", self.statistic, f"P>|{self.statistic}|",

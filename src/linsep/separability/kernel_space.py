@@ -52,7 +52,7 @@ def checked(K: Any) -> np.ndarray:
 
 
 def _semidefinite(K: np.ndarray, rounding: float) -> bool:
-    """Whether K, scaled to unit images, is positive semidefinite up to rounding."""
+    """Return whether K, scaled to unit images, is positive semidefinite up to rounding."""
     diagonal = K.diagonal()
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     unit = K / lengths / lengths[:, None]
@@ -99,7 +99,7 @@ class Gram:
         self.is_regular = len(self.columns) == len(K)
 
     def is_spanned_by(self, columns: tuple[int, ...]) -> bool:
-        """Whether some columns are a basis of the column space."""
+        """Return whether some columns are a basis of the column space."""
         if len(columns) != len(self.columns):
             return False
         return len(independent([self._lines[j] for j in columns])) == len(columns)

@@ -52,7 +52,7 @@ class ArraySource(Source):
         return self._batches_of(self._X)
 
     def exactly(self) -> Iterator[Batch]:
-        """The same with every number as X holds it, for proofs: long whole numbers, decimals."""
+        """Yield the rows with every number as in X, for proofs: long whole numbers, decimals."""
         floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
         return self._batches_of(self._X if floats else exact_rows(self._given))
 
@@ -75,7 +75,7 @@ class ArraySource(Source):
         )
 
     def where(self, row: int) -> str:
-        """``row 17``, counted from 0 as arrays are."""
+        """Return ``row 17``, counted from 0 as in arrays."""
         return f"row {row}"
 
     def options(self) -> dict[str, Any]:
@@ -83,5 +83,5 @@ class ArraySource(Source):
         return {}
 
     def recipe(self) -> dict[str, Any]:
-        """That these were arrays: a model learnt from them cannot read files by itself."""
+        """Return that these were arrays: a model of them cannot read files by itself."""
         return {"format": "arrays"}

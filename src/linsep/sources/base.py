@@ -71,7 +71,7 @@ class Source(ABC):
         """Yield the rows from the first to the last; raise DataError if they are unusable."""
 
     def exactly(self) -> Iterator[Batch]:
-        """The same with every number as the file has it, for proofs.
+        """Yield the rows with every number as in the file, for proofs.
 
         X is an array of Python's numbers where a batch holds some that no double equals.
         """
@@ -121,11 +121,11 @@ class Source(ABC):
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
-        """What the rows depend on besides the files, as plain JSON: the key of the cache."""
+        """Return what the rows depend on besides the files, as JSON, for the key of the cache."""
 
     def layout(self) -> dict[str, Any]:
-        """A recipe as far as it is known without reading all rows: enough to see whether other
-        files have the same columns.
+        """Return the recipe as far as it is known before all rows are read, to compare the columns
+        of other files.
         """
         return self.recipe()
 

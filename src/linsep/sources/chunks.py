@@ -153,7 +153,7 @@ class LineReader:
             start = end
 
     def _line_at(self, path: Path, byte: int) -> int:
-        """The number of the line that begins at this byte of the text; reads it again."""
+        """Return the number of the line that begins at this byte of the text; reads it again."""
         lines = 1
         with opened(path) as (stream, _):
             while byte > 0 and (block := stream.read(min(byte, self._length))):

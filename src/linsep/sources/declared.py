@@ -68,7 +68,9 @@ def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, list[tuple[int, i
 
 
 def _described(message: bytes) -> tuple[list[tuple[int, int]], int]:
-    """The compressed buffers that a message (a flatbuffer) describes, and its body's length."""
+    """Return the compressed buffers that a message (a flatbuffer) describes, and the length of its
+    body.
+    """
     root = struct.unpack_from("<I", message)[0]
     length = _field(message, root, 3)
     body = struct.unpack_from("<q", message, length)[0] if length else 0
@@ -92,7 +94,7 @@ def _follow(message: bytes, at: int) -> int:
 
 
 def _field(message: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffer's table is, 0 where it is not given."""
+    """Return where a field of a flatbuffer's table is, 0 where it is not given."""
     fields = table - struct.unpack_from("<i", message, table)[0]
     if fields < 0 or 4 + 2 * number >= _FIELD.unpack_from(message, fields)[0]:
         return 0
@@ -101,7 +103,7 @@ def _field(message: bytes, table: int, number: int) -> int:
 
 
 def text_columns(schema: pa.Schema) -> list[str]:
-    """Names of the columns that hold text or bytes."""
+    """Return the names of the columns that hold text or bytes."""
     return [field.name for field in schema if _is_text(field.type)]
 
 

@@ -91,7 +91,7 @@ class TextFile(TableFile):
             lines += block.count(b"\n")
 
     def _looked_at(self, block: bytes, lines: int) -> bytes:
-        """What the parser is given for a block of whole lines, of which `lines` come before."""
+        """Return a block of whole lines as the parser gets it; ``lines`` come before it."""
         return block
 
     @abstractmethod
@@ -167,11 +167,11 @@ class BlockStream(io.RawIOBase):
         _open.add(self)
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The rest of a block, at most ``size`` bytes; none at the end."""
+        """Return the rest of a block, at most ``size`` bytes; none at the end."""
         with self._lock:
             while not self._rest:
                 block = next(self._blocks, None)

@@ -133,7 +133,7 @@ def load_line(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def _returned(table: _Table, return_X_y: bool, as_frame: bool) -> Any:
-    """The table as scikit-learn's loaders return theirs."""
+    """Return the table as scikit-learn's loaders return theirs."""
     data: Any = np.array(table.data, dtype=np.float64)
     target: Any = np.array(table.target)
     frame = None

@@ -102,7 +102,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether a numba type, or a tuple of types, consists of classes of this package only.
+    """Return whether a numba type, or a tuple of types, is built of this package's classes only.
 
     The source hash does not cover others, such as the rule of a learner defined elsewhere.
     """

@@ -340,7 +340,7 @@ def _scaled_ahead(rows, i):
 
 @generic(0)
 def inside(rows, i, width):
-    """Whether all features of row i are below ``width``."""
+    """Return whether all features of row i are below ``width``."""
 
 
 @inside.when(Dense)

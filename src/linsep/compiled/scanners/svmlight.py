@@ -117,7 +117,7 @@ def long_pair(text, at, colon, end, least, limit):
 
 @exact
 def is_query(text, at, colon, end):
-    """Whether ``text[at:end]`` is a query number such as ``qid:7``."""
+    """Return whether ``text[at:end]`` is a query number such as ``qid:7``."""
     if colon != at + U(3) or load(text, at) & THREE_BYTES != QID:
         return False
     stop, _, _ = digits(text, colon + ONE, ZERO)

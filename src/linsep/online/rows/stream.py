@@ -307,7 +307,7 @@ class SourceStream:
         return self._cached(self._sequential()) if self.row_cache is not None else None
 
     def every_row(self) -> Iterator[RowBatch] | None:
-        """All rows in given order, learnt or not; None when they were not kept."""
+        """Return all rows in given order, learnt or not; None when they were not kept."""
         if self._fed is not None:
             return self._fed.every_row()
         return self._cached(self._sequential("all")) if self.row_cache is not None else None

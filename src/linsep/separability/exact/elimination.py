@@ -81,7 +81,7 @@ def reduced(rows: list[Row]) -> Reduced:
 
 
 def _has_rank(matrix: fmpz_mat, rank: int) -> bool:
-    """Whether a matrix surely has this rank: the rank modulo a prime never exceeds it."""
+    """Return whether a matrix surely has this rank: the rank modulo a prime never exceeds it."""
     return nmod_mat(matrix, PRIMES[0]).rank() >= rank
 
 

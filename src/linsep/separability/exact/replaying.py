@@ -75,7 +75,7 @@ class Machine:
         return self.n_classes if self.joint else 1
 
     def sees(self, code: int) -> bool:
-        """Whether it learns from rows of this class."""
+        """Return whether it learns from rows of this class."""
         return self.joint or code in self.positive or code in self.negative
 
     def changes(self, scores: list[int], code: int) -> list[tuple[int, int]]:

@@ -127,7 +127,7 @@ class Program:
         return [list(line) for line in zip(*columns, strict=True)]
 
     def positive(self, w: list[int]) -> bool:
-        """Whether integer weights of the scaled columns are positive on all rows."""
+        """Return whether integer weights of the scaled columns are positive on all rows."""
         values = fmpz_mat(1, self.d + 1, [*w, 0]) * self.table
         return all(value > 0 for value in values.entries())
 
@@ -184,7 +184,7 @@ class Run:
             raise Wide from None
 
     def negative(self) -> bool:
-        """Whether lower precision has led to a basis with a negative variable."""
+        """Return whether lower precision has led to a basis with a negative variable."""
         return any(x < 0 for x in (self.inverse * self.right).entries())
 
     def prices(self) -> tuple[list[arb], list[arb]]:

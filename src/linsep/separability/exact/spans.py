@@ -46,7 +46,7 @@ class Span:
         return np.array([self._leaves(whole(k)) for k in range(A.shape[0])], dtype=bool)
 
     def _leaves(self, a: Row) -> bool:
-        """Whether a row has a nonzero remainder, column by column, in integers."""
+        """Return whether a row has a nonzero remainder, column by column, in integers."""
         check_time()
         inside = [(m, self._lines[j]) for j, m in a.items() if j in self._lines]
         columns = a.keys() | {j for _, line in inside for j in line}

@@ -151,7 +151,7 @@ def roundings(weights: dict[int, float], span: Reduced) -> Iterator[Row]:
 
 
 def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
-    """Whether all rows have positive products, decided in floats where they are certain."""
+    """Return whether all rows have positive products, decided in floats where they are certain."""
     w = dense_floats(direction, A.shape[1])
     value, reach = A @ w, abs(A) @ np.abs(w)
     sure = value > 4 * A.shape[1] * 2.0**-53 * reach + 2.0**-1000

@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def inseparable(given: Sequence[Given], machine: Machine, n_features: int) -> bool:
-    """Whether a verdict proves that no weights separate the rows as stored."""
+    """Return whether a verdict proves that no weights separate the rows as stored."""
     rows = [row for row in given if machine.sees(row.code)]
     sizes = [len(row.columns) for row in rows]
     if sum(sizes) > MOST_VALUES:

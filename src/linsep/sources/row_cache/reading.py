@@ -252,7 +252,7 @@ class RowCache:
         self.path.unlink(missing_ok=True)
 
     def _destination(self, rows: int, stored: int) -> tuple[Any, Any, tuple, tuple]:
-        """Unfilled X of so many rows and stored values, what fills it, and with which arguments."""
+        """Return an unfilled X, the function that fills it, and the arguments of that function."""
         if self.kind == "csr":
             X: Any = self._new_csr(rows, stored)
             target = X.indptr, X.indices.view(np.uint8), X.data.view(np.uint8)
@@ -262,7 +262,7 @@ class RowCache:
         return X, unpack_dense, sizes, (X.reshape(-1).view(np.uint8),)
 
     def _new_csr(self, rows: int, stored: int) -> sp.csr_matrix:
-        """An unfilled CSR matrix. Copying an empty one skips the checks, which read every index."""
+        """Return an unfilled CSR matrix, copied from an empty one, which avoids checks."""
         if stored > INT32_MAX and self._index == np.int32:
             raise ValueError(
                 f"{stored} values of the cache {self.path} do not fit in one matrix of int32 "
@@ -278,7 +278,7 @@ class RowCache:
         return X
 
     def _buffer(self, size: int) -> tuple[np.ndarray, memoryview]:
-        """This thread's own buffer of at least ``size`` bytes, as words and as bytes."""
+        """Return this thread's own buffer of at least ``size`` bytes, as words and as bytes."""
         words = getattr(self._own, "words", None)
         if words is None or words.nbytes < size:
             words = self._own.words = np.empty(max(size, GULP) // 8, np.uint64)
@@ -311,7 +311,7 @@ def _pread(file: Any, view: memoryview, offset: int, lock: threading.Lock) -> in
 
 
 def _read_tail(file: Any) -> tuple[dict[str, Any], np.ndarray, np.uint64] | None:
-    """Footer, offsets and nonce of an open file; None unless they are exactly what was written."""
+    """Return footer, offsets and nonce of an open file, or None if they are not as written."""
     size = os.fstat(file.fileno()).st_size
     head = file.read(HEAD.size)
     if size < HEAD.size + TRAILER.size or size % 8 or len(head) < HEAD.size:

@@ -33,8 +33,8 @@ class RowCacheWriter:
 
     Parameters
     ----------
-    path : where the file shall be; its folder is made when missing. Until the commit there is only
-        a temporary file beside it, readable by this user alone.
+    path : path of the file; its folder is created if missing. Until the commit there is only a
+        temporary file beside it, which only this user can read.
     key : plain JSON that :meth:`RowCache.open` must be given to find the file again
 
     Every method raises RowCacheError, and leaves no file behind, when the disk does not let it
@@ -161,7 +161,7 @@ class RowCacheWriter:
             )
 
     def _checked(self, X: Any) -> Any:
-        """X fit for this file, whose types the first batch sets; a copy only where it must be."""
+        """Return X in the types of this file, which the first batch sets; copy if needed."""
         sparse = sp.issparse(X)
         kind = "csr" if sparse else "dense"
         if not self._kind:
@@ -184,7 +184,7 @@ class RowCacheWriter:
         return X
 
     def _encoded(self, y: np.ndarray | None, rows: int) -> np.ndarray:
-        """Labels as int32 codes, numbered by first appearance in the file."""
+        """Return labels as int32 codes, numbered by first appearance in the file."""
         if y is None or len(y) != rows:
             raise self._bad_labels("missing")
         try:
@@ -208,7 +208,7 @@ class RowCacheWriter:
     def _joined(
         self, X: Any, codes: np.ndarray, more: Any, more_codes: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """Rows of an unfinished block and more rows of it, all as wide as the widest."""
+        """Return the rows of an unfinished block and more rows, all as wide as the widest."""
         both = np.concatenate([codes, more_codes])
         if self._kind == "csr":
             parts = [
@@ -250,7 +250,7 @@ class RowCacheWriter:
         self._sizes.append(sizes)
 
     def _room(self, size: int) -> np.ndarray:
-        """``size`` bytes of the buffer, which grows to the largest record."""
+        """Return ``size`` bytes of the buffer, which grows to the largest record."""
         if size > self._buffer.nbytes:
             self._buffer = np.empty(size // 8, np.uint64)
         return self._buffer[: size // 8]

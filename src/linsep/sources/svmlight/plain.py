@@ -92,7 +92,7 @@ def parse_line(
 
 
 def parse_label(token: bytes) -> float:
-    """The label, a finite number that a float holds to its last digit."""
+    """Return the label, a finite number that a float holds to its last digit."""
     if b"," in token:
         refuse(f"the label {show(token)} lists several labels: keep one label a row")
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
@@ -107,7 +107,7 @@ def parse_label(token: bytes) -> float:
 
 
 def parse_index(field: bytes, index_base: int, previous: int) -> int:
-    """The index of a pair, larger than the ``previous`` one of its row (-1: none)."""
+    """Return the index of a pair, larger than the ``previous`` one of its row (-1: none)."""
     token, colon, _ = field.partition(b":")
     if not colon:
         refuse(f"{show(field)} is not an index:value pair: write it like 3:0.5")
@@ -135,7 +135,7 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
 
 
 def parse_value(field: bytes, dtype: type) -> float:
-    """The value of a pair, finite in ``dtype``."""
+    """Return the value of a pair, finite in ``dtype``."""
     index, _, token = field.partition(b":")
     if not token:
         refuse(f"the value after {show(index + b':')} is missing: complete the line, it may be cut")
@@ -167,6 +167,6 @@ def refuse(sentence: str) -> NoReturn:
 
 
 def show(token: bytes) -> str:
-    """A token for a message: quoted, control characters escaped, not longer than 40 characters."""
+    """Return a token for a message: quoted, escaped, at most 40 characters."""
     text = token.decode("utf-8", "replace")
     return repr(text if len(text) <= 40 else text[:37] + "...")

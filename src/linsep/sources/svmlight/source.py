@@ -131,7 +131,7 @@ class SvmlightSource(Source):
         return 0 if self._reader is None else self._reader.position
 
     def recipe(self) -> dict[str, Any]:
-        """The format and the index base."""
+        """Return the format and the index base."""
         return {"format": "svmlight", "index_base": self.index_base}
 
     def feature(self, column: int) -> str:
@@ -139,7 +139,7 @@ class SvmlightSource(Source):
         return f"feature {column + self.index_base}"
 
     def options(self) -> dict[str, Any]:
-        """The recipe and the type of the values."""
+        """Return the recipe and the type of the values."""
         return self.recipe() | {"dtype": self._dtype.__name__}
 
     def batches(self) -> Generator[Batch, None, None]:
@@ -178,7 +178,7 @@ class SvmlightSource(Source):
         self.n_rows = first
 
     def exactly(self) -> Iterator[Batch]:
-        """The same; DataError where a whole number is written that no double equals."""
+        """Yield the rows; raise DataError for a whole number that no double equals."""
         lines, passed = self._data_lines(), 0
         for batch in self.batches():
             X: Any = batch.X
@@ -266,7 +266,7 @@ class SvmlightSource(Source):
 
 
 def _begins_with_pair(path: Path, max_line: int) -> bool:
-    """Whether the first line of a file that holds a row has no label."""
+    """Return whether the first line of a file that holds a row has no label."""
     for chunk in LineReader([path], CHUNK_BYTES, max_line=max_line).chunks():
         if row := DATA_LINE.search(chunk.text, 0, chunk.size):
             return PAIR.match(chunk.text, row.end() - 1) is not None
@@ -318,7 +318,7 @@ def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
 
 
 def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
-    """Where the first row begins whose label has too many digits."""
+    """Return where the first row begins whose label has too many digits, or None."""
     if not labels.size or max(labels.max(), -labels.min()) < LABELS_BELOW:
         return None
     row = int(np.argmax(np.abs(labels) >= LABELS_BELOW))
@@ -326,7 +326,7 @@ def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
 
 
 def _line_at(chunk: Chunk, at: int) -> tuple[int, bytes]:
-    """The line around a position, and how many lines come before it."""
+    """Return the line around a position, and how many lines come before it."""
     start = chunk.text.rfind(b"\n", 0, at) + 1
     end = chunk.text.find(b"\n", at)
     return chunk.text.count(b"\n", 0, start), bytes(chunk.text[start:end])

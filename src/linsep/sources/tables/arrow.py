@@ -124,7 +124,7 @@ class ParquetFile(TableFile):
 
     @contextmanager
     def _coded(self) -> Iterator[pq.ParquetFile]:
-        """The file with text as codes of its different values, however often these stand in it."""
+        """Open the file with text columns as dictionaries."""
         with self._open() as file:
             if not self._fine:
                 check_sizes(self.path)

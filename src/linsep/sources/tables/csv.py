@@ -148,7 +148,7 @@ class CsvFile(TextFile):
     def _in_strips(
         self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
     ) -> pa.RecordBatchReader:
-        """The same, of text that is one block, with few columns in work at a time."""
+        """Return a reader of text that is one block, which parses a few columns at a time."""
         text = pa.py_buffer(b"".join(iter(lambda: stream.read(text_files.BLOCK_BYTES), b"")))
         columns: list[pa.ChunkedArray] = []
         names = self._header if names is None else names
@@ -201,7 +201,7 @@ class CsvFile(TextFile):
                 line = reader.line_num + 1
 
     def _next_record(self, reader: Any, line: int) -> list[str] | None:
-        """The next fields, of any length; None at the end."""
+        """Return the next fields, of any length; None at the end."""
         with _FIELDS:  # the limit is one for all readers of the process, so it is put back
             before = csv.field_size_limit(self._max_line)
             try:
@@ -215,7 +215,7 @@ class CsvFile(TextFile):
 
 
 def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
-    """The character that seems to separate the fields of the first lines instead."""
+    """Return the character that seems to separate the fields of the first lines instead."""
     lines = [delimiter.join(fields) for fields in records]
     found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
     runs = any("  " in line or line != line.strip(" ") for line in lines)
@@ -227,7 +227,7 @@ def _shown(delimiter: str) -> str:
 
 
 def _length(fields: list[str]) -> int:
-    """Bytes of a row, as they were read."""
+    """Return the number of bytes of a row, as it was read."""
     return sum(len(field.encode(errors="surrogateescape")) for field in fields) + len(fields)
 
 

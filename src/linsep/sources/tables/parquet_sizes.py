@@ -54,7 +54,7 @@ def check_sizes(path: Path) -> None:
 
 
 def _columns(file: BinaryIO, size: int) -> list[Column]:
-    """The columns of all row groups, as the footer describes them; none if it cannot be read."""
+    """Return the columns of all row groups in the footer; none if it cannot be read."""
     file.seek(max(0, size - 8))
     length = struct.unpack("<I", file.read(8)[:4])[0]
     if length > size - 8:
@@ -80,7 +80,7 @@ def _column(found: dict[int, Any]) -> Column:
 
 
 def _integers(found: dict[int, Any], *fields: int) -> list[int]:
-    """The values of these fields; LookupError or ValueError if one is missing or no integer."""
+    """Return these fields; raise LookupError or ValueError if one is missing or no integer."""
     values = [found[field] for field in fields]
     if not all(isinstance(value, int) for value in values):
         raise ValueError("a size is no integer")

@@ -334,6 +334,6 @@ def _closest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names for a message, the first twenty."""
+    """Return the first twenty names, for a message."""
     shown = ", ".join(names[:20])
     return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown

@@ -170,7 +170,7 @@ class TableSource(Source):
         return self._described(exact=False)
 
     def exactly(self) -> Iterator[Batch]:
-        """The same with whole numbers and decimals as the file has them, where they are not scaled.
+        """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
 
         Decimals in text are the nearest doubles all the same, whole numbers in text that no double
         equals raise DataError.
@@ -320,11 +320,11 @@ class TableSource(Source):
         return done + self._files[self._running].position
 
     def options(self) -> dict[str, Any]:
-        """The arguments that change what rows come out."""
+        """Return the arguments that affect the rows."""
         return self._options
 
     def recipe(self) -> dict[str, Any]:
-        """What the columns mean, with the text values learnt so far.
+        """Return the roles of the columns, with the text values learnt so far.
 
         ``numeric`` (of which ``bool``) lists columns in feature order, ``text`` maps column to
         value to feature (empty when hashed into 2**``hash_bits``), ``reference`` to the value that
@@ -335,7 +335,7 @@ class TableSource(Source):
         return to_recipe(self._columns) | {"delimiter": self._delimiter}
 
     def layout(self) -> dict[str, Any]:
-        """A recipe that says of the columns what the first rows of a file say."""
+        """Return the recipe as far as the first rows of a file tell it."""
         known = to_recipe(self._columns) | {"delimiter": self._delimiter}
         return known if self._surveyed else known | {"missing": "error", "scale": {}}
 

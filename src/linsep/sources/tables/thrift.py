@@ -82,13 +82,13 @@ def _inside(data: bytes, at: int) -> int:
 
 
 def _integer(data: bytes, at: int) -> tuple[int, int]:
-    """A signed integer in zigzag form, and where it ends."""
+    """Return a signed integer in zigzag form, and where it ends."""
     value, at = _varint(data, at)
     return (value >> 1) ^ -(value & 1), at
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """An integer in groups of seven bits, and where it ends."""
+    """Return an integer in groups of seven bits, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         byte, at = data[at], at + 1

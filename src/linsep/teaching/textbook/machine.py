@@ -78,7 +78,7 @@ class Rule:
         """Raise ValueError if the rule cannot learn a row; ``one`` is its constant feature."""
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Whether the example needs an update, which counts as a mistake."""
+        """Return whether the example needs an update, which counts as a mistake."""
         return wrong
 
     def update(

@@ -39,7 +39,7 @@ class MarginPerceptron(Rule):
             raise ValueError(f"Row {row} is all zeros and has no margin: leave it out.")
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """A mistake, or a margin mistake: y s / ||z|| < (1 - epsilon) gamma ||w||."""
+        """Return whether it is a (margin) mistake: y s / ||z|| < (1 - epsilon) gamma ||w||."""
         reached = y * s / length(example.z)
         return wrong or reached < (1 - self.epsilon) * self.aim * machine.length
 

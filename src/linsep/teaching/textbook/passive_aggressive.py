@@ -25,7 +25,7 @@ class PassiveAggressive(Rule):
     loss: str = "hinge"
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Whether it is a mistake, or right by less than 1."""
+        """Return whether it is a mistake, or right by less than 1."""
         return wrong or 1 - y * s > 0
 
     def update(
