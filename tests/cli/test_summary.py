@@ -58,6 +58,6 @@ def test_programs_get_all_digits_and_no_nan():
     told = json.loads(json.dumps(SUMMARY.to_dict(), allow_nan=False))
     assert told["header"]["p of F"] == 0.00001
     assert told["coefficients"][1]["p_value"] == 0.0000332
-    assert told["coefficients"][2]["said"] == "dependent"
+    assert told["coefficients"][2]["status"] == "dependent"
     assert told["coefficients"][3]["statistic"] is None
     assert math.isclose(told["level"], 0.95)

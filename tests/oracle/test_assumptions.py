@@ -85,7 +85,7 @@ def test_each_assumption_is_asked_and_each_breach_is_seen():
     assert ask(x + np.cumsum(noise))["Durbin-Watson"].statistic < 0.5
     moved = x + noise
     moved[17] += 9
-    assert "row 17" in ask(moved)["studentized residual"].said
+    assert "row 17" in ask(moved)["studentized residual"].conclusion
     text = str(good)
     assert "no data can test it" in text
     assert all(found.source for found in good.findings)

@@ -177,14 +177,14 @@ def test_leaving_out_a_row_as_in_rationals(seed, scale, hint, monkeypatch):
         if isinstance(wanted, str):
             assert np.isnan(found.studentized[row]), wanted
             assert np.isnan(found.cooks_distance[row]) == (wanted == "leverage of 1")
-            said = found["leverage" if wanted != "perfect" else "studentized residual"].said
+            said = found["leverage" if wanted != "perfect" else "studentized residual"].conclusion
             assert ("is 1: its residual is zero" in said) or f"without row {row}" in said
         else:
             np.testing.assert_allclose(found.studentized[row], float(wanted[0]), rtol=1e-9)
             np.testing.assert_allclose(found.cooks_distance[row], float(wanted[1]), rtol=1e-9)
     if not seed % 2:
         assert np.isnan(found["studentized residual"][2:4]).all()
-        assert "without row 4 the fit is perfect" in found["studentized residual"].said
+        assert "without row 4 the fit is perfect" in found["studentized residual"].conclusion
 
 
 def test_a_row_left_out_of_a_line_of_decimals():
@@ -196,22 +196,22 @@ def test_a_row_left_out_of_a_line_of_decimals():
     worst = found["studentized residual"]
     assert np.isnan(worst.statistic)
     assert np.isnan(worst.p_value)
-    assert "without row 7 the fit is perfect" in worst.said
-    assert found["Cook's distance"].said.startswith("row 7")
+    assert "without row 7 the fit is perfect" in worst.conclusion
+    assert found["Cook's distance"].conclusion.startswith("row 7")
 
 
 def test_tests_of_residuals_that_leave_no_variance():
     x = np.arange(6.0)[:, None]
     square = LinearRegression().fit(x, x[:, 0] ** 2).assumptions(x, x[:, 0] ** 2)
     assert square["RESET"].p_value < 1e-12
-    assert "no line" in square["RESET"].said
+    assert "no line" in square["RESET"].conclusion
     pairs = np.array([1.0, 1, 2, 2, 3, 3, 4.3, 4.3])
     y = 0.1 + np.array([0.0, 1.0] * 4)
     same = LinearRegression().fit(pairs[:, None], y).assumptions(pairs[:, None], y)
     assert same["Breusch-Pagan"][2:4] == same["White"][2:4] == (0.0, 1.0)
-    assert same["RESET"].said == "not defined: the predictions are the same in all rows"
+    assert same["RESET"].conclusion == "not defined: the predictions are the same in all rows"
     two = LinearRegression().fit(x[:2], [1.0, 5.0]).assumptions(x[:2], [1.0, 5.0])
-    assert "no residual degrees of freedom are left" in two["Durbin-Watson"].said
+    assert "no residual degrees of freedom are left" in two["Durbin-Watson"].conclusion
 
 
 @pytest.mark.parametrize("values", [1 << 17, 0])

@@ -85,7 +85,7 @@ def test_coefficients_without_an_estimate_are_arrows_and_words():
     with pytest.warns(SeparationWarning, match="no maximum"):
         model = LogisticRegression().fit(X, (SPECIES == 0) | (IRIS.iloc[:, 0] > 7))
     shown = CoefficientDisplay.from_estimator(model)
-    said = {row.name: row.said for row in model.summary_.coefficients if row.name != "intercept"}
+    said = {row.name: row.status for row in model.summary_.coefficients if row.name != "intercept"}
     assert [text.get_text() for text in shown.words_] == [word for word in said.values() if word]
     assert len(shown.arrows_) == sum(word in ("+inf", "-inf") for word in said.values()) > 0
     assert shown._repr_png_().startswith(PNG)

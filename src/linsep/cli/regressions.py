@@ -123,7 +123,7 @@ def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
     if len(rows) <= most:
         return table, 0
     # diverging coefficients first, dependent ones last; without statistics sort by estimates
-    first = [{"": 0, "dependent": -1}.get(row.said, 1) for row in rows]
+    first = [{"": 0, "dependent": -1}.get(row.status, 1) for row in rows]
     values = np.abs([[row.statistic, row.estimate] for row in rows])
     sizes = np.column_stack([first, values])
     sizes = np.where(np.isnan(sizes), -1.0, sizes)
@@ -161,31 +161,33 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
     }
 
 
-def _print_naive_bayes(said: dict[str, Any], top: int | None) -> None:
-    labels = [label_text(label) for label in said["classes"]]
-    print(said["title"])
+def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
+    labels = [label_text(label) for label in about["classes"]]
+    print(about["title"])
     print_pairs(
         [("class", "share")]
-        + [(name, percent(share)) for name, share in zip(labels, said["shares"], strict=True)]
+        + [(name, percent(share)) for name, share in zip(labels, about["shares"], strict=True)]
     )
     print()
-    against = label_text(said["reference"])
-    features, most = said["features"], top or MOST_COEFFICIENTS
+    against = label_text(about["reference"])
+    features, most = about["features"], top or MOST_COEFFICIENTS
     if len(features) > most:
         order = sorted(features, key=lambda f: -max(map(abs, f["weights"])))[:most]
         features = [feature for feature in features if feature in order]
     print_table(
         ["", *(f"mean of {name}" for name in labels), "std. dev."]
-        + [f"weight, {label_text(label)} against {against}" for label in said["weights_of"]],
+        + [f"weight, {label_text(label)} against {against}" for label in about["weights_of"]],
         [
             [f["name"], *(f"{v:.6g}" for v in (*f["means"], f["standard_deviation"]))]
             + [f"{weight:+.6g}" for weight in f["weights"]]
             for f in features
         ]
-        + [["intercept", *("" for _ in [*labels, ""]), *(f"{b:+.6g}" for b in said["intercepts"])]],
+        + [
+            ["intercept", *("" for _ in [*labels, ""]), *(f"{b:+.6g}" for b in about["intercepts"])]
+        ],
     )
-    if len(features) < len(said["features"]):
-        print(f"... and {len(said['features']) - len(features):,} more; --json has all")
+    if len(features) < len(about["features"]):
+        print(f"... and {len(about['features']) - len(features):,} more; --json has all")
 
 
 def _how_good(test: dict[str, Any]) -> str:

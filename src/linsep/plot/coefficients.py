@@ -18,8 +18,8 @@ class CoefficientDisplay(Display):
     names : list of str
     estimates, low, high : arrays of shape (coefficients,)
         NaN where there is none.
-    said : list of str
-        What is said in place of an estimate, such as "dependent" or "+inf"; else empty.
+    status : list of str
+        What is status in place of an estimate, such as "dependent" or "+inf"; else empty.
     level : float
     odds : bool
         Whether the numbers are odds ratios, on a logarithmic axis.
@@ -32,7 +32,7 @@ class CoefficientDisplay(Display):
     points_ : Line2D of the estimates
     intervals_ : LineCollection
     arrows_ : list of Annotation, of coefficients that run away
-    words_ : list of Text, what is said in place of an estimate
+    words_ : list of Text, what is status in place of an estimate
     zero_ : Line2D where a feature has no effect
 
     Examples
@@ -54,13 +54,13 @@ class CoefficientDisplay(Display):
         estimates: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
-        said: list[str],
+        status: list[str],
         level: float = 0.95,
         odds: bool = False,
         left_out: int = 0,
     ) -> None:
         self.names, self.estimates, self.low, self.high = names, estimates, low, high
-        self.said, self.level, self.odds, self.left_out = said, level, odds, left_out
+        self.status, self.level, self.odds, self.left_out = status, level, odds, left_out
 
     @classmethod
     def from_estimator(
@@ -96,7 +96,7 @@ class CoefficientDisplay(Display):
         if summary is None:
             raise DataError(f"{type(estimator).__name__} has no intervals; draw a regression.")
         rows = [c for c in summary.coefficients if intercept or "intercept" not in c.name.split()]
-        size = [np.inf if c.said else abs(np.nan_to_num(c.statistic)) for c in rows]
+        size = [np.inf if c.status else abs(np.nan_to_num(c.statistic)) for c in rows]
         if not any(np.isfinite(c.statistic) for c in rows):
             size = [abs(np.nan_to_num(c.estimate)) for c in rows]
         largest = np.sort(np.argsort(size, kind="stable")[::-1][:top])
@@ -108,7 +108,7 @@ class CoefficientDisplay(Display):
         )
         return cls(
             names=[c.name for c in shown], estimates=estimates, low=low, high=high,
-            said=[c.said for c in shown], level=summary.level, odds=odds,
+            status=[c.status for c in shown], level=summary.level, odds=odds,
             left_out=len(rows) - len(shown),
         ).plot(ax, **kwargs)  # fmt: skip
 
@@ -122,7 +122,7 @@ class CoefficientDisplay(Display):
         """
         self.figure_, self.ax_ = new_axes(ax)
         places = np.arange(len(self.names))[::-1]  # the first on top
-        finite = np.array([not word for word in self.said], dtype=bool)
+        finite = np.array([not word for word in self.status], dtype=bool)
         neutral = 1.0 if self.odds else 0.0
         self.zero_ = self.ax_.axvline(neutral, color=ink(), linewidth=0.8, ls=":")
         self.intervals_ = self.ax_.hlines(
@@ -136,7 +136,7 @@ class CoefficientDisplay(Display):
         self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []
-        for place, word in zip(places, self.said, strict=True):
+        for place, word in zip(places, self.status, strict=True):
             if word:
                 self._say(int(place), word, neutral)
         what = "odds ratio" if self.odds else "coefficient"

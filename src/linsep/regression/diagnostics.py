@@ -43,7 +43,7 @@ class Finding(NamedTuple):
     test : str, its name
     statistic : float, NaN if not defined
     p_value : float, NaN if there is none
-    said : str, what the numbers mean
+    conclusion : str, what the numbers mean
     source : str, the paper
     """
 
@@ -51,7 +51,7 @@ class Finding(NamedTuple):
     test: str
     statistic: float
     p_value: float
-    said: str
+    conclusion: str
     source: str
 
 
@@ -95,7 +95,7 @@ class Assumptions:
         cells = [["assumption", "test", "statistic", "p", "what it says"]]
         for found in self.findings:
             numbers = [number_text(found.statistic), p_text(found.p_value)]
-            cells.append([found.assumption, found.test, *numbers, found.said])
+            cells.append([found.assumption, found.test, *numbers, found.conclusion])
         cells.append(
             [
                 "existence",

@@ -16,7 +16,7 @@ class Coefficient(NamedTuple):
     name : str
     estimate, standard_error, statistic, p_value, low, high : float
         ``low`` and ``high`` are the ends of its confidence interval.
-    said : str
+    status : str
         A word shown instead of the numbers, such as ``dependent`` or ``+inf``; else empty. A
         p-value and an interval may be shown beside it.
     """
@@ -28,13 +28,13 @@ class Coefficient(NamedTuple):
     p_value: float
     low: float
     high: float
-    said: str = ""
+    status: str = ""
 
     @classmethod
-    def without(cls, name: str, said: str, estimate: float = float("nan")) -> "Coefficient":
+    def without(cls, name: str, status: str, estimate: float = float("nan")) -> "Coefficient":
         """Return a coefficient that is shown as a word only."""
         nan = float("nan")
-        return cls(name, estimate, nan, nan, nan, nan, nan, said)
+        return cls(name, estimate, nan, nan, nan, nan, nan, status)
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Summary:
     def _repr_html_(self) -> str:
         left = "style='text-align:left'"
         facts = "".join(
-            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(said)}</td></tr>"
-            for name, said in self.facts()
+            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(status)}</td></tr>"
+            for name, status in self.facts()
         )
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns())
         body = "".join(
@@ -153,9 +153,15 @@ def number_text(value: float) -> str:
 
 def _cells(row: Coefficient) -> list[str]:
     ends = [number_text(row.low), number_text(row.high)]
-    if row.said:
+    if row.status:
         known = not isnan(row.p_value)
-        return [row.name, row.said, "", "", *([p_text(row.p_value), *ends] if known else [""] * 3)]
+        return [
+            row.name,
+            row.status,
+            "",
+            "",
+            *([p_text(row.p_value), *ends] if known else [""] * 3),
+        ]
     statistic = f"{row.statistic:.3f}" if abs(row.statistic) < 1e6 else number_text(row.statistic)
     first = [number_text(row.estimate), number_text(row.standard_error)]
     return [row.name, *first, statistic, p_text(row.p_value), *ends]
@@ -176,8 +182,8 @@ def _two_a_line(facts: list[tuple[str, str]]) -> list[str]:
     shown = []
     for side in sides:
         name = max((len(name) for name, _ in side), default=0)
-        said = max((len(said) for _, said in side), default=0)
-        shown.append([f"{left:<{name}}  {right:>{said}}" for left, right in side])
+        status = max((len(status) for _, status in side), default=0)
+        shown.append([f"{left:<{name}}  {right:>{status}}" for left, right in side])
     rest = shown[1] + [""] * (half - len(shown[1]))
     return [f"{left}    {right}".rstrip() for left, right in zip(shown[0], rest, strict=True)]
 
