@@ -76,6 +76,26 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     assert (task.description, task.total, task.fields["rows"]) == ("measuring", None, "")
 
 
+def test_mistakes_of_earlier_passes_are_bars_beside_those_of_this_one(bar):
+    model = linsep.Perceptron(max_iter=10)
+    model.progress_ = loop.Progress()
+    for number, mistakes in enumerate([80, 40, 10, 0]):
+        model.progress_.begin(number, 1000)
+        model.progress_.tally[loop.MISTAKES] = mistakes
+    progress._update(bar, 0, Somewhere(100), model)
+    (task,) = bar.tasks
+    assert task.fields["rows"].endswith("0 mistakes █▅▂")
+
+
+@pytest.mark.parametrize(("values", "blocks", "ascii_only"), [
+    ([], "", ""), ([0], "▁", " "), ([7, 0], "█▁", "# "), ([9] + [0] * 12, "▁" * 12, " " * 12),
+    (list(range(8)), "▁▂▃▄▅▆▇█", " .:-=+*#"),
+])  # fmt: skip
+def test_sparklines(values, blocks, ascii_only):
+    assert progress.sparkline(values, ascii_only=True) == ascii_only
+    assert progress.sparkline(values) == blocks
+
+
 class Noted:
     """An attribute that notes what it is set to."""
 

@@ -4,7 +4,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,8 @@ from linsep.sources.base import Source
 SECONDS = 0.1
 #: most of a bar that is drawn before the work is done
 MOST = 0.999
+#: passes of which the mistakes are drawn
+MOST_BARS = 12
 
 
 @contextmanager
@@ -68,7 +70,8 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
         _show(
             bar, line, "learning", (run.pass_number + part) / model.max_iter,
             description=f"pass {run.pass_number + 1} of {model.max_iter}",
-            rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes",
+            rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes "
+            + sparkline(run.curve, bar.console.options.ascii_only),
         )  # fmt: skip
         return
     stage, read = source.stage if run is None or run.stage == "reading" else run.stage, None
@@ -107,6 +110,14 @@ def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
         completed=max(0, task.question - 1) / task.questions,
         rows=f"{left:,.0f} s left" if math.isfinite(left) else "",
     )
+
+
+def sparkline(values: Sequence[float], ascii_only: bool = False) -> str:
+    """Return the last values as a row of bars, the largest at full height."""
+    heights = " .:-=+*#" if ascii_only else "▁▂▃▄▅▆▇█"
+    shown = values[-MOST_BARS:]
+    scale = (len(heights) - 1) / max(1, *shown, 1)
+    return "".join(heights[round(scale * value)] for value in shown)
 
 
 def short(number: float) -> str:

@@ -67,7 +67,8 @@ class Plan(NamedTuple):
 class Progress:
     """Progress of a run, to be read by another thread.
 
-    ``tally`` holds the running pass's counts of mistakes, updates and errors.
+    ``tally`` holds the running pass's counts of mistakes, updates and errors, ``curve`` the
+    mistakes of the passes before it.
     """
 
     def __init__(self) -> None:
@@ -76,12 +77,15 @@ class Progress:
         #: the :class:`linsep.certificate.cycles.Cycle` that ended the run, if one did
         self.cycle: Any = None
         self.tally = np.zeros(3, dtype=np.int64)
+        self.curve: list[int] = []
         self.reading = self.learning = 0.0
         #: "reading" before the first pass, "learning", "measuring" after the last
         self.stage = "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
         """Start a pass over ``total`` rows (None if unknown)."""
+        if self.stage == "learning":
+            self.curve.append(self.mistakes)
         self.stage = "learning"
         self.pass_number, self.rows, self.total = pass_number, 0, total
         self.tally = np.zeros(3, dtype=np.int64)
