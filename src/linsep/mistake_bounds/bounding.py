@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from linsep.mistake_bounds import exclusions, theorems
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
+from linsep.mistake_bounds.theorems import Compared
 
 NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
 COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
@@ -169,12 +170,23 @@ def bounds_of_run(
         try:
             if why is not None and what != "margin":
                 raise Unknown(why)
-            value = theorem()
+            value, by_pass = theorem(), None
+            if isinstance(value, np.ndarray):
+                by_pass = tuple(value.tolist())
+                value = by_pass[-1]
             if not np.isfinite(value):
                 raise Unknown("it is beyond floating point")
             margin = case.margin[0] if what == "margin" and case.margin else None
             known.append(
-                Bound(name, value, what, NAMES[run.learner], source, counted.get(what, margin))
+                Bound(
+                    name,
+                    value,
+                    what,
+                    NAMES[run.learner],
+                    source,
+                    counted.get(what, margin),
+                    by_pass,
+                )
             )
         except Unknown as unknown:
             left_out[name] = str(unknown)
@@ -245,9 +257,15 @@ class Case:
         return None  # rows of length 1, or features of 0 and 1
 
     @cached_property
-    def compared(self) -> list[theorems.Compared]:
+    def compared(self) -> list[Compared]:
         """The perceptron's comparators."""
         return theorems.compared(self.problems, self.run.passes, self.weights)
+
+    def by_pass(self, theorem: Callable[[Compared, Any], Any]) -> np.ndarray:
+        """The perceptron's bounds after one pass, two, and so on, by the same comparators."""
+        passes = np.arange(1.0, self.run.passes + 1)
+        with np.errstate(over="ignore"):
+            return np.sum([theorem(one, passes) for one in self.compared], axis=0)
 
     def only_problem(self) -> Problem:
         """Return the problem of a two-class run."""
@@ -256,19 +274,18 @@ class Case:
         return self.problems[0]
 
 
-Theorem = tuple[str, Callable[[], float], str, str]
+Theorem = tuple[str, Callable[[], Any], str, str]
 
 
 def _of_perceptron(case: Case) -> list[Theorem]:
     novikoff = COLLINS if case.joint else NOVIKOFF
     return [
         ("Novikoff", lambda: theorems.novikoff(case.problems), "mistakes", novikoff),
-        ("hinge", lambda: sum(one.linear() for one in case.compared), "mistakes", HINGE),
-        ("hinge, sharp", lambda: sum(one.sharp() for one in case.compared), "mistakes", HINGE),
-        ("squared hinge", lambda: sum(one.distances() for one in case.compared), "mistakes",
-         SCHAPIRE),
+        ("hinge", lambda: case.by_pass(Compared.linear), "mistakes", HINGE),
+        ("hinge, sharp", lambda: case.by_pass(Compared.sharp), "mistakes", HINGE),
+        ("squared hinge", lambda: case.by_pass(Compared.distances), "mistakes", SCHAPIRE),
         *_widest(case),
-    ]  # fmt: skip
+    ]
 
 
 def _widest(case: Case) -> list[Theorem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from linsep.mistake_bounds.rounding import shown
@@ -25,6 +25,9 @@ class Bound:
         Where it is proved.
     counted : int, float or None
         The count of a run; None without a run.
+    by_pass : tuple of float or None
+        Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
+        ``value`` holds for any number of passes, or they are not computed.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Bound:
     learner: str
     source: str
     counted: float | None = None
+    by_pass: tuple[float, ...] | None = field(default=None, repr=False)
 
     @property
     def kept(self) -> bool | None:
@@ -51,7 +55,7 @@ class Bound:
             most = f"margin {{}}at most {shown(self.value)} ({self.name})"
             counted = None if self.counted is None else f"{self.counted:.4g} of "
         else:  # counts are integers: at most 132.7 mistakes are at most 132
-            most = f"{{}}at most {_whole(self.value)} {self.what} ({self.name})"
+            most = f"{{}}at most {whole(self.value)} {self.what} ({self.name})"
             counted = None if self.counted is None else f"{int(self.counted):,} of "
         if counted is None:
             return f"{self.learner}: {most.format('')}"
@@ -127,5 +131,6 @@ class Unknown(Exception):
     """A bound cannot be stated; the message is a phrase with the reason."""
 
 
-def _whole(value: float) -> str:
+def whole(value: float) -> str:
+    """Return the largest count that a bound allows, as text."""
     return f"{int(value):,}" if value < 1e15 else shown(value, 3)

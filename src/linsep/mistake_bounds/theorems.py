@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb
@@ -56,42 +56,41 @@ def novikoff(problems: Sequence[Problem]) -> float:
 
 
 class Compared(NamedTuple):
-    """A problem, R^2, the number of passes, and the comparator."""
+    """A problem's R^2, and the comparator; ``passes`` are one or several numbers of passes."""
 
     square: float
-    passes: int
     weights: Comparator
 
-    def linear(self) -> float:
+    def linear(self, passes: Any) -> Any:
         """Return ||w||^2 R^2 + 2 hinge(w)."""
-        loss = self.passes * self.weights.hinge
+        loss = passes * self.weights.hinge
         return (self.weights.square * self.square + 2 * loss) * (1 + ROUNDING)
 
-    def sharp(self) -> float:
+    def sharp(self, passes: Any) -> Any:
         """Return the largest M with M - hinge(w) <= ||w|| R sqrt(M), one step earlier in the proof.
 
         From there ``sqrt(ab) <= (a + b) / 2`` gives :meth:`linear`.
         """
         a = np.sqrt(self.weights.square * self.square)
-        loss = self.passes * self.weights.hinge
-        return float((a + np.sqrt(a**2 + 4 * loss)) ** 2 / 4) * (1 + ROUNDING)
+        loss = passes * self.weights.hinge
+        return (a + np.sqrt(a**2 + 4 * loss)) ** 2 / 4 * (1 + ROUNDING)
 
-    def distances(self) -> float:
+    def distances(self, passes: Any) -> Any:
         """Return ((R + D) / gamma)^2 with gamma = 1 / ||w||, D^2 the sum of squared shortfalls."""
-        loss = self.passes * self.weights.squared_hinge
+        loss = passes * self.weights.squared_hinge
         a = np.sqrt(self.weights.square * self.square)
-        return float((a + np.sqrt(loss)) ** 2) * (1 + ROUNDING)
+        return (a + np.sqrt(loss)) ** 2 * (1 + ROUNDING)
 
 
 def compared(
     problems: Sequence[Problem], passes: int, given: np.ndarray | None = None
 ) -> list[Compared]:
-    """Return the perceptron's comparators, one per machine."""
+    """Return the perceptron's comparators, one per machine, the best for so many passes."""
     found = []
     for problem in problems:
         square = problem.longest**2 * (1 + ROUNDING) or 1.0
         best = best_comparator(problem, 2 * passes / square, _brought(problem, given))
-        found.append(Compared(square, passes, best))
+        found.append(Compared(square, best))
     return found
 
 

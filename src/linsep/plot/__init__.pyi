@@ -1,6 +1,7 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
 from .assumptions import AssumptionsDisplay as AssumptionsDisplay
+from .bound import BoundDisplay as BoundDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .decision import DecisionDisplay as DecisionDisplay
 from .descent import DescentDisplay as DescentDisplay

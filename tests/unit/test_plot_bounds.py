@@ -1,0 +1,89 @@
+"""Pictures of bounds: curves are the formulas of the theorems, computed here by numpy."""
+
+import numpy as np
+import pytest
+from matplotlib import rcParams, style
+from sklearn.datasets import load_iris
+from sklearn.linear_model import Perceptron as OtherPerceptron
+
+from linsep import Adversary, PassiveAggressive, Perceptron
+from linsep.mistake_bounds.comparators import best_comparator
+from linsep.mistake_bounds.problems import Problem
+from linsep.plot import BoundDisplay
+
+pytestmark = pytest.mark.compiled
+PNG = b"\x89PNG"
+IRIS, SPECIES = load_iris(return_X_y=True)
+
+
+def test_the_curves_are_the_bounds_of_every_pass():
+    y = np.where(SPECIES == 1, 1.0, -1.0)
+    model = Perceptron(max_iter=12).fit(IRIS, y)
+    shown = BoundDisplay.from_estimator(model, IRIS, y)
+    passes = np.arange(1, 13)
+    assert np.array_equal(shown.mistakes_.get_xdata(), passes)
+    assert np.array_equal(shown.mistakes_.get_ydata(), np.cumsum(model.mistakes_))
+    A = y[:, None] * np.column_stack([IRIS, np.ones(150)])
+    square = (A**2).sum(axis=1).max()
+    w = best_comparator(Problem(A), 2 * 12 / square).w
+    short = np.maximum(0, 1 - A @ w)
+    long, hinge, distance = w @ w * square, passes * short.sum(), passes * (short @ short)
+    expected = {
+        "hinge": long + 2 * hinge,
+        "hinge, sharp": ((np.sqrt(long) + np.sqrt(long + 4 * hinge)) / 2) ** 2,
+        "squared hinge": (np.sqrt(long) + np.sqrt(distance)) ** 2,
+    }
+    assert list(shown.bounds_) == list(expected)
+    for name, line in shown.bounds_.items():
+        assert line.get_ydata() == pytest.approx(expected[name])
+        assert line.get_ydata()[-1] == model.bounds(IRIS, y)[name].value
+        assert (np.cumsum(model.mistakes_) <= line.get_ydata()).all()
+    heights = [line.get_ydata()[-1] for line in shown._handles()]
+    assert heights == sorted(heights, reverse=True)
+
+
+def test_the_bound_of_the_adversary_is_met_at_the_last_pass():
+    game = Adversary(0.2)
+    model = Perceptron(fit_intercept=False)
+    game.run(model)
+    shown = BoundDisplay.from_estimator(model, game.X, game.y)
+    assert shown.mistakes_.get_ydata()[-1] == 25
+    assert shown.bounds_["Novikoff"].get_ydata() == pytest.approx([25.0])
+    assert shown.ax_.get_yscale() == "linear"
+
+
+def test_far_bounds_have_a_logarithmic_axis_and_errors_a_mark():
+    y = SPECIES == 2
+    model = PassiveAggressive(max_iter=4, fit_intercept=False).fit(IRIS, y)
+    shown = BoundDisplay.from_estimator(model, IRIS, y)
+    (line,) = shown.bounds_.values()
+    bound = model.bounds(IRIS, y)["passive-aggressive"]
+    assert (line.get_ydata() == bound.value).all()
+    assert shown.counted_["errors"].get_ydata()[0] == bound.counted
+    assert shown.ax_.get_yscale() == "log"
+    assert BoundDisplay.from_estimator(model, IRIS, y, log=False).ax_.get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "said"),
+    [
+        (Perceptron(schedule="inverse", max_iter=3), IRIS, "its rate is not constant"),
+        (Perceptron(max_iter=3), IRIS[:, :3], "are not what was learnt"),
+        (OtherPerceptron(), IRIS, "Perceptron has no mistake bounds"),
+    ],
+)
+def test_runs_without_bounds_are_refused_in_one_sentence(model, X, said):
+    model.fit(IRIS, SPECIES == 1)
+    with pytest.raises(ValueError, match=said):
+        BoundDisplay.from_estimator(model, X, SPECIES == 1)
+
+
+def test_bounds_follow_the_style_and_leave_it_as_it_was():
+    before = dict(rcParams)
+    names = np.array(["first", "second", "third"])[SPECIES]
+    model = Perceptron(max_iter=5).fit(IRIS, names)
+    with style.context("dark_background"):
+        shown = BoundDisplay.from_estimator(model, IRIS, names)
+        assert shown.mistakes_.get_color() == "white"
+        assert shown._repr_png_().startswith(PNG)
+    assert dict(rcParams) == before
