@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.drawing import display
 from linsep.objectives import (
     Function,
     Objective,
@@ -70,6 +71,20 @@ class Descent:
     def converged(self) -> bool:
         """Whether the next step would be no longer than ``tol``."""
         return self.reason == "converged"
+
+    def plot(self, J: Function, **kwargs: Any) -> Any:
+        """Draw the path on the function that was minimised.
+
+        Parameters
+        ----------
+        J : function, as for :func:`minimize`
+        **kwargs : passed to :meth:`linsep.plot.DescentDisplay.from_descent`
+
+        Returns
+        -------
+        linsep.plot.DescentDisplay
+        """
+        return display("DescentDisplay").from_descent(self, J, **kwargs)
 
     def __str__(self) -> str:
         return f"{self.reason} after {self.n_iter:,} steps, J = {self.value:.8g}: {self.sentence}"

@@ -41,6 +41,7 @@ ROOMS = [
     "paths",
     "escaping",
     "sparse_rows",
+    "drawing",
     "errors",
 ]
 #: folders inside rooms; those in front import those behind, never the other way

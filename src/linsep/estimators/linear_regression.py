@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
 
+from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import (
     INTERCEPT,
@@ -290,6 +291,29 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             return float(RegressorMixin.score(self, X, y, sample_weight))
         check_is_fitted(self)
         return self._prediction(X).residuals().r_squared
+
+    def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the line over one feature with its bands, and rows; or the coefficients.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, features)
+        y : array of shape (rows,)
+        ax : matplotlib Axes, default None
+            Where to draw; None makes a new figure.
+        **kwargs : passed to ``from_estimator`` of the picture
+
+        Returns
+        -------
+        linsep.plot.RegressionDisplay
+            For one feature, or with ``feature=`` its name or number.
+        linsep.plot.CoefficientDisplay
+            Else.
+        """
+        check_is_fitted(self)
+        if self.n_features_in_ == 1 or "feature" in kwargs:
+            return display("RegressionDisplay").from_estimator(self, X, y, ax=ax, **kwargs)
+        return display("CoefficientDisplay").from_estimator(self, ax=ax, **kwargs)
 
     def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:
         """Test the assumptions of the inference on the rows of the fit.

@@ -17,6 +17,7 @@ from linsep.estimators._common.checking import (
     check_parameters,
 )
 from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting import share_right
 from linsep.estimators._common.predicting_sources import (
     LogisticPrediction,
@@ -36,7 +37,12 @@ Intervals = Literal["wald", "profile"]
 
 
 class LogisticRegression(
-    LogisticFitting, LogisticResults, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    LogisticFitting,
+    LogisticResults,
+    PlotsProbability,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Logistic regression by maximum likelihood, with a proof if there is no maximum.
 

@@ -14,6 +14,7 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import Parameter, brings_labels
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.from_source import Reading, describe, measure, refuse_one_class
+from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
@@ -29,7 +30,7 @@ ROUNDING = 1e-14
 NARROW = 1e-9
 
 
-class GaussianNaiveBayes(ClassifierMixin, BaseEstimator):
+class GaussianNaiveBayes(PlotsProbability, ClassifierMixin, BaseEstimator):
     """Gaussian naive Bayes: independent Gaussian features with variances shared by all classes.
 
     P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by

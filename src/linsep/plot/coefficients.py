@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep.errors import DataError
 from linsep.plot.display import COLOURS, Display, ink, new_axes
+from linsep.regression.summary import Summary
 
 
 class CoefficientDisplay(Display):
@@ -19,7 +20,7 @@ class CoefficientDisplay(Display):
     estimates, low, high : arrays of shape (coefficients,)
         NaN where there is none.
     status : list of str
-        What is status in place of an estimate, such as "dependent" or "+inf"; else empty.
+        Shown in place of an estimate, such as "dependent" or "+inf"; else empty.
     level : float
     odds : bool
         Whether the numbers are odds ratios, on a logarithmic axis.
@@ -63,29 +64,13 @@ class CoefficientDisplay(Display):
         self.status, self.level, self.odds, self.left_out = status, level, odds, left_out
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        odds: bool = False,
-        top: int = 30,
-        intercept: bool = False,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the coefficients of a fitted regression.
 
         Parameters
         ----------
         estimator : fitted regression with a ``summary_``
-        odds : bool, default=False
-            Whether to draw odds ratios, exp of the coefficients of a logistic regression.
-        top : int, default=30
-            So many are shown: those with the largest statistic, or the largest estimate.
-        intercept : bool, default=False
-            Whether the intercept is one of them.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
+        **kwargs : passed to :meth:`from_summary`
 
         Raises
         ------
@@ -95,6 +80,33 @@ class CoefficientDisplay(Display):
         summary = getattr(estimator, "summary_", None)
         if summary is None:
             raise DataError(f"{type(estimator).__name__} has no intervals; draw a regression.")
+        return cls.from_summary(summary, **kwargs)
+
+    @classmethod
+    def from_summary(
+        cls,
+        summary: Summary,
+        *,
+        odds: bool = False,
+        top: int = 30,
+        intercept: bool = False,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the coefficients of a summary.
+
+        Parameters
+        ----------
+        summary : :class:`linsep.regression.summary.Summary`
+        odds : bool, default=False
+            Whether to draw odds ratios, exp of the coefficients of a logistic regression.
+        top : int, default=30
+            So many are shown: those with the largest statistic, or the largest estimate.
+        intercept : bool, default=False
+            Whether the intercept is one of them.
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+        """
         rows = [c for c in summary.coefficients if intercept or "intercept" not in c.name.split()]
         size = [np.inf if c.status else abs(np.nan_to_num(c.statistic)) for c in rows]
         if not any(np.isfinite(c.statistic) for c in rows):

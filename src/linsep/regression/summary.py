@@ -5,6 +5,7 @@ from html import escape
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
+from linsep.drawing import display
 from linsep.escaping import escaped
 
 
@@ -123,6 +124,19 @@ class Summary:
             f"<table><caption>{escape(self.title)}</caption>{facts}</table>"
             f"<table><tr>{head}</tr>{body}</table>{notes}"
         )
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the coefficients with their intervals.
+
+        Parameters
+        ----------
+        **kwargs : passed to :meth:`linsep.plot.CoefficientDisplay.from_summary`
+
+        Returns
+        -------
+        linsep.plot.CoefficientDisplay
+        """
+        return display("CoefficientDisplay").from_summary(self, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.attributes import Counted
 from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.plotting import PlotsDecision
 from linsep.estimators._common.predicting_sources import Prediction
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.sources.base import Source
@@ -26,7 +27,7 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     return float(np.concatenate(right).mean())
 
 
-class Predicts(Counted):
+class Predicts(PlotsDecision, Counted):
     """Scores, classes and accuracy on rows."""
 
     classes_: np.ndarray
