@@ -30,6 +30,7 @@ from .model_files.format import load as load, save as save
 from .separability.deciding import separation as separation
 from .sources.opening import open_source as open_source
 from .teaching import datasets as datasets, textbook as textbook
+from .teaching.convergence import convergence as convergence
 from .teaching.trace.tracer import trace as trace
 
 __version__: str

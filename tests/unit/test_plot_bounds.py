@@ -6,7 +6,7 @@ from matplotlib import rcParams, style
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as OtherPerceptron
 
-from linsep import Adversary, PassiveAggressive, Perceptron
+from linsep import Adversary, PassiveAggressive, Perceptron, bounds
 from linsep.mistake_bounds.comparators import best_comparator
 from linsep.mistake_bounds.problems import Problem
 from linsep.plot import BoundDisplay
@@ -76,6 +76,12 @@ def test_runs_without_bounds_are_refused_in_one_sentence(model, X, said):
     model.fit(IRIS, SPECIES == 1)
     with pytest.raises(ValueError, match=said):
         BoundDisplay.from_estimator(model, X, SPECIES == 1)
+
+
+def test_many_passes_take_no_memory():
+    found = bounds(IRIS, SPECIES == 1, passes=10**12)["hinge"]
+    assert found.by_pass is None
+    assert found.value > 1e12
 
 
 def test_bounds_follow_the_style_and_leave_it_as_it_was():

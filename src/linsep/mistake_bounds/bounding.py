@@ -33,6 +33,9 @@ GROVE = (
     "this update"
 )
 
+#: with more passes only the bound after the last is computed
+MOST_PASSES = 100_000
+
 
 class RunSummary(NamedTuple):
     """The learner and the counts of a run, as bounds need them.
@@ -172,8 +175,8 @@ def bounds_of_run(
                 raise Unknown(why)
             value, by_pass = theorem(), None
             if isinstance(value, np.ndarray):
-                by_pass = tuple(value.tolist())
-                value = by_pass[-1]
+                by_pass = tuple(value.tolist()) if run.passes <= MOST_PASSES else None
+                value = float(value[-1])
             if not np.isfinite(value):
                 raise Unknown("it is beyond floating point")
             margin = case.margin[0] if what == "margin" and case.margin else None
@@ -263,7 +266,8 @@ class Case:
 
     def by_pass(self, theorem: Callable[[Compared, Any], Any]) -> np.ndarray:
         """The perceptron's bounds after one pass, two, and so on, by the same comparators."""
-        passes = np.arange(1.0, self.run.passes + 1)
+        last = self.run.passes
+        passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
         with np.errstate(over="ignore"):
             return np.sum([theorem(one, passes) for one in self.compared], axis=0)
 

@@ -3,6 +3,7 @@
 from .assumptions import AssumptionsDisplay as AssumptionsDisplay
 from .bound import BoundDisplay as BoundDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
+from .convergence import ConvergenceDisplay as ConvergenceDisplay
 from .decision import DecisionDisplay as DecisionDisplay
 from .descent import DescentDisplay as DescentDisplay
 from .learning_curve import LearningCurveDisplay as LearningCurveDisplay

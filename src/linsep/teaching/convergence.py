@@ -1,0 +1,225 @@
+"""The two quantities of Novikoff's proof, update by update."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from linsep.errors import DataError
+from linsep.estimators.perceptron import Perceptron
+from linsep.mistake_bounds.comparators import best_comparator
+from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
+from linsep.mistake_bounds.rounding import length
+from linsep.teaching.trace.table import TraceRow, short
+from linsep.teaching.trace.tracer import trace
+
+HEADS = ("mistake", "round", "row", "<w, u>", "at least", "||w||", "at most")
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """How a perceptron's weights w grow along a separator u, and in length.
+
+    With an intercept all vectors are those of z = [x; 1], the intercept last. Every mistake adds at
+    least ``rate * gamma`` to <w, u>, and at most ``(rate * longest)^2`` to ||w||^2. As <w, u> is at
+    most ||w||, their number is limited.
+
+    Attributes
+    ----------
+    rounds, rows : int arrays of shape (mistakes,)
+        The round of each mistake, counted from 1, and its row.
+    products, least : arrays of shape (mistakes + 1,)
+        <w, u> at the start and after each mistake, and what the proof says it is at least.
+    lengths, most : arrays of shape (mistakes + 1,)
+        ||w||, and what the proof says it is at most.
+    comparator : array
+        u, of length 1.
+    gamma : float
+        The margin of u. If u does not separate the rows, it is 1 / ||w*|| of the weights w* that
+        hinge losses are of, and ``least`` is lower by what the rows of mistakes are short of it.
+    longest : float
+        R, the length of the longest z.
+    rate : float
+    separates : bool
+        Whether u separates the rows.
+    limit : float or None
+        Number of mistakes at which ``least`` reaches ``most``: (R / gamma)^2 from weights of zero.
+        None if u does not separate the rows.
+
+    ``print(convergence)`` shows a table.
+    """
+
+    rounds: np.ndarray
+    rows: np.ndarray
+    products: np.ndarray
+    least: np.ndarray
+    lengths: np.ndarray
+    most: np.ndarray
+    comparator: np.ndarray
+    gamma: float
+    longest: float
+    rate: float
+    separates: bool
+
+    @property
+    def limit(self) -> float | None:
+        """The number of mistakes at which ``least`` reaches ``most``."""
+        if not self.separates:
+            return None
+        a, b = self.least[0] / self.rate, self.lengths[0] / self.rate
+        half = self.longest**2 / 2 - a * self.gamma
+        root = np.hypot(half, self.gamma * np.sqrt((b - a) * (b + a)))
+        return float((half + root) / self.gamma / self.gamma)
+
+    def curves(self, mistakes: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``least`` and ``most`` for any numbers of mistakes, if u separates the rows."""
+        k = np.asarray(mistakes, dtype=np.float64)
+        least = self.least[0] + self.rate * self.gamma * k
+        return least, np.sqrt(self.lengths[0] ** 2 + (self.rate * self.longest) ** 2 * k)
+
+    def __str__(self) -> str:
+        numbers = (self.products, self.least, self.lengths, self.most)
+        places = [("", ""), *zip(self.rounds.tolist(), self.rows.tolist(), strict=True)]
+        lines: list[tuple[str, ...]] = [HEADS]
+        for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):
+            lines.append((str(k), *map(str, place), *(short(float(v)) for v in values)))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in lines
+        ]
+        end = "u does not separate the rows"
+        if self.limit is not None:
+            end = f"at least exceeds at most beyond {int(self.limit):,} mistakes"
+        return "\n".join([*texts, f"R {short(self.longest)}, gamma {short(self.gamma)}: {end}"])
+
+
+def convergence(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    weights: Any = None,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    max_rounds: int = 1000,
+) -> Convergence:
+    """Return the quantities of Novikoff's convergence proof after every mistake of a perceptron.
+
+    Parameters
+    ----------
+    estimator : Perceptron
+        With a constant rate, updates at every mistake and no class weights; its parameters are
+        used as by :func:`linsep.trace`.
+    X : array or sparse matrix of shape (rows, features)
+    y : array of shape (rows,)
+        Two classes.
+    weights : array of shape (features,), or with the intercept (features + 1,); default=None
+        The comparator u, of any length. None takes the separator of widest margin or, of rows that
+        no weights separate, the comparator of the best hinge bound.
+    coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
+    max_rounds : int, default=1000
+        Number of examples after which the run is cut.
+
+    Returns
+    -------
+    Convergence
+
+    Raises
+    ------
+    TypeError
+        For another estimator than a perceptron.
+    ValueError
+        For other rates, updates, classes or weights; otherwise as :func:`linsep.trace`.
+
+    References
+    ----------
+    A. Novikoff, On convergence proofs for perceptrons (1962).
+
+    Examples
+    --------
+    >>> from linsep import Perceptron, convergence, datasets
+    >>> X, y = datasets.load_four_points(return_X_y=True)
+    >>> print(convergence(Perceptron(fit_intercept=False, shuffle=False), X, y, weights=[1, -3]))
+    mistake  round  row    <w, u>  at least    ||w||   at most
+          0                     0         0        0         0
+          1      1    0   1.26491  0.632456        4         4
+          2      2    1   1.89737   1.26491  3.16228  5.65685
+          3      4    3   3.16228   1.89737  3.16228   6.9282
+    R 4, gamma 0.632456: at least exceeds at most beyond 40 mistakes
+    """
+    _check(estimator)
+    made = trace(
+        estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
+        max_rounds=max_rounds, row_names=range(len(column_or_1d(y))),
+    )  # fmt: skip
+    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    if len(classes) != 2:
+        raise DataError(f"The proof is of two classes, and y has {len(classes)}.")
+    rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), False)
+    (problem,) = problems_of(rows, codes, 2, "native")
+    u, gamma = _comparator(problem, weights, made[-1].pass_number, bool(estimator.fit_intercept))
+    mistakes = [one for one in made if one.updates]
+    W = _weights_of(made[:], mistakes)[:, not estimator.fit_intercept :]
+    W = np.roll(W, -1, axis=1) if estimator.fit_intercept else W
+    learnt = [int(one.row) for one in mistakes]
+    scale, rate = 2.0**problem.exponent, float(estimator.learning_rate)
+    gains = np.minimum(gamma, scale * np.asarray(problem.A[learnt] @ u))
+    products, lengths = W @ u, np.linalg.norm(W, axis=1)
+    longest = problem.longest * scale
+    growth = (rate * longest) ** 2 * np.arange(len(mistakes) + 1)
+    return Convergence(
+        np.array([one.round for one in mistakes], dtype=int), np.array(learnt, dtype=int), products,
+        products[0] + rate * np.append(0.0, np.cumsum(gains)), lengths,
+        np.sqrt(lengths[0] ** 2 + growth), u, gamma, longest, rate, problem.margin is not None,
+    )  # fmt: skip
+
+
+def _check(estimator: Any) -> None:
+    """Raise unless the proof is about this learner."""
+    if not isinstance(estimator, Perceptron):
+        raise TypeError(f"The proof is about a Perceptron, not a {type(estimator).__name__}.")
+    why = None
+    if estimator.update == "batch":
+        why = "updates at every mistake: leave out update='batch'"
+    elif callable(estimator.learning_rate) or estimator.schedule != "constant":
+        why = "a constant rate: leave out the schedule"
+    elif estimator.class_weight is not None:
+        why = "classes that weigh alike: leave out class_weight"
+    if why is not None:
+        raise DataError(f"The proof is about {why}.")
+
+
+def _comparator(
+    problem: Problem, weights: Any, passes: int, fit_intercept: bool
+) -> tuple[np.ndarray, float]:
+    """The unit vector u, and gamma."""
+    width = problem.A.shape[1]
+    given = None if weights is None else np.ravel(np.asarray(weights, dtype=np.float64))
+    if given is not None:
+        if fit_intercept and given.size == width - 1:
+            given = np.append(given, 0.0)
+        if given.size != width or not np.isfinite(given).all() or not given.any():
+            raise DataError(
+                f"weights must be {width} finite numbers, not all zero, the intercept last if one "
+                f"is learnt: got shape {np.shape(weights)}."
+            )
+        problem.suppose(given)
+    scale = 2.0**problem.exponent
+    if problem.margin is not None:
+        return problem.separator / length(problem.separator), problem.margin[0] * scale
+    if given is None:
+        given = best_comparator(problem, 2 * passes / problem.longest**2).w
+        if not given.any():
+            raise DataError(
+                "The best hinge bound of these rows is that of zero weights: give the weights that "
+                "the run is compared with."
+            )
+    return given / length(given), scale / length(given)
+
+
+def _weights_of(rounds: list[TraceRow], mistakes: list[TraceRow]) -> np.ndarray:
+    """The weights at the start and after each mistake, the intercept first."""
+    start = np.subtract(rounds[0].weights[0], rounds[0].change[0])
+    return np.array([start, *(one.weights[0] for one in mistakes)])

@@ -1,0 +1,130 @@
+"""The quantities of the convergence proof, against a perceptron run by hand."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_blobs
+
+from linsep import Adversary, PassiveAggressive, Perceptron, bounds, convergence, datasets
+from linsep.plot import ConvergenceDisplay
+
+pytestmark = pytest.mark.compiled
+IRIS, SPECIES = load_iris(return_X_y=True)
+
+
+def run(Z, y, rate, w, rounds):
+    """The weights at the start and after every mistake, and the rows of the mistakes."""
+    found, rows = [w], []
+    for t in range(rounds):
+        i = t % len(y)
+        if y[i] * (w @ Z[i]) <= 0:
+            w = w + rate * y[i] * Z[i]
+            found.append(w)
+            rows.append(i)
+    return np.array(found), rows
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_quantities_are_those_of_the_run(seed, fit_intercept):
+    rng = np.random.default_rng(seed)
+    X, y = make_blobs(30, centers=[[0, 0, 0], [3, 2, 1]], random_state=seed)
+    y = 2 * y - 1
+    Z = np.column_stack([X, np.ones(30)]) if fit_intercept else X
+    u, start, rate = rng.standard_normal(Z.shape[1]), rng.standard_normal(Z.shape[1]), 0.25
+    W, rows = run(Z, y, rate, start, 90)
+    model = Perceptron(fit_intercept=fit_intercept, learning_rate=rate, shuffle=False)
+    first = {"coef_init": start[:3], "intercept_init": start[3] if fit_intercept else None}
+    found = convergence(model, X, y, weights=u, max_rounds=90, **first)
+    unit = u / np.linalg.norm(u)
+    assert found.rows.tolist() == rows
+    n = len(rows) + 1
+    assert found.products == pytest.approx(W @ unit)
+    assert found.lengths == pytest.approx(np.linalg.norm(W, axis=1))
+    slack = np.minimum(y * (Z @ unit), found.gamma)
+    least = W[0] @ unit + rate * np.append(0, np.cumsum(slack[found.rows]))
+    assert found.least == pytest.approx(least)
+    R = np.linalg.norm(Z, axis=1).max()
+    assert found.most == pytest.approx(np.sqrt(W[0] @ W[0] + (rate * R) ** 2 * np.arange(n)))
+    assert (found.least <= found.products + 1e-9).all()
+    assert (found.products <= found.lengths + 1e-9).all()
+    assert (found.lengths <= found.most + 1e-9).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 1e60])
+def test_the_separator_is_the_widest_and_the_limit_is_that_of_novikoff(scale):
+    y = SPECIES == 0
+    found = convergence(Perceptron(fit_intercept=False), scale * IRIS, y)
+    novikoff = bounds(IRIS, y, fit_intercept=False)["Novikoff"]
+    assert found.separates
+    assert found.limit == pytest.approx(novikoff.value)
+    margins = np.where(y, 1, -1) * (scale * IRIS @ found.comparator)
+    assert margins.min() == pytest.approx(found.gamma)
+    assert np.linalg.norm(found.comparator) == pytest.approx(1.0)
+    assert (found.products / found.gamma >= np.arange(len(found.rows) + 1) - 1e-6).all()
+
+
+@pytest.mark.parametrize("start", [np.zeros(2), np.array([3.0, -1.0]), np.array([-5.0, 2.0])])
+def test_the_curves_meet_at_the_limit(start):
+    X, y = datasets.load_four_points(return_X_y=True)
+    model = Perceptron(fit_intercept=False, shuffle=False, learning_rate=0.5)
+    found = convergence(model, X, y, coef_init=start)
+    least, most = found.curves(found.limit)
+    assert least == pytest.approx(most)
+    beyond, within = found.curves([found.limit + 1, found.limit - 1]), len(found.rows)
+    assert (np.subtract(*beyond) > 0).tolist() == [True, False]
+    assert within <= found.limit
+
+
+def test_rows_that_no_weights_separate_have_a_comparator_of_the_hinge_bound():
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    found = convergence(Perceptron(shuffle=False), X, y, max_rounds=40)
+    assert found.limit is None
+    assert not found.separates
+    assert "u does not separate the rows" in str(found)
+    with pytest.raises(ValueError, match="zero weights: give the weights"):
+        convergence(Perceptron(), *datasets.load_exclusive_or(return_X_y=True))
+
+
+def test_the_adversary_leaves_no_room():
+    game = Adversary(0.25)
+    game.run(Perceptron(fit_intercept=False))
+    y = np.resize([1, -1], 16)
+    model = Perceptron(fit_intercept=False, shuffle=False)
+    shown = ConvergenceDisplay.from_estimator(model, game.X, y, weights=y)
+    assert len(shown.convergence.rows) == 16
+    assert shown.limit_.get_xdata()[0] == pytest.approx(16)
+    assert shown.lengths_.get_ydata() == pytest.approx(np.sqrt(np.arange(17)))
+    assert shown.products_.get_ydata() == pytest.approx(np.arange(17) / 4)
+    for curve, expected in ((shown.least_, lambda k: k / 4), (shown.most_, np.sqrt)):
+        k, height = curve.get_data()
+        assert height == pytest.approx(expected(k))
+    assert shown.region_ is not None
+
+
+def test_far_limits_have_logarithmic_axes():
+    shown = ConvergenceDisplay.from_estimator(Perceptron(), IRIS, SPECIES == 0)
+    assert shown.ax_.get_xscale() == shown.ax_.get_yscale() == "log"
+    assert shown.products_.get_xdata()[0] == 1
+    assert shown.products_.get_ydata() == pytest.approx(shown.convergence.products[1:])
+    overlapping = ConvergenceDisplay.from_estimator(Perceptron(), IRIS, SPECIES == 1)
+    assert overlapping.region_ is None
+    assert overlapping.ax_.get_title() == "u does not separate the rows"
+    assert overlapping._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "options", "said"),
+    [
+        (Perceptron(update="batch"), SPECIES == 0, {}, "updates at every mistake"),
+        (Perceptron(schedule="inverse"), SPECIES == 0, {}, "a constant rate"),
+        (Perceptron(learning_rate=lambda k: 1.0), SPECIES == 0, {}, "a constant rate"),
+        (Perceptron(class_weight="balanced"), SPECIES == 0, {}, "classes that weigh alike"),
+        (Perceptron(), SPECIES, {}, "two classes, and y has 3"),
+        (Perceptron(), SPECIES == 0, {"weights": [1, 2]}, "weights must be 5 finite numbers"),
+        (Perceptron(), SPECIES == 0, {"weights": np.zeros(4)}, "not all zero"),
+        (PassiveAggressive(), SPECIES == 0, {}, "about a Perceptron, not a PassiveAggressive"),
+    ],
+)
+def test_what_the_proof_is_not_about_is_refused_in_one_sentence(model, y, options, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        convergence(model, IRIS, y, **options)
