@@ -71,6 +71,21 @@ class Kernel:
         """Return K(a, a) of every prepared row, float64 of shape (rows,)."""
         return self._finite(self._diagonal(A))
 
+    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
+        """Return the substrings in prepared rows, if the kernel is a product of their counts.
+
+        Parameters
+        ----------
+        A : prepared rows
+
+        Returns
+        -------
+        (substrings, counts, weights), or None for other kernels
+            An array of str or bytes, a CSR matrix of shape (rows, substrings), and an array of
+            shape (substrings,): K(x, y) is the sum of weight * count in x * count in y.
+        """
+        return None
+
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return the Gram matrix of raw rows.
 

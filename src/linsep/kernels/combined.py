@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
@@ -202,6 +203,14 @@ class Normalized(Around):
 
     def _diagonal(self, A: Any) -> np.ndarray:
         return (A.parts[1] > 0).astype(np.float64)
+
+    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
+        """Return the substrings of the inner kernel, with counts divided by sqrt(K(x, x))."""
+        found = self.kernel.counts(A.parts[0])
+        if found is None:
+            return None
+        names, counts, weights = found
+        return names, (sp.diags_array(_inverse(A.parts[1])) @ counts).tocsr(), weights
 
 
 def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:

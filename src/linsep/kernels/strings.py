@@ -63,6 +63,10 @@ class OnCounts(OnStrings):
     def _diagonal(self, A: Any) -> np.ndarray:
         return squares(A.matrix)
 
+    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+        """Return the substrings in prepared strings, their counts, and weights of 1."""
+        return A.grams.names, A.matrix, np.ones(len(A.grams.names))
+
 
 @dataclass(frozen=True)
 class Spectrum(OnCounts):
@@ -142,6 +146,13 @@ class BlendedSpectrum(OnStrings):
         for weight, a in zip(self._weights, A.parts, strict=False):
             found += weight * squares(a.matrix)
         return found
+
+    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+        """Return the substrings in prepared strings, their counts, and the weights by length."""
+        names = [part.grams.names for part in A.parts]
+        weights = [np.full(len(own), w) for own, w in zip(names, self._weights, strict=False)]
+        matrix = sp.hstack([part.matrix for part in A.parts], format="csr")
+        return np.concatenate(names), matrix, np.concatenate(weights)
 
     @property
     def _weights(self) -> Iterable[float]:

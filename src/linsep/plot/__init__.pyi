@@ -6,6 +6,7 @@ from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .convergence import ConvergenceDisplay as ConvergenceDisplay
 from .decision import DecisionDisplay as DecisionDisplay
 from .descent import DescentDisplay as DescentDisplay
+from .kernel import KernelDisplay as KernelDisplay
 from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from .logistic import LogisticDisplay as LogisticDisplay
 from .margins import MarginDisplay as MarginDisplay

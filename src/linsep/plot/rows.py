@@ -23,7 +23,9 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
     if unknown.any():
         row = int(np.argmax(unknown))
         known = listed(classes.tolist())
-        raise DataError(f"Row {row}: {listed([y[row]])} is no class of the fit, which has {known}.")
+        raise DataError(
+            f"Row {row}: {listed(y[[row]].tolist())} is no class of the fit, which has {known}."
+        )
     return codes
 
 

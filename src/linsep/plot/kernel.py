@@ -1,0 +1,335 @@
+"""How alike rows are to a kernel, and what a kernel classifier learnt from that."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from linsep.errors import DataError
+from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.support_vectors import checked
+from linsep.kernels import as_kernel
+from linsep.kernels.base import Kernel
+from linsep.kernels.rows import rows_of
+from linsep.plot.display import COLOURS, MARKERS, Display, colours, ink, limits, new_axes
+from linsep.plot.plane import frame_like
+from linsep.plot.rows import codes_of
+
+#: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
+MOST_ROWS = 500
+#: names of classes beside the Gram matrix
+MOST_NAMES = 20
+#: relative widths of the panels
+WIDTHS = (1.1, 1.0, 1.2)
+#: places of the grid of the surface in each direction
+RESOLUTION = 50
+
+
+class KernelDisplay(Display):
+    """The Gram matrix of rows, ordered by class, its eigenvalues, and the function learnt.
+
+    Of a classifier of two classes and two features the third panel is the surface f(x), whose
+    contour at 0 is the boundary. Of a kernel on strings that counts substrings it shows the
+    substrings of the largest weights: f(x) is the sum of the weights of all substrings of x. Of
+    other classifiers, and of a kernel alone, there is no third panel. It is best made with
+    :meth:`from_estimator` or :meth:`from_kernel`.
+
+    Parameters
+    ----------
+    gram : array of shape (rows, rows)
+    y : int array of shape (rows,) or None
+        The numbers of the classes, ascending.
+    classes : array of labels
+    title : str
+        Which rows are drawn, where it is not all of them.
+    grid : pair of arrays, or None
+        Coordinates of the places where f is computed.
+    values : array of shape (rows, columns) or None
+        f at these places.
+    points : array of shape (rows, 2) or None
+        Two features of the rows.
+    names : list of str
+        Of the two features.
+    substrings : list of (str, float)
+        Substrings and their weights, the largest first.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : Axes of the Gram matrix
+    axes_ : list of Axes, one for each panel
+    gram_ : AxesImage
+    colorbar_ : Colorbar
+    borders_ : list of Line2D between the classes
+    eigenvalues_ : Line2D of the positive eigenvalues
+    negative_ : Line2D of the sizes of the negative ones, or None
+    surface_ : Poly3DCollection, or None
+    boundary_ : ContourSet where f is 0, or None
+    points_ : list of Path3DCollection, one a class, below the surface
+    bars_ : BarContainer of the weights of substrings, or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from linsep import KernelPerceptron
+    >>> from linsep.plot import KernelDisplay
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> model = KernelPerceptron(kernel="rbf", gamma=2.0).fit(X, y)
+    >>> display = KernelDisplay.from_estimator(model, X, y)
+    >>> len(display.axes_), display.gram.shape
+    (3, (100, 100))
+    """
+
+    def __init__(
+        self,
+        *,
+        gram: np.ndarray,
+        y: np.ndarray | None,
+        classes: np.ndarray,
+        title: str = "",
+        grid: tuple[np.ndarray, np.ndarray] | None = None,
+        values: np.ndarray | None = None,
+        points: np.ndarray | None = None,
+        names: list[str] | None = None,
+        substrings: list[tuple[str, float]] | None = None,
+    ) -> None:
+        self.gram, self.y, self.classes, self.title = gram, y, classes, title
+        self.grid, self.values, self.points = grid, values, points
+        self.names, self.substrings = names or [], substrings or []
+
+    @classmethod
+    def from_kernel(cls, kernel: Any, X: Any, y: Any = None, **kwargs: Any) -> Self:
+        """Draw the Gram matrix of rows.
+
+        Parameters
+        ----------
+        kernel : kernel of :mod:`linsep.kernels`, name or function of two rows
+            With "precomputed" X is the Gram matrix.
+        X : rows of the type that the kernel takes
+        y : array of shape (rows,), default None
+            Classes; without them rows keep their order.
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        ValueError
+            For an unknown kernel, rows that it does not take, and labels of another number.
+        """
+        fitted = as_kernel(kernel).fitted(X)
+        classes = np.zeros(0) if y is None else np.unique(column_or_1d(y))
+        found, _ = _ordered(fitted, fitted.prepare(X), y, classes)
+        return cls(classes=classes, **found).plot(**kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, top: int = 20, **kwargs: Any
+    ) -> Self:
+        """Draw the Gram matrix of rows and what a kernel classifier learnt.
+
+        Parameters
+        ----------
+        estimator : fitted :class:`linsep.KernelPerceptron`
+        X : rows of the type that its kernel takes
+        y : array of shape (rows,)
+            The classes.
+        top : int, default=20
+            So many substrings are shown.
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        ValueError
+            For a classifier without a kernel, rows of another width or type than those of the fit,
+            and labels that it does not know.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "kernel_"):
+            raise DataError(f"{type(estimator).__name__} has no kernel: draw a KernelPerceptron.")
+        kernel, classes = estimator.kernel_, estimator.classes_
+        raw = checked(estimator, kernel, X, reset=False)
+        found, chosen = _ordered(kernel, kernel.prepare(raw), y, classes)
+        if len(classes) == 2:
+            if kernel.takes == "vectors" and raw.shape[1] == 2:
+                found |= _surface(estimator, X, raw[chosen])
+            if estimator.keep != "vote":
+                found["substrings"] = _substrings(estimator)[:top]
+        return cls(classes=classes, **found).plot(**kwargs)
+
+    def plot(self, *, cmap: str = "viridis") -> Self:
+        """Draw on a new figure.
+
+        Parameters
+        ----------
+        cmap : str, default="viridis"
+            A colour map of matplotlib for the values of the kernel.
+        """
+        third = "3d" if self.values is not None else "rectilinear" if self.substrings else None
+        self.figure_, first = new_axes(None)
+        first.remove()
+        kinds = [kind for kind in ("rectilinear", "rectilinear", third) if kind]
+        self.figure_.set_size_inches(4.6 * len(kinds), 4.2)
+        self.figure_.get_layout_engine().set(w_pad=0.1)
+        places = self.figure_.add_gridspec(1, len(kinds), width_ratios=WIDTHS[: len(kinds)])
+        self.axes_ = [
+            self.figure_.add_subplot(place, projection=kind)
+            for place, kind in zip(places, kinds, strict=True)
+        ]
+        self.ax_ = self.axes_[0]
+        self._draw_gram(cmap)
+        self._draw_spectrum(self.axes_[1])
+        self.surface_: Any = None
+        self.boundary_: Any = None
+        self.points_: list[Any] = []
+        self.bars_: Any = None
+        if third == "3d":
+            self._draw_surface(self.axes_[2])
+        elif third:
+            self._draw_substrings(self.axes_[2])
+        return self
+
+    def _draw_gram(self, cmap: str) -> None:
+        """Draw the matrix with lines between classes, whose names are ticks."""
+        ax = self.ax_
+        self.gram_ = ax.imshow(self.gram, cmap=cmap, interpolation="none")
+        self.colorbar_ = self.figure_.colorbar(self.gram_, ax=ax, shrink=0.8)
+        self.borders_: list[Any] = []
+        title = "Gram matrix"
+        if self.y is not None:
+            title += ", rows by class"
+            known, starts, counts = np.unique(self.y, return_index=True, return_counts=True)
+            look = {"color": "white", "linewidth": 1.2}
+            for start in starts[1:]:
+                self.borders_ += [ax.axhline(start - 0.5, **look), ax.axvline(start - 0.5, **look)]
+            if len(known) <= MOST_NAMES:
+                middles = starts + (counts - 1) / 2
+                ax.set_yticks(middles, [label_text(self.classes[k]) for k in known])
+                ax.set_xticks([])  # the same as on the left
+        ax.set_title("\n".join([title, *([self.title] if self.title else [])]), fontsize="medium")
+
+    def _draw_spectrum(self, ax: Any) -> None:
+        """Draw the eigenvalues that are not rounding errors, those below zero by their size."""
+        values = np.linalg.eigvalsh(self.gram)[::-1]
+        n = len(values)
+        rounding = n * np.finfo(np.float64).eps * np.abs(values).max()
+        positive, negative = values[values > rounding], -values[values < -rounding][::-1]
+        (self.eigenvalues_,) = ax.plot(
+            np.arange(1, len(positive) + 1), positive, color=COLOURS[0], marker="o", markersize=3,
+            linewidth=0.8, label="eigenvalues",
+        )  # fmt: skip
+        self.negative_: Any = None
+        if len(negative):
+            (self.negative_,) = ax.plot(
+                np.arange(1, len(negative) + 1), negative, color=COLOURS[5], marker="x",
+                markersize=4, linewidth=0.8, ls="--", label="sizes of negative ones",
+            )  # fmt: skip
+            ax.legend(frameon=False, loc="upper right")
+        if len(positive) + len(negative):
+            ax.set_yscale("log")
+        rank = len(positive) + len(negative)
+        ax.set(xlabel="number", ylabel="eigenvalue")
+        ax.set_title(f"spectrum: rank {rank:,} of {n:,}", fontsize="medium")
+
+    def _draw_surface(self, ax: Any) -> None:
+        """Draw f over two features, its contour at 0, and the rows below."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        assert self.grid is not None
+        assert self.values is not None
+        assert self.points is not None
+        first, second = colours(2)
+        shades = LinearSegmentedColormap.from_list("classes", [first, "#eeeeee", second])
+        x, y = np.meshgrid(*self.grid)
+        full = float(np.median(np.abs(self.values))) or 1.0  # that of a class from here on
+        self.surface_ = ax.plot_surface(
+            x, y, self.values, cmap=shades, vmin=-full, vmax=full, alpha=0.75, linewidth=0,
+            rcount=RESOLUTION, ccount=RESOLUTION, rasterized=True,
+        )  # fmt: skip
+        floor = float(self.values.min()) - 0.6 * float(np.ptp(self.values))
+        if self.values.min() < 0 < self.values.max():
+            self.boundary_ = ax.contour(x, y, self.values, levels=[0.0], colors=[ink()])
+            ax.contour(x, y, self.values, levels=[0.0], colors=[ink()], offset=floor)
+        codes = np.zeros(len(self.points), int) if self.y is None else self.y
+        for k, colour in enumerate((first, second)):
+            own = self.points[codes == k]
+            self.points_.append(
+                ax.scatter(
+                    *own.T, floor, color=[colour], marker=MARKERS[k], s=8, depthshade=False,
+                    label=label_text(self.classes[k]),
+                )
+            )  # fmt: skip
+        ax.set_zlim(floor, None)
+        ax.set(xlabel=self.names[0], ylabel=self.names[1], zlabel="f(x)")
+        ax.zaxis.labelpad = 8
+        ax.view_init(elev=32, azim=-60)
+        ax.legend(frameon=False, loc="upper right")
+
+    def _draw_substrings(self, ax: Any) -> None:
+        """Draw the weights of substrings as bars, the largest on top."""
+        from matplotlib.patches import Patch
+
+        names, weights = zip(*self.substrings, strict=True)
+        places, signs = np.arange(len(names))[::-1], np.array(weights) > 0
+        self.bars_ = ax.barh(places, weights, color=[colours(2)[int(sign)] for sign in signs])
+        for bar, sign in zip(self.bars_, signs, strict=True):
+            bar.set_hatch("" if sign else "////")
+            bar.set_edgecolor(ax.get_facecolor())
+        ax.axvline(0.0, color=ink(), linewidth=0.8)
+        ax.set_yticks(places, names, family="monospace")
+        ax.set(xlabel="weight of an occurrence", ylim=(-0.7, len(names) - 0.3))
+        ax.set_title("substrings of the largest weights", fontsize="medium")
+        handles = [
+            Patch(facecolor=colour, edgecolor=ax.get_facecolor(), hatch=hatch, label=f"for {label}")
+            for colour, hatch, label in zip(
+                colours(2), ("////", ""), map(label_text, self.classes), strict=True
+            )
+        ]
+        ax.legend(
+            handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(0.0, -0.13), ncols=2,
+            borderaxespad=0.0,
+        )  # fmt: skip
+
+
+def _ordered(
+    kernel: Kernel, rows: Any, y: Any, classes: np.ndarray
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the Gram matrix of rows sorted by class, and their numbers; of many rows, of some."""
+    n = rows_of(rows)
+    codes = None if y is None else codes_of(y, classes, n)
+    order = np.arange(n) if codes is None else np.argsort(codes, kind="stable")
+    title = ""
+    if n > MOST_ROWS:
+        order = order[np.linspace(0, n - 1, MOST_ROWS).round().astype(int)]
+        title = f"{MOST_ROWS:,} of {n:,} rows, evenly chosen"
+    some = rows[order]
+    found = {"gram": kernel.gram(some, some), "y": codes if codes is None else codes[order]}
+    return found | {"title": title}, order
+
+
+def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
+    """Compute f on a grid over two features."""
+    points = np.asarray(rows.todense() if hasattr(rows, "todense") else rows, dtype=np.float64)
+    grid = tuple(np.linspace(*limits(column), RESOLUTION) for column in points.T)
+    places = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
+    values = np.asarray(estimator.decision_function(frame_like(X, places)))
+    return {
+        "grid": grid, "values": values.reshape(RESOLUTION, RESOLUTION), "points": points,
+        "names": feature_names(estimator),
+    }  # fmt: skip
+
+
+def _substrings(estimator: Any) -> list[tuple[str, float]]:
+    """Return the substrings of the support vectors with their weights, the largest first.
+
+    They are the weights of the features that the kernel implies: f(x) = sum_u w_u count_u(x) with
+    w_u = sum_j a_j count_u(x_j). Empty for a kernel that counts no substrings.
+    """
+    kernel = estimator.kernel_
+    if kernel.takes != "strings" or not len(estimator.support_):
+        return []
+    found = kernel.counts(kernel.prepare(estimator.support_vectors_))
+    if found is None:
+        return []
+    names, counts, weights = found
+    totals = weights * np.asarray(counts.T @ estimator.dual_coef_[0])
+    order = np.argsort(-np.abs(totals), kind="stable")
+    return [(repr(names[u].item()), float(totals[u])) for u in order if totals[u]]

@@ -1,0 +1,185 @@
+"""Pictures of kernels hold the values of scikit-learn's kernels and of counts by hand."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import rcParams, style
+from scipy.linalg import svdvals
+from sklearn.datasets import load_iris, make_moons
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
+
+from linsep import KernelPerceptron, Perceptron
+from linsep.kernels import BlendedSpectrum, Mismatch, Normalized, Spectrum, Subsequence
+from linsep.plot import KernelDisplay
+
+pytestmark = pytest.mark.compiled
+X, Y = make_moons(80, noise=0.2, random_state=0)
+SORTED = np.argsort(Y, kind="stable")
+PNG = b"\x89PNG"
+RNG = np.random.default_rng(0)
+WORDS = ["".join(RNG.choice(list("abc"), RNG.integers(4, 12))) for _ in range(40)]
+ENDS = np.array([word[-1] for word in WORDS]) == "a"
+
+
+def windows(word, lengths):
+    return Counter(word[i : i + q] for q in lengths for i in range(len(word) - q + 1))
+
+
+def near(word, p):
+    """Counts of the strings of abc that differ from a window in at most one letter."""
+    found = Counter()
+    for other in map("".join, product("abc", repeat=p)):
+        for window, times in windows(word, [p]).items():
+            if sum(a != b for a, b in zip(window, other, strict=True)) <= 1:
+                found[other] += times
+    return found
+
+
+def unit(counts):
+    size = np.sqrt(sum(value**2 for value in counts.values()))
+    return {name: value / size for name, value in counts.items()}
+
+
+COUNTED = {
+    "spectrum": (Spectrum(2), lambda word: windows(word, [2])),
+    "blended": (BlendedSpectrum(3, weights=(0.5, 2.0, 1.0)), lambda word: windows(word, [1, 2, 3])),
+    "mismatch": (Mismatch(2, 1), lambda word: near(word, 2)),
+    "normalized": (Normalized(Spectrum(2)), lambda word: unit(windows(word, [2]))),
+}
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix, pd.DataFrame])
+def test_the_gram_matrix_is_that_of_scikit_learn(store):
+    model = KernelPerceptron(kernel="rbf", gamma=2.0).fit(store(X), Y)
+    shown = KernelDisplay.from_estimator(model, store(X), Y)
+    drawn = np.asarray(shown.gram_.get_array())
+    assert drawn == pytest.approx(rbf_kernel(X[SORTED], gamma=2.0))
+    names = {round(t.get_position()[1], 1): t.get_text() for t in shown.ax_.get_yticklabels()}
+    assert names == {19.5: "0", 59.5: "1"}
+    assert {line.get_ydata()[0] for line in shown.borders_[::2]} == {39.5}
+    assert {line.get_xdata()[0] for line in shown.borders_[1::2]} == {39.5}
+
+
+def test_the_spectrum_has_the_eigenvalues_beyond_rounding():
+    shown = KernelDisplay.from_kernel("linear", X, Y)
+    assert shown.eigenvalues_.get_ydata() == pytest.approx(svdvals(X) ** 2)
+    assert shown.negative_ is None
+    assert shown.axes_[1].get_title() == "spectrum: rank 2 of 80"
+    shown = KernelDisplay.from_kernel("sigmoid", X, Y)
+    values = np.linalg.eigvalsh(sigmoid_kernel(X))
+    assert shown.eigenvalues_.get_ydata()[0] == pytest.approx(values[-1])
+    assert shown.negative_.get_ydata()[:3] == pytest.approx(-values[:3])
+    zero = KernelDisplay.from_kernel("linear", np.zeros((3, 2)))
+    assert zero.axes_[1].get_title() == "spectrum: rank 0 of 3"
+    assert zero._repr_png_().startswith(PNG)
+
+
+def test_the_surface_is_the_sum_over_support_vectors():
+    model = KernelPerceptron(kernel="poly", degree=3, max_iter=3).fit(X, Y)
+    shown = KernelDisplay.from_estimator(model, X, Y)
+    places = np.stack(np.meshgrid(*shown.grid), axis=-1).reshape(-1, 2)
+    K = polynomial_kernel(X[model.support_], places, degree=3, gamma=1.0)
+    assert shown.values.ravel() == pytest.approx(model.dual_coef_[0] @ K)
+    ends = np.concatenate(shown.boundary_.allsegs[0])
+    on = model.dual_coef_[0] @ polynomial_kernel(X[model.support_], ends, degree=3, gamma=1.0)
+    assert np.abs(on).max() < 0.02 * np.abs(shown.values).max()
+    for k, points in enumerate(shown.points_):
+        x, y, _ = points._offsets3d
+        assert np.asarray(np.column_stack([x, y])) == pytest.approx(X[k == Y])
+    corners = np.lib.stride_tricks.sliding_window_view(shown.values, (2, 2))
+    heights = np.asarray(shown.surface_.get_array())
+    assert heights == pytest.approx(corners.mean(axis=(2, 3)).ravel())
+    assert shown._repr_png_().startswith(PNG)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counts_give_the_kernel(name):
+    kernel, count = COUNTED[name]
+    kernel = kernel.fitted(WORDS)
+    names, counts, weights = kernel.counts(kernel.prepare(WORDS))
+    counts = counts.toarray()
+    assert (counts * weights) @ counts.T == pytest.approx(kernel(WORDS))
+    by_hand = np.array([[count(word).get(u, 0) for u in names] for word in WORDS])
+    assert counts == pytest.approx(by_hand)
+    for word, row in zip(WORDS, by_hand, strict=True):
+        assert sum(row) == pytest.approx(sum(count(word).values()))
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_scores_are_sums_of_the_weights_of_substrings(name, keep):
+    kernel, count = COUNTED[name]
+    model = KernelPerceptron(kernel=kernel, keep=keep, max_iter=5).fit(WORDS, ENDS)
+    shown = KernelDisplay.from_estimator(model, WORDS, ENDS, top=10_000)
+    weights = {text[1:-1]: weight for text, weight in shown.substrings}
+    new = ["abcabcabc", "cccbbbaaa", "aa", "acbacbbca"]
+    scores = [sum(weights.get(u, 0.0) * n for u, n in count(word).items()) for word in new]
+    assert scores == pytest.approx(model.decision_function(new))
+    few = KernelDisplay.from_estimator(model, WORDS, ENDS, top=5)
+    assert [bar.get_width() for bar in few.bars_] == [w for _, w in shown.substrings[:5]]
+    assert [t.get_text() for t in few.axes_[2].get_yticklabels()] == [
+        text for text, _ in shown.substrings[:5]
+    ]
+    sizes = np.abs([w for _, w in shown.substrings])
+    assert (np.diff(sizes) <= 0).all()
+
+
+def test_other_classifiers_have_no_third_panel():
+    several = np.array(["x", "y", "z"])[np.arange(40) % 3]
+    for kernel, y, keep in (
+        (Subsequence(2), ENDS, "last"),
+        (Spectrum(2), ENDS, "vote"),
+        (Spectrum(2), several, "last"),
+    ):
+        model = KernelPerceptron(kernel=kernel, keep=keep, max_iter=2).fit(WORDS, y)
+        shown = KernelDisplay.from_estimator(model, WORDS, y)
+        assert (len(shown.axes_), shown.bars_, shown.surface_) == (2, None, None)
+
+
+def test_a_precomputed_matrix_and_bytes():
+    K = rbf_kernel(X, gamma=1.0)
+    model = KernelPerceptron(kernel="precomputed").fit(K, Y)
+    shown = KernelDisplay.from_estimator(model, K, Y)
+    assert np.array_equal(shown.gram, K[np.ix_(SORTED, SORTED)])
+    assert np.array_equal(KernelDisplay.from_kernel("precomputed", K).gram, K)
+    words = [word.encode() for word in WORDS]
+    model = KernelPerceptron(kernel=Spectrum(2)).fit(words, ENDS)
+    shown = KernelDisplay.from_estimator(model, words, ENDS)
+    assert shown.axes_[2].get_yticklabels()[0].get_text().startswith("b'")
+
+
+def test_of_many_rows_some_are_drawn_of_each_class():
+    rows = np.random.default_rng(0).standard_normal((100_000, 2))
+    y = np.array(["few", "many"])[(np.arange(100_000) % 10 > 0).astype(int)]
+    shown = KernelDisplay.from_kernel("rbf", rows, y)
+    assert shown.gram.shape == (500, 500)
+    assert np.bincount(shown.y).tolist() == [50, 450]
+    assert "500 of 100,000 rows, evenly chosen" in shown.ax_.get_title()
+
+
+def test_styles_are_followed_and_left_as_they_were():
+    before = dict(rcParams)
+    model = KernelPerceptron(kernel=Spectrum(2), max_iter=2).fit(WORDS, ENDS)
+    with style.context("dark_background"):
+        shown = KernelDisplay.from_estimator(model, WORDS, ENDS)
+        assert shown._repr_png_().startswith(PNG)
+    assert dict(rcParams) == before
+
+
+def test_what_cannot_be_drawn_is_one_sentence():
+    model = KernelPerceptron().fit(X, Y)
+    with pytest.raises(ValueError, match="1 features, but KernelPerceptron is expecting 2"):
+        KernelDisplay.from_estimator(model, X[:, :1], Y)
+    named = KernelPerceptron().fit(X, np.repeat(["a", "c"], 40))
+    with pytest.raises(ValueError, match="Row 40: 'b' is no class of the fit, which has 'a', 'c'"):
+        KernelDisplay.from_estimator(named, X, np.repeat(["a", "b"], 40))
+    with pytest.raises(ValueError, match="Perceptron has no kernel: draw a KernelPerceptron"):
+        KernelDisplay.from_estimator(Perceptron().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="There is no kernel 'rbg'"):
+        KernelDisplay.from_kernel("rbg", X)
+    with pytest.raises(ValueError, match="inconsistent"):
+        KernelDisplay.from_kernel("rbf", X, load_iris().target)
