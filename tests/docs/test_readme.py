@@ -81,6 +81,10 @@ def test_python_about_regressions(name):
         "mistake_bounds.bounding",
         "separability.deciding",
         "mistake_bounds.margins",
+        "teaching.convergence",
+        "plot.bound",
+        "plot.convergence",
+        "plot.update",
     ],
 )
 def test_examples_in_docstrings(name):

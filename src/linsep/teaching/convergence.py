@@ -69,7 +69,7 @@ class Convergence:
             return None
         a, b = self.least[0] / self.rate, self.lengths[0] / self.rate
         half = self.longest**2 / 2 - a * self.gamma
-        root = np.hypot(half, self.gamma * np.sqrt((b - a) * (b + a)))
+        root = np.hypot(half, self.gamma * np.sqrt(max(0.0, (b - a) * (b + a))))
         return float((half + root) / self.gamma / self.gamma)
 
     def curves(self, mistakes: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -142,11 +142,11 @@ def convergence(
     >>> from linsep import Perceptron, convergence, datasets
     >>> X, y = datasets.load_four_points(return_X_y=True)
     >>> print(convergence(Perceptron(fit_intercept=False, shuffle=False), X, y, weights=[1, -3]))
-    mistake  round  row    <w, u>  at least    ||w||   at most
-          0                     0         0        0         0
-          1      1    0   1.26491  0.632456        4         4
-          2      2    1   1.89737   1.26491  3.16228  5.65685
-          3      4    3   3.16228   1.89737  3.16228   6.9282
+    mistake  round  row   <w, u>  at least    ||w||  at most
+          0                    0         0        0        0
+          1      1    0  1.26491  0.632456        4        4
+          2      2    1  1.89737   1.26491  3.16228  5.65685
+          3      4    3  3.16228   1.89737  3.16228   6.9282
     R 4, gamma 0.632456: at least exceeds at most beyond 40 mistakes
     """
     _check(estimator)
