@@ -84,6 +84,7 @@ def test_python_about_regressions(name):
         "teaching.convergence",
         "plot.bound",
         "plot.convergence",
+        "plot.cycle",
         "plot.update",
     ],
 )

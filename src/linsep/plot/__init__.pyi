@@ -4,6 +4,7 @@ from .assumptions import AssumptionsDisplay as AssumptionsDisplay
 from .bound import BoundDisplay as BoundDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .convergence import ConvergenceDisplay as ConvergenceDisplay
+from .cycle import CycleDisplay as CycleDisplay
 from .decision import DecisionDisplay as DecisionDisplay
 from .descent import DescentDisplay as DescentDisplay
 from .kernel import KernelDisplay as KernelDisplay

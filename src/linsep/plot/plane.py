@@ -45,6 +45,11 @@ def names_of(X: Any, n: int) -> list[str]:
     return [f"x{j}" for j in range(n)] if columns is None else [str(c) for c in columns]
 
 
+def weight_of(name: str) -> str:
+    """Return the label of an axis for the weight of a feature, or for the intercept."""
+    return name if name == "intercept" else f"weight of {name}"
+
+
 def frame_like(X: Any, rows: np.ndarray) -> Any:
     """Return rows as a data frame where X is one, because estimators compare names."""
     if not hasattr(X, "columns"):

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
-from linsep.plot.plane import names_of, numbers_of
+from linsep.plot.plane import names_of, numbers_of, weight_of
 
 #: more lines than that are a grey mass
 MOST_LINES = 500
@@ -160,7 +160,7 @@ class WeightSpaceDisplay(Display):
         handles += self._draw_centre(reach) + self._draw_path()
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
-            xlabel=f"weight of {self.names[0]}", ylabel=_label(self.names[1]),
+            xlabel=weight_of(self.names[0]), ylabel=weight_of(self.names[1]),
         )  # fmt: skip
         self.ax_.set_title("" if cone is not None else "no weights satisfy every row")
         self.legend_ = legend(self.ax_, handles)
@@ -215,7 +215,3 @@ class WeightSpaceDisplay(Display):
             return None
         ends = np.array([low, high]) + angles[0]
         return np.column_stack([np.cos(ends), np.sin(ends)])
-
-
-def _label(name: str) -> str:
-    return name if name == "intercept" else f"weight of {name}"
