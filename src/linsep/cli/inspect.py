@@ -128,10 +128,12 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
     if regressions.is_regression(model):
         return [
             ("learnt", regressions.learnt_text(summary)),
+            *report.equation_pairs(model),
             ("inference", "`linsep summary` shows estimates, their errors and tests"),
         ]
     return [
         ("learnt", report.learnt_text(summary)),
+        *report.equation_pairs(model),
         *kernel_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),

@@ -8,6 +8,8 @@ import numpy as np
 from linsep.cli.report import (
     baseline_text,
     dropped_pairs,
+    equation_pairs,
+    equation_text,
     print_json,
     recipe_pairs,
     scale_of,
@@ -49,6 +51,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "features": model.n_features_in_,
         "classes": None if classes is None else plain_labels(classes),
         **({} if classes is None else training_scores(model)),
+        "equation": equation_text(model),
         "summary": _naive_bayes(model) if table is None else table.to_dict(),
     }
 
@@ -103,15 +106,17 @@ def learnt_text(summary: dict[str, Any]) -> str:
 
 
 def print_statistics(model: Any, top: int | None = None) -> None:
-    """Print the table of a model, cut to ``top`` coefficients, or to a screen."""
+    """Print the table of a model, cut to ``top`` coefficients, or to a screen, and its equation."""
     table = getattr(model, "summary_", None)
     if table is None:
         _print_naive_bayes(_naive_bayes(model), top)
-        return
-    cut, left_out = _cut(table, top)
-    print("\n".join(escaped(line) for line in str(cut).splitlines()))
-    if left_out:
-        print(f"... and {left_out:,} more, of smaller {table.statistic}; --json has all")
+    else:
+        cut, left_out = _cut(table, top)
+        print("\n".join(escaped(line) for line in str(cut).splitlines()))
+        if left_out:
+            print(f"... and {left_out:,} more, of smaller {table.statistic}; --json has all")
+    for _, text in equation_pairs(model):
+        print(f"\n{escaped(text)}")
 
 
 def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
@@ -208,6 +213,7 @@ def show(model: Any, path: Path, top: int | None, as_json: bool) -> None:
             "`linsep inspect` shows them."
         )
     if as_json:
-        print_json(training_summary(model)["summary"])
-    else:
-        print_statistics(model, top)
+        summary = training_summary(model)
+        print_json(summary["summary"] | {"equation": summary["equation"]})
+        return
+    print_statistics(model, top)

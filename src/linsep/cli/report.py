@@ -15,11 +15,14 @@ from linsep.cli.screen import (
     print_pairs,
     print_table,
 )
+from linsep.estimators._common.equations import MOST_TERMS
 from linsep.online.passes import StopReason
 from linsep.sources.base import Source
 
 # More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20
+#: letters of an equation that fits a line
+LINE = 100
 #: names of the weights used to predict, by the parameter keep
 WEIGHTS = {
     "last": "last weights", "average": "averaged weights", "vote": "a vote of all weights",
@@ -63,6 +66,20 @@ def fit_summary(
 def scale_of(model: Any) -> str:
     """Return the scaling of the columns of a model, as an option value."""
     return "standard" if getattr(model, "recipe_", {}).get("scale") else "none"
+
+
+def equation_pairs(model: Any) -> list[tuple[str, str]]:
+    """Return the equation of a linear model if it fits a line, as a pair."""
+    text = equation_text(model) or "\n"
+    return [] if "\n" in text or len(text) > LINE else [("equation", text)]
+
+
+def equation_text(model: Any) -> str | None:
+    """Return the equation of a linear model of few features; None of others."""
+    if (getattr(model, "n_features_in_", None) or MOST_TERMS + 1) > MOST_TERMS:
+        return None
+    equation = getattr(model, "equation_", None)
+    return None if equation is None else str(equation)
 
 
 def recipe_pairs(model: Any) -> list[tuple[str, str]]:
@@ -112,6 +129,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "passes": len(passes),
         "mistakes": model.mistakes_.tolist(),
         "updates": model.n_updates_,
+        "equation": equation_text(model),
         "stop_reason": model.stop_reason_,
         "keep": model.keep,
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
@@ -174,6 +192,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     pairs += [
         ("training", measured if training is None else training_text(model, summary)),
         ("learnt", learnt_text(summary)),
+        *equation_pairs(model),
         *recipe_pairs(model),
         *kernel_pairs(summary),
         *dropped_pairs(summary),

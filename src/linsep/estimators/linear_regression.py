@@ -19,6 +19,7 @@ from linsep.estimators._common.checking import (
     feature_names,
     features_named,
 )
+from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, Residuals, numbers
 from linsep.interrupts import held
@@ -40,7 +41,7 @@ from linsep.sparse_rows import as_csr
 INTERVALS = ("confidence", "prediction")
 
 
-class LinearRegression(RegressorMixin, BaseEstimator):
+class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     """Least squares with standard errors, tests, intervals and checks of its assumptions.
 
     Data of up to thirty columns and some hundred thousand values are solved exactly and rounded
@@ -58,6 +59,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     coef_ : array of shape (features,)
         Zero for a feature that is left out.
     intercept_ : float
+    equation_ : linsep.estimators._common.equations.Equation
+        The fit as an equation in the features; print it.
     summary_ : linsep.regression.summary.Summary
         Summary table: print it, or call ``to_dict()``.
     inference_ : linsep.regression.inference.Inference
@@ -136,11 +139,12 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         block = self._block(X, y, sample_weight, reset=True)
         self.__dict__.pop("recipe_", None)
-        values = TwoValues()
+        values, name = TwoValues(), getattr(y, "name", None)
         values.see(block.y)
         with features_named(self):
             fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
         self._take(fitted, values)
+        self._target = None if name is None else str(name)
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
         """Return the checked rows as a block, without those of weight 0."""

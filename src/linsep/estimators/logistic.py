@@ -115,6 +115,7 @@ class LogisticRegression(
     covariance_ : array of shape (weights, weights) or None, the inverse information; weights by
         class, the intercept last in each
     standard_errors_, z_, p_values_, weights_, estimates_ : arrays of the shape of the weights
+    equation_ : the log-odds as an equation in the features and units of the data; print it
     summary_ : :class:`linsep.regression.summary.Summary`
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
     method_ : "maximum likelihood", "penalised likelihood" or "Firth"

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.errors import FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import Parameter, brings_labels
+from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.from_source import Reading, describe, measure, refuse_one_class
 from linsep.estimators._common.plotting import PlotsProbability
@@ -30,7 +31,7 @@ ROUNDING = 1e-14
 NARROW = 1e-9
 
 
-class GaussianNaiveBayes(PlotsProbability, ClassifierMixin, BaseEstimator):
+class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEstimator):
     """Gaussian naive Bayes: independent Gaussian features with variances shared by all classes.
 
     P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by
@@ -45,6 +46,7 @@ class GaussianNaiveBayes(PlotsProbability, ClassifierMixin, BaseEstimator):
     priors_ : array of shape (classes,), p_k; 0 for a class whose rows all have weight 0
     means_ : array of shape (classes, features); 0 for such a class
     variances_ : array of shape (features,), s_j^2
+    equation_ : the log-odds as an equation in the features; print it
     n_rows_, n_features_in_, feature_names_in_
     recipe_ : dict, if fitted to a source
     stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of

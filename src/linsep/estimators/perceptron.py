@@ -101,6 +101,7 @@ class Perceptron(LinearClassifier):
 
     Attributes
     ----------
+    equation_ : the weights as an equation in the features and units of the data; print it
     coef_ : array of shape (1, features), (classes, features) or (pairs, features)
     intercept_ : array of shape (1,), (classes,) or (pairs,)
     classes_ : array of the labels, sorted

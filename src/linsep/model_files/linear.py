@@ -31,6 +31,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
         "fit": numbers,
         "two_values": model._two_values,
+        "target": getattr(model, "_target", None),
         "interrupted": hasattr(model, "stop_reason_"),
     }
 
@@ -65,6 +66,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
     )
     model._two_values = None if two is None else (float(two[0]), float(two[1]))
+    model._target = None if about.get("target") is None else str(about["target"])
     if about["interrupted"] is True:
         model.stop_reason_ = StopReason.INTERRUPTED
     model.coef_, model.intercept_ = model._fitted.coef, model._fitted.intercept

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.estimators._common.equations import HasEquation
 from linsep.online.keeping import KeepLast
 from linsep.online.learner import State
 from linsep.online.passes import PassReport, StopReason
@@ -97,7 +98,7 @@ class Counted:
         return np.array(values)
 
 
-class Fitted(Counted):
+class Fitted(HasEquation, Counted):
     """Adds the weights of a linear classifier."""
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
 from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
 from linsep.regression.summary import Coefficient, Summary
@@ -14,7 +15,7 @@ from linsep.regression.summary import Coefficient, Summary
 ESTIMATED = ("finite", "not checked")
 
 
-class LogisticResults:
+class LogisticResults(HasEquation):
     """Inference from a fitted logistic regression.
 
     Arrays have the shape of the weights: (classes but the reference, features + intercept), the

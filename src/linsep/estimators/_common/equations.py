@@ -1,0 +1,182 @@
+"""Fitted linear models as equations in the features and units of the data."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.escaping import escaped
+from linsep.estimators._common.checking import feature_names, label_text
+from linsep.online.learner import pairs
+
+#: terms that are written; of more, those of the largest weights
+MOST_TERMS = 20
+#: numbers below this have no exponent
+LARGE = 1e15
+
+
+class Function(NamedTuple):
+    """A linear function of the features.
+
+    Attributes
+    ----------
+    value : str
+        What it is, such as "pressure" or "log-odds of ill"; empty if its sign decides.
+    means : str
+        The class that a positive sign means; empty if its value counts.
+    otherwise : str
+        The class that another sign means, where there are several functions; else empty.
+    weights : array of shape (features,)
+    intercept : float
+    """
+
+    value: str
+    means: str
+    otherwise: str
+    weights: np.ndarray
+    intercept: float
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The functions of a linear model; ``str`` writes them, one a line, to four digits.
+
+    Weights and intercepts are those of the columns of the data: if a table was scaled, the scaling
+    is part of them.
+
+    Attributes
+    ----------
+    features : list of str
+    functions : list of Function
+    sign : ">" or ">="
+        How the score must compare with 0 for the positive class.
+    of_length : bool
+        Whether intercepts are multiplied by the length of the row, since rows are scaled to length
+        1; it is written \\|x\\|.
+    decision : str
+        How several functions decide; else empty.
+    """
+
+    features: list[str]
+    functions: list[Function]
+    sign: str = ">"
+    of_length: bool = False
+    decision: str = ""
+
+    def __str__(self) -> str:
+        lines = [self._line(function) for function in self.functions]
+        return "\n".join([*lines, *([self.decision] if self.decision else [])])
+
+    __repr__ = __str__
+
+    def _line(self, function: Function) -> str:
+        terms = self._terms(function.weights)
+        unit = " |x|" if self.of_length and function.intercept else ""
+        if function.value:
+            constant = [f"{_number(function.intercept)}{unit}"] if function.intercept else []
+            return f"{escaped(function.value)} = {_sum([*constant, *terms])}"
+        threshold = f"{_number(0.0 - function.intercept)}{unit}"
+        rest = f", else {escaped(function.otherwise)}" if function.otherwise else ""
+        return f"{_sum(terms)} {self.sign} {threshold} means {escaped(function.means)}{rest}"
+
+    def _terms(self, weights: np.ndarray) -> list[str]:
+        """Return the terms of the weights that are not zero, in the order of the features."""
+        used = np.flatnonzero(weights)
+        largest = used[np.argsort(-np.abs(weights[used]), kind="stable")[:MOST_TERMS]]
+        texts = [(_number(weights[j]), escaped(self.features[j])) for j in np.sort(largest)]
+        terms = [
+            name if number == "1" else f"-{name}" if number == "-1" else f"{number} {name}"
+            for number, name in texts
+        ]
+        left_out = used.size - largest.size
+        return [*terms, *([f"{left_out:,} smaller terms"] if left_out else [])]
+
+
+def _number(x: float) -> str:
+    """Format a number with four digits, or with those of its whole part."""
+    text = f"{x + 0.0:.4g}"
+    return f"{x:.0f}" if "e+" in text and abs(x) < LARGE else text
+
+
+def _sum(terms: list[str]) -> str:
+    first, *rest = terms or ["0"]
+    signed = (f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in rest)
+    return first + "".join(signed)
+
+
+class HasEquation:
+    """Mixin of the linear models."""
+
+    @property
+    def equation_(self) -> Equation:
+        """The fitted model as an equation in the features and units of the data: print it."""
+        check_is_fitted(self)
+        return equation_of(self)
+
+
+def equation_of(model: Any) -> Equation:
+    """Return the equation of a fitted linear model.
+
+    Raises
+    ------
+    AttributeError
+        If there is none: with ``keep="vote"``, and for an intercept beside rows of length 1 of
+        scaled columns.
+    """
+    if getattr(model, "keep", None) == "vote":
+        raise AttributeError('With keep="vote" several weights decide, which are no equation.')
+    recipe, names = getattr(model, "recipe_", {}), feature_names(model)
+    unit = bool(getattr(model, "normalize", False))
+    linear = model.to_logistic() if hasattr(model, "to_logistic") else model
+    weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
+    intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
+    of_length = unit and bool(intercepts.any())
+    if scale := recipe.get("scale"):
+        if of_length:
+            raise AttributeError(
+                "An intercept beside rows of length 1 of scaled columns is no equation in the "
+                "columns: fit without normalize, without an intercept, or without scaling."
+            )
+        weights, intercepts = _unscaled(weights, intercepts, names, scale)
+    sides = _sides(linear, recipe.get("target") or getattr(model, "_target", None) or "y")
+    functions = [
+        Function(*side, own, float(intercept))
+        for side, own, intercept in zip(sides, weights, intercepts, strict=True)
+    ]
+    sign = ">=" if getattr(model, "tie", None) == "positive" else ">"
+    return Equation(names, functions, sign, of_length, _decision(linear))
+
+
+def _unscaled(
+    weights: np.ndarray, intercepts: np.ndarray, names: list[str], scale: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights and intercepts for columns that are not scaled."""
+    moments = np.array([scale.get(name, (0.0, 1.0)) for name in names], dtype=np.float64)
+    weights = weights / moments[:, 1]
+    return weights, intercepts - weights @ moments[:, 0]
+
+
+def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
+    """Return, for every row of ``coef_``, its value, or the classes that its sign means."""
+    if not hasattr(model, "classes_"):
+        return [(target, "", "")]
+    labels = [label_text(label) for label in model.classes_.tolist()]
+    if hasattr(model, "reference_"):
+        reference = label_text(model.reference_)
+        against = f" against {reference}" if len(labels) > 2 else ""
+        return [(f"log-odds of {x}{against}", "", "") for x in labels if x != reference]
+    if len(labels) == 2:
+        return [("", labels[1], "")]
+    if model.multiclass == "ovo":
+        return [("", labels[b], labels[a]) for a, b in pairs(len(labels))]
+    return [(f"score of {label}", "", "") for label in labels]
+
+
+def _decision(model: Any) -> str:
+    """Return how several functions decide, in a sentence."""
+    if len(getattr(model, "classes_", ())) < 3 or hasattr(model, "reference_"):
+        return ""
+    if model.multiclass == "ovo":
+        return "The class with the most pairs is predicted."
+    return "The class with the largest score is predicted."

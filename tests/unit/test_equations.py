@@ -1,0 +1,192 @@
+"""Models as equations: read as text and computed, they predict what the model predicts."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import linsep
+from family import LEARNERS
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    MarginPerceptron,
+    Perceptron,
+    datasets,
+)
+
+pytestmark = pytest.mark.compiled
+IRIS = load_iris(as_frame=True)
+FRAME = IRIS.data.set_axis(["sl", "sw", "pl", "pw"], axis=1)
+SPECIES = IRIS.target_names[IRIS.target]
+TWO = IRIS.target > 0
+
+
+def side(text, frame):
+    """The value of one side of an equation, as it is written, for every row of a frame."""
+    signs = {"+": 1.0, "-": -1.0}
+    parts = re.split(r" ([+-]) ", text)
+    total = np.zeros(len(frame))
+    for sign, term in zip(["+", *parts[1::2]], parts[::2], strict=True):
+        number, _, name = term.rpartition(" ")
+        if name in frame:
+            column = frame[name]
+        elif name == "|x|":
+            column = np.linalg.norm(frame, axis=1)
+        elif name.lstrip("-") in frame:  # a weight of 1
+            number, column = f"{name[: -len(name.lstrip('-'))]}1", frame[name.lstrip("-")]
+        else:
+            number, column = name, 1.0
+        total += signs[sign] * float(number or 1) * np.asarray(column)
+    return total
+
+
+def scores(model, frame):
+    """Left minus right of every line that says what a positive score means."""
+    lines = [line for line in str(model.equation_).splitlines() if " > " in line]
+    sides = [line.split(" means ")[0].split(" > ") for line in lines]
+    return np.array([side(left, frame) - side(right, frame) for left, right in sides])
+
+
+def test_the_equations_of_the_notes():
+    X, y = datasets.load_students(return_X_y=True, as_frame=True)
+    start = {"coef_init": [[0.25] * 4], "intercept_init": [0.25]}
+    model = Perceptron(shuffle=False).fit(X, np.where(y == "A", "pass: A", "fail"), **start)
+    assert str(model.equation_) == (
+        "1.25 attendance - 0.75 tall - 0.75 sleeps - 0.75 gum > 0.75 means pass: A"
+    )
+    X, y = datasets.load_blood_pressure(return_X_y=True, as_frame=True)
+    model = LinearRegression().fit(X, y.rename("pressure"))
+    assert str(model.equation_) == "pressure = 98.71 + 0.9709 age"
+    X, y = datasets.load_five_points(return_X_y=True)
+    model = Perceptron(shuffle=False, max_iter=500).fit(
+        X, y, coef_init=[[0, 0]], intercept_init=[-1]
+    )
+    assert str(model.equation_) == "12 x0 + 2 x1 > 31 means 1"
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_text_predicts_as_the_model(name, normalize):
+    kind, parameters, _ = LEARNERS[name]
+    unit = {} if kind is MarginPerceptron else {"normalize": normalize}
+    model = kind(**parameters, **unit, max_iter=3).fit(FRAME[TWO], SPECIES[TWO])
+    found = scores(model, FRAME[TWO])[0]
+    known = np.asarray(model.decision_function(FRAME[TWO]))
+    clear = np.abs(known) > 0.01 * np.abs(known).max()
+    assert clear.sum() > 50
+    assert np.array_equal(found[clear] > 0, known[clear] > 0)
+    assert str(model.equation_).endswith(" means virginica")
+
+
+def test_scores_of_several_classes_and_pairs():
+    model = Perceptron(max_iter=5).fit(FRAME, SPECIES)
+    lines = str(model.equation_).splitlines()
+    assert lines.pop() == "The class with the largest score is predicted."
+    heads, texts = zip(*(line.split(" = ") for line in lines), strict=True)
+    assert heads == tuple(f"score of {label}" for label in model.classes_)
+    values = np.column_stack([side(text, FRAME) for text in texts])
+    assert values == pytest.approx(model.decision_function(FRAME), abs=2e-3 * np.abs(values).max())
+    pairs = Perceptron(multiclass="ovo", max_iter=5).fit(FRAME, SPECIES)
+    lines = str(pairs.equation_).splitlines()
+    assert [line.split(" means ")[1] for line in lines[:-1]] == [
+        "versicolor, else setosa", "virginica, else setosa", "virginica, else versicolor"
+    ]  # fmt: skip
+    known = FRAME.to_numpy() @ pairs.coef_.T + pairs.intercept_
+    assert pytest.approx(known, abs=2e-3 * np.abs(known).max()) == scores(pairs, FRAME).T
+
+
+def test_log_odds():
+    model = LogisticRegression().fit(FRAME[TWO], SPECIES[TWO])
+    head, text = str(model.equation_).split(" = ")
+    assert head == "log-odds of virginica"
+    odds = np.log(model.predict_proba(FRAME[TWO]))
+    assert side(text, FRAME[TWO]) == pytest.approx(odds[:, 1] - odds[:, 0], abs=0.05)
+    other = LogisticRegression(reference="virginica").fit(FRAME[TWO], SPECIES[TWO])
+    assert str(other.equation_).startswith("log-odds of versicolor = 42.64 + 2.465 sl")
+    three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)
+    first, second = str(three.equation_).splitlines()
+    assert first.startswith("log-odds of setosa against virginica = ")
+    odds = np.log(three.predict_proba(FRAME))
+    assert side(second.split(" = ")[1], FRAME) == pytest.approx(odds[:, 1] - odds[:, 2], abs=0.02)
+    bayes = GaussianNaiveBayes().fit(FRAME[TWO], SPECIES[TWO])
+    odds = np.log(bayes.predict_proba(FRAME[TWO]))
+    text = str(bayes.equation_).removeprefix("log-odds of virginica = ")
+    assert side(text, FRAME[TWO]) == pytest.approx(odds[:, 1] - odds[:, 0], abs=0.05)
+
+
+@pytest.mark.parametrize("learner", [Perceptron(max_iter=5), LogisticRegression(l2=1.0)])
+def test_the_scaling_of_a_table_is_part_of_the_equation(learner, tmp_path):
+    table = FRAME[TWO].assign(colour=np.where(FRAME["sl"][TWO] > 6, "red", "blue"))
+    table.assign(kind=SPECIES[TWO]).to_csv(tmp_path / "t.csv", index=False)
+    source = linsep.open_source(tmp_path / "t.csv", target="kind", scale="standard")
+    model = learner.fit(source)
+    text = str(model.equation_)
+    frame = table.assign(**{
+        name: (table["colour"] == name.split("=")[1]).astype(float)
+        for name in model.feature_names_in_[4:]
+    }).drop(columns="colour")  # fmt: skip
+    known = np.asarray(model.decision_function(source))
+    if "log-odds" in text:
+        assert side(text.split(" = ", 1)[1], frame) == pytest.approx(known, abs=0.05)
+    else:
+        assert scores(model, frame)[0] == pytest.approx(known, abs=0.01 * np.abs(known).max())
+    linsep.save(model, tmp_path / "m")
+    assert str(linsep.load(tmp_path / "m").equation_) == text
+
+
+def test_numbers_names_and_signs():
+    X = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 4.0]])
+    model = LinearRegression(fit_intercept=False).fit(X[:, 1:], -X[:, 1])
+    assert str(model.equation_) == "y = -x0"
+    with pytest.warns(UserWarning, match="x0 is zero"):
+        model = LinearRegression().fit(X, [20_001.5, 1e6, 3e16])
+    assert re.fullmatch(r"y = -1\.\d+e\+16 \+ 1\.\d+e\+16 x1", str(model.equation_))
+    flat = LinearRegression().fit(
+        [[1.0], [2.0], [1.0], [2.0]], [123_456.7, 123_456.7, 123_456.7, 123_456.7]
+    )
+    assert str(flat.equation_) == "y = 123457"
+    ties = Perceptron(tie="positive", fit_intercept=False).fit([[1.0], [-1.0]], ["a\x1b", "b"])
+    assert str(ties.equation_) == "-x0 >= 0 means b"
+    named = Perceptron(fit_intercept=False).fit(pd.DataFrame({"a\x1b[1m": [1.0, -1.0]}), [0, 1])
+    assert str(named.equation_) == "-a\\x1b[1m > 0 means 1"
+    wide = LinearRegression().fit(np.eye(40)[:, :30], np.arange(40.0))
+    text = str(wide.equation_)
+    assert text.endswith(" + 10 smaller terms")
+    assert text.count(" x") == 20
+
+
+def test_what_has_no_equation():
+    for model in (
+        Perceptron(keep="vote", max_iter=2).fit(FRAME, SPECIES),
+        KernelPerceptron(max_iter=2).fit(FRAME, SPECIES),
+        Perceptron(),
+        LinearRegression(),
+    ):
+        assert not hasattr(model, "equation_")
+    with pytest.raises(AttributeError, match="several weights decide"):
+        _ = Perceptron(keep="vote", max_iter=2).fit(FRAME, SPECIES).equation_
+
+
+def test_rows_of_length_one_of_scaled_columns_have_none(tmp_path):
+    FRAME.assign(kind=SPECIES).to_csv(tmp_path / "t.csv", index=False)
+    source = linsep.open_source(tmp_path / "t.csv", target="kind", scale="standard")
+    model = Perceptron(normalize=True, max_iter=2).fit(source)
+    with pytest.raises(AttributeError, match="fit without normalize, without an intercept, or"):
+        _ = model.equation_
+    model = Perceptron(normalize=True, fit_intercept=False, max_iter=2).fit(source)
+    values = [side(line.split(" = ")[1], FRAME) for line in str(model.equation_).splitlines()[:-1]]
+    assert (
+        np.argmax(values, axis=0) == np.searchsorted(model.classes_, model.predict(source))
+    ).all()
+
+
+def test_a_model_file_knows_the_target(tmp_path):
+    model = LinearRegression().fit(FRAME[["sl"]], FRAME["pw"])
+    linsep.save(model, tmp_path / "m")
+    assert str(linsep.load(tmp_path / "m").equation_) == str(model.equation_)
+    assert str(model.equation_).startswith("pw = ")
