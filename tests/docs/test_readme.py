@@ -85,6 +85,7 @@ def test_python_about_regressions(name):
         "plot.bound",
         "plot.convergence",
         "plot.cycle",
+        "plot.separation",
         "plot.update",
     ],
 )

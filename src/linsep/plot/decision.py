@@ -155,8 +155,7 @@ class DecisionDisplay(Display):
         normal = normal_of(estimator)
         line = None
         if normal is not None and len(estimator.classes_) == 2:
-            slope = np.array([normal @ plane.across, normal @ plane.up])
-            line = slope, float(normal @ plane.origin + np.ravel(estimator.intercept_)[0])
+            line = plane.line(normal, np.ravel(estimator.intercept_)[0])
         return cls(
             plane=plane, xs=xs, ys=ys, codes=said, classes=estimator.classes_, boundary=boundary,
             undecided=undecided, line=line if line and np.any(line[0]) else None, points=points,

@@ -33,6 +33,11 @@ class Plane(NamedTuple):
         """Return the rows at these coordinates, shape (places, features)."""
         return self.origin + places[:, :1] * self.across + places[:, 1:] * self.up
 
+    def line(self, normal: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
+        """Return the normal and offset, in coordinates (s, t), of where the score is zero."""
+        within = np.array([normal @ self.across, normal @ self.up])
+        return within, float(normal @ self.origin + offset)
+
 
 def numbers_of(X: Any) -> Any:
     """Return X as a finite array or CSR matrix of float64; ValueError for anything else."""
@@ -72,13 +77,10 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     if d == 1:
         raise DataError("A plane needs two features, and X has one.")
     if d == 2:
-        return _of_features((0, 1), np.zeros(2), names)
+        return plane_of_features(names)
     normal = normal_of(model)
     if normal is not None:
-        across = normal / np.linalg.norm(normal)
-        up = widest(X, mean, [across])
-        said = f"{d:,} features, projected on w and the widest direction orthogonal to it"
-        return Plane(mean, across, up, ("distance along w", "widest direction"), said)
+        return plane_along(normal, X)
     found = _across_weights(model)
     if found is not None:
         said = f"{d:,} features, projected onto the plane in which weights of classes vary most"
@@ -114,6 +116,19 @@ def line_ends(
     if abs(b) * np.ptp(ys) >= abs(a) * np.ptp(xs):
         return xs, -(a * xs + offset) / b
     return -(b * ys + offset) / a, ys
+
+
+def plane_along(normal: np.ndarray, X: Any) -> Plane:
+    """Return the plane of a normal vector and the direction across it in which rows differ most."""
+    mean, across = np.asarray(X.mean(axis=0)).ravel(), normal / np.linalg.norm(normal)
+    said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
+    names = "distance along w", "widest direction"
+    return Plane(mean, across, widest(X, mean, [across]), names, said)
+
+
+def plane_of_features(names: Sequence[str]) -> Plane:
+    """Return the plane of two features, the only ones."""
+    return _of_features((0, 1), np.zeros(2), list(names))
 
 
 def normal_of(model: Any) -> np.ndarray | None:

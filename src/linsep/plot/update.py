@@ -14,6 +14,7 @@ from linsep.plot.plane import (
     line_ends,
     names_of,
     numbers_of,
+    plane_of_features,
     same_scale,
     widest,
 )
@@ -298,9 +299,7 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
     """The plane of two features, or of more that of the weights and the update."""
     d = rows.shape[1]
     if d == 2:
-        return Plane(
-            np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]), (names[0], names[1]), ""
-        )
+        return plane_of_features(names)
     found: list[np.ndarray] = []
     for vector in (update.before[:-1], update.change[:-1]):
         rest = vector - sum((u @ vector) * u for u in found)
@@ -319,8 +318,7 @@ def _line_of(w: np.ndarray, plane: Plane, box: Any) -> tuple[np.ndarray, np.ndar
     """The ends of the line of weights in a box of the plane, or None of zeros."""
     if not np.any(w[:-1]):
         return None
-    normal = np.array([w[:-1] @ plane.across, w[:-1] @ plane.up])
-    return line_ends(normal, w[-1], *box)
+    return line_ends(*plane.line(w[:-1], w[-1]), *box)
 
 
 def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:

@@ -1,0 +1,330 @@
+"""A verdict on separability, and the rows that prove it."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from linsep.certificate.verdicts import Blocked, QuasiSeparable, Separable, Separations, Verdict
+from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text
+from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
+from linsep.plot.plane import (
+    Plane,
+    box_around,
+    line_ends,
+    names_of,
+    numbers_of,
+    plane_along,
+    plane_of_features,
+    same_scale,
+    widest,
+)
+from linsep.plot.rows import class_handles, density_title, draw_rings, draw_rows
+
+#: more labels than that on one side are called the others
+MOST_LABELS = 3
+
+
+class SeparationDisplay(Display):
+    """The rows of a verdict, and why it holds.
+
+    Of separable rows the separator is drawn with its margin, and the rows that bound every margin.
+    Of overlapping rows a few of both sides are drawn whose convex hulls meet, at a point that is
+    marked. (Without an intercept both hulls include the origin.) Of quasi-separable rows a line is
+    drawn that has no row on the wrong side, and the rows that must lie on it. It is best made with
+    :meth:`from_verdict`.
+
+    Parameters
+    ----------
+    verdict : Verdict
+    plane : the plane that is drawn
+    points : array of shape (rows, 2)
+        Coordinates of the rows of both sides.
+    y : int array of shape (rows,)
+        1 on the positive side, 0 on the negative.
+    sides : array of two str
+        What the negative and the positive side are called.
+    line : tuple (normal, offset) or None
+        In coordinates of the plane: ``normal @ p + offset`` is 0 on the line.
+    proof : int array
+        The rows that prove the verdict, as places in ``points``.
+    hulls : list of two arrays of shape (places, 2), or empty
+        What the hulls are of, for overlapping rows.
+    common : array of shape (2,) or None
+        The point that both hulls have.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    points_ : list of PathCollection, one a side, or of PolyCollection, the density of many rows
+    line_ : Line2D, or None of overlapping rows
+    margin_lines_ : list of Line2D, the margin of separable rows
+    proof_ : PathCollection, rings around the rows that prove the verdict
+    hulls_ : list of two Polygon, or empty
+    common_ : Line2D, a mark where the hulls meet, or None
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from linsep import datasets, separation
+    >>> from linsep.plot import SeparationDisplay
+    >>> X, y = datasets.load_exclusive_or(return_X_y=True)
+    >>> display = SeparationDisplay.from_verdict(separation(X, y), X, y)
+    >>> display.common.tolist()
+    [0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        verdict: Verdict,
+        plane: Plane,
+        points: np.ndarray,
+        y: np.ndarray,
+        sides: np.ndarray,
+        line: tuple[np.ndarray, float] | None,
+        proof: np.ndarray,
+        hulls: list[np.ndarray],
+        common: np.ndarray | None,
+    ) -> None:
+        self.verdict, self.plane, self.points, self.y = verdict, plane, points, y
+        self.sides, self.line, self.proof = sides, line, proof
+        self.hulls, self.common = hulls, common
+
+    @classmethod
+    def from_verdict(cls, verdict: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a verdict and the rows that it is about.
+
+        Parameters
+        ----------
+        verdict : Separable, QuasiSeparable or Overlapping
+            What :func:`linsep.separation` returned; of several classes one of the verdicts on two
+            sides, such as ``verdict.pairs["a", "b"]``.
+        X : array, sparse matrix or data frame of shape (rows, features)
+            Two features are drawn as they are. More are projected on the normal of the separator,
+            or on the plane in which the rows of the witness differ most.
+        y : array of shape (rows,)
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            For other rows, several verdicts, a verdict on a Gram matrix or on all classes at once,
+            one that is undecided, and a single feature.
+        """
+        _check(verdict, X, y)
+        about, rows, labels = verdict.subject, numbers_of(X), column_or_1d(y)
+        positive, negative = (np.isin(labels, side) for side in (about.positive, about.negative))
+        chosen = np.flatnonzero(positive | negative)
+        place = np.full(len(labels), -1)
+        place[chosen] = np.arange(len(chosen))
+        combined = verdict.support if isinstance(verdict, Separable) else verdict.witness
+        proof = np.array(combined.rows, dtype=int)
+        names = list(about.names or names_of(X, about.n_features))
+        weights = _weights_of(verdict)
+        line, common, hulls = None, None, []
+        if weights is None:
+            shares = np.array(combined.shares()) * np.where(positive[proof], 1.0, -1.0)
+            ends, common = _meeting(_dense(rows[proof]), shares, about.fit_intercept)
+            plane = _plane_of(ends, common, rows, names)
+            hulls, common = [plane.coordinates(end) for end in ends], plane.coordinates(common)
+        else:
+            two = len(names) == 2
+            plane = plane_of_features(names) if two else plane_along(weights[:-1], rows[chosen])
+            line = plane.line(weights[:-1], weights[-1])
+        if isinstance(verdict, QuasiSeparable):
+            proof = np.array(verdict.boundary, dtype=int)
+        return cls(
+            verdict=verdict, plane=plane, points=plane.coordinates(rows[chosen]),
+            y=positive[chosen].astype(int), sides=_names_of_sides(about), line=line,
+            proof=place[proof], hulls=hulls, common=common,
+        ).plot(ax, **kwargs)  # fmt: skip
+
+    def plot(self, ax: Any = None, *, size: float = 22.0) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        size : float, default=22
+            Area of a point, in square points.
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        box = box_around(np.vstack([self.points, *self.hulls]), 0.08)
+        self.points_ = draw_rows(self.ax_, self.points, self.y, self.sides, size)
+        self._draw_line(box)
+        self._draw_hulls()
+        said = {"separable": "rows that bound the margin", "overlapping": "witness"}
+        name = said.get(self.verdict.kind, "rows on the boundary")
+        shown = self.points[self.proof]
+        self.proof_ = draw_rings(self.ax_, shown, 4 * size, "-", f"{name} ({len(shown):,})")
+        self.ax_.set(xlim=box[0], ylim=box[1])
+        self.ax_.set(xlabel=self.plane.names[0], ylabel=self.plane.names[1])
+        if same_scale(*box):
+            self.ax_.set_aspect("equal")
+        title = [self._claim(), self.plane.title, *density_title(len(self.points))]
+        self.ax_.set_title("\n".join(line for line in title if line), fontsize="medium")
+        handles = class_handles(self.points_, len(self.points), self.sides)
+        drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
+        self.legend_ = legend(self.ax_, handles + [artist for artist in drawn if artist])
+        return self
+
+    def _claim(self) -> str:
+        if not isinstance(self.verdict, Separable):
+            return self.verdict.kind
+        low, high = (f"{end:.4g}" for end in self.verdict.margin)
+        return f"separable, widest margin {low}" + f" to {high}" * (low != high)
+
+    def _draw_line(self, box: tuple[np.ndarray, np.ndarray]) -> None:
+        """The line, and the margin of separable rows on both sides of it."""
+        self.line_: Any = None
+        self.margin_lines_: list[Any] = []
+        if self.line is None:
+            return
+        normal, offset = self.line
+        separable = isinstance(self.verdict, Separable)
+        (self.line_,) = self.ax_.plot(
+            *line_ends(normal, offset, *box), color=ink(), linewidth=1.5, zorder=3,
+            label="separator" if separable else "no row on the wrong side",
+        )  # fmt: skip
+        if separable:
+            nearest = float(np.abs(self.points @ normal + offset).min())
+            for side in (-nearest, nearest):
+                self.margin_lines_ += self.ax_.plot(
+                    *line_ends(normal, offset + side, *box), color=ink(), linewidth=0.8, ls="--",
+                    label="its margin",
+                )  # fmt: skip
+
+    def _draw_hulls(self) -> None:
+        from matplotlib.patches import Polygon
+
+        self.common_: Any = None
+        more = "" if self.verdict.subject.fit_intercept else " and the origin"
+        self.hulls_ = [
+            self.ax_.add_patch(
+                Polygon(
+                    convex_hull(ends), facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.5,
+                    ls=style, zorder=2.5, label=f"hull of {name}{more}",
+                )
+            )
+            for ends, colour, style, name in zip(
+                self.hulls, COLOURS, ("--", "-"), self.sides, strict=False
+            )
+        ]  # fmt: skip
+        if self.common is not None:
+            (self.common_,) = self.ax_.plot(
+                *self.common[:, None], color=COLOURS[5], marker="*", ls="", markersize=15,
+                fillstyle="none", zorder=5, label="point of both hulls",
+            )  # fmt: skip
+
+
+def convex_hull(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the convex hull of points in the plane, in their order around it.
+
+    A. Andrew, Another efficient algorithm for convex hulls in two dimensions (1979).
+    """
+    ordered = np.unique(points, axis=0)  # sorted by the first coordinate, then by the second
+    if len(ordered) < 3:
+        return ordered
+
+    def half(places: np.ndarray) -> list[np.ndarray]:
+        found: list[np.ndarray] = []
+        for p in places:
+            while len(found) > 1 and _turn(found[-2], found[-1], p) <= 0:
+                found.pop()
+            found.append(p)
+        return found[:-1]
+
+    return np.array(half(ordered) + half(ordered[::-1]))
+
+
+def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    """Above 0 for a turn to the left at b on the way from a to c."""
+    (x, y), (u, v) = b - a, c - b
+    return float(x * v - y * u)
+
+
+def _check(verdict: Any, X: Any, y: Any) -> None:
+    """Raise DataError unless this is a verdict on two sides of these rows that can be drawn."""
+    if isinstance(verdict, Separations):
+        raise DataError(
+            "There are verdicts on several questions: draw one of them, of verdict.pairs or "
+            "verdict.against_rest."
+        )
+    about = verdict.subject
+    if about.columns is not None:
+        raise DataError("A verdict on a Gram matrix has no weights of features to draw.")
+    if about.multinomial:
+        raise DataError("A verdict on all classes at once is not drawn: draw one on two sides.")
+    if not isinstance(verdict, Separable | Blocked):
+        raise DataError(f"An undecided verdict has no proof to draw: {verdict.reason}.")
+    check = verdict.verify(X, y, exact=False)
+    if check.holds is False:
+        raise DataError(f"This verdict is not drawn: {check.reason}")
+    if about.n_features == 1:
+        raise DataError("A plane needs two features, and X has one.")
+
+
+def _weights_of(verdict: Any) -> np.ndarray | None:
+    """The weights with the intercept, the largest being 1; None of overlapping rows."""
+    d = verdict.subject.n_features
+    exact: Mapping[int, Any]
+    if isinstance(verdict, Separable):
+        exact = dict(enumerate((*verdict.coef[0], verdict.intercept[0])))
+    elif isinstance(verdict, QuasiSeparable):
+        exact = verdict.direction
+    else:
+        return None
+    largest = max(abs(Fraction(w)) for w in exact.values())
+    weights = np.zeros(d + 1)
+    for j, w in exact.items():
+        weights[j] = float(Fraction(w) / largest)
+    return weights
+
+
+def _meeting(
+    rows: np.ndarray, shares: np.ndarray, fit_intercept: bool
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """What the hulls of the negative and the positive side are of, and a point of both.
+
+    The shares of a witness, negative for rows of the negative side, have a weighted sum of rows of
+    zero. Without an intercept both hulls include the origin.
+    """
+    sides = [rows[shares < 0], rows[shares > 0]]
+    total = max(-shares[shares < 0].sum(), shares[shares > 0].sum())
+    common = shares[shares > 0] @ sides[1] / total
+    if not fit_intercept:
+        origin = np.zeros((1, rows.shape[1]))
+        sides = [np.vstack([side, origin]) for side in sides]
+    return sides, common
+
+
+def _plane_of(ends: list[np.ndarray], common: np.ndarray, X: Any, names: list[str]) -> Plane:
+    """The plane of two features, or of more that in which the rows of the witness differ most."""
+    d = len(names)
+    if d == 2:
+        return plane_of_features(names)
+    rows = np.vstack(ends) - common
+    sizes, directions = np.linalg.svd(rows, full_matrices=False)[1:]
+    found = list(directions[:2][sizes[:2] > 1e-9 * sizes[0]])
+    while len(found) < 2:
+        found.append(widest(X, np.asarray(X.mean(axis=0)).ravel(), found))
+    said = f"{d:,} features, projected on the plane in which the witness is widest"
+    return Plane(common, found[0], found[1], ("first direction", "second direction"), said)
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if hasattr(rows, "toarray") else rows
+
+
+def _names_of_sides(about: Any) -> np.ndarray:
+    """What the negative and the positive side are called."""
+    names = [
+        ", ".join(map(label_text, side)) if len(side) <= MOST_LABELS else "the others"
+        for side in (about.negative, about.positive)
+    ]
+    return np.array(names, dtype=object)

@@ -1,0 +1,181 @@
+"""Pictures of verdicts: lines, rings and hulls are those of the proof."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import rcParams, style
+from scipy.optimize import linprog
+from scipy.spatial import ConvexHull
+from sklearn.datasets import load_iris
+
+from linsep import separation
+from linsep.certificate.verdicts import Undecided
+from linsep.plot import SeparationDisplay
+from linsep.plot.separation import convex_hull
+
+pytestmark = pytest.mark.compiled
+IRIS, SPECIES = load_iris(return_X_y=True)
+FLAT = np.array([[0.0, 0], [1, 0], [2, 0], [3, 1], [1, 2]])
+SIDES_OF_FLAT = np.array(["no", "yes", "no", "yes", "yes"])
+UNSURE = separation(FLAT, SIDES_OF_FLAT)
+
+
+def ringed(shown):
+    return np.asarray(shown.proof_.get_offsets())
+
+
+def in_hull(point, corners):
+    """Whether a point is a convex combination of corners, by a linear program."""
+    equal = np.vstack([corners.T, np.ones(len(corners))])
+    return linprog(np.zeros(len(corners)), A_eq=equal, b_eq=np.append(point, 1.0)).status == 0
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_separator_and_its_margin_are_those_of_the_verdict(fit_intercept):
+    X, y = IRIS[:, [0, 2]], SPECIES == 0
+    verdict = separation(X, y, margin="max", fit_intercept=fit_intercept)
+    shown = SeparationDisplay.from_verdict(verdict, X, y)
+    w, b = np.array(verdict.coef[0]), verdict.intercept[0]
+    ends = shown.line_.get_xydata()
+    assert ends @ w + b == pytest.approx([0, 0], abs=1e-12 * np.abs(ends).max() * np.abs(w).max())
+    low, high = sorted(
+        float((line.get_xydata()[0] @ w + b) / np.linalg.norm(w)) for line in shown.margin_lines_
+    )
+    assert -low == pytest.approx(high) == pytest.approx(verdict.margin[0])
+    assert np.array_equal(ringed(shown), X[list(verdict.support.rows)])
+    assert np.abs(ringed(shown) @ w + b) / np.linalg.norm(w) == pytest.approx(high)
+    assert f"widest margin {verdict.margin[0]:.4g}" in shown.ax_.get_title()
+
+
+def test_more_features_are_projected_on_the_normal():
+    frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
+    names = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+    verdict = separation(frame, names).against_rest["setosa"]
+    shown = SeparationDisplay.from_verdict(verdict, frame, names)
+    w, b = np.array(verdict.coef[0]), verdict.intercept[0]
+    line = shown.line_.get_xdata()
+    assert line[0] == pytest.approx(line[1])
+    distances = (IRIS @ w + b) / np.linalg.norm(w)
+    assert shown.points[:, 0] - line[0] == pytest.approx(distances)
+    assert "4 features, projected on w" in shown.ax_.get_title()
+    words = [text.get_text() for text in shown.legend_.get_texts()]
+    assert words[:2] == ["versicolor, virginica", "setosa"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_hulls_of_the_witness_meet_where_the_mark_is(seed, d, fit_intercept):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-9, 10, (60, d)).astype(float), rng.integers(0, 2, 60)
+    verdict = separation(X, y, fit_intercept=fit_intercept)
+    assert verdict.kind == "overlapping"
+    shown = SeparationDisplay.from_verdict(verdict, sp.csr_matrix(X) if seed % 2 else X, y)
+    rows, multipliers = np.array(verdict.witness.rows), verdict.witness.multipliers
+    assert ringed(shown) == pytest.approx(shown.plane.coordinates(X[rows]))
+    sums = [
+        sum(Fraction(m) for m, row in zip(multipliers, rows, strict=True) if y[row] == side)
+        for side in (0, 1)
+    ]
+    exact = [
+        sum(m * Fraction(X[row, j]) for m, row in zip(multipliers, rows, strict=True) if y[row])
+        / max(sums)
+        for j in range(d)
+    ]
+    common = np.array(exact, dtype=float)
+    assert shown.common == pytest.approx(shown.plane.coordinates(common))
+    assert shown.common_.get_xydata()[0] == pytest.approx(shown.common)
+    for side, hull in enumerate(shown.hulls_):
+        corners = X[rows[y[rows] == side]]
+        if not fit_intercept:
+            corners = np.vstack([corners, np.zeros(d)])
+        assert in_hull(common, corners)
+        drawn = hull.get_xy()[:-1]
+        expected = shown.plane.coordinates(corners)
+        for corner in expected:
+            assert in_hull(corner, drawn) or np.abs(drawn - corner).sum(axis=1).min() < 1e-9
+        assert all(np.abs(expected - corner).sum(axis=1).min() < 1e-9 for corner in drawn)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_hulls_have_the_corners_that_qhull_finds(seed):
+    points = np.random.default_rng(seed).integers(0, 12, (15, 2)).astype(float)
+    corners = convex_hull(points)
+    expected = points[ConvexHull(points).vertices]
+    assert {tuple(p) for p in corners} == {tuple(p) for p in expected}
+    x, y = corners.T
+    area = (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2
+    assert area == pytest.approx(ConvexHull(points).volume)
+    assert convex_hull(np.array([[0.0, 0], [2, 2], [1, 1], [0, 0]])).tolist() == [[0, 0], [2, 2]]
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+def test_the_rows_on_the_boundary_of_quasi_separable_rows_are_ringed(extra):
+    X = np.hstack([FLAT, FLAT @ [[1, 2], [3, -1]]])[:, : 2 + extra]
+    verdict = separation(X, SIDES_OF_FLAT)
+    shown = SeparationDisplay.from_verdict(verdict, X, SIDES_OF_FLAT)
+    normal, offset = shown.line
+    scores = shown.points @ normal + offset
+    boundary = list(verdict.boundary)
+    assert scores[boundary] == pytest.approx(np.zeros(len(boundary)), abs=1e-9)
+    signs = np.where(SIDES_OF_FLAT == "yes", 1, -1)
+    others = np.setdiff1d(np.arange(5), boundary)
+    assert (signs[others] * scores[others] > 1e-9).all()
+    assert np.array_equal(ringed(shown), shown.points[boundary])
+    assert shown.line_.get_xydata() @ normal + offset == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_rows_of_one_pair_of_classes():
+    verdict = separation(IRIS, SPECIES).pairs[1, 2]
+    shown = SeparationDisplay.from_verdict(verdict, IRIS, SPECIES)
+    assert len(shown.points) == 100
+    expected = shown.plane.coordinates(IRIS[list(verdict.witness.rows)])
+    assert ringed(shown) == pytest.approx(expected)
+    assert [len(points.get_offsets()) for points in shown.points_] == [50, 50]
+
+
+def test_a_hundred_thousand_rows_are_densities_of_their_sides():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100_000, 2))
+    y = X[:, 0] + 0.1 * rng.standard_normal(100_000) > 0
+    verdict = separation(X, y)
+    shown = SeparationDisplay.from_verdict(verdict, X, y)
+    assert "density of 100,000 rows" in shown.ax_.get_title()
+    assert [points.get_array().sum() for points in shown.points_] == [(~y).sum(), y.sum()]
+    assert np.array_equal(ringed(shown), X[list(verdict.witness.rows)])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "X", "y", "said"),
+    [
+        (separation(IRIS, SPECIES), IRIS, SPECIES, "verdicts on several questions"),
+        (separation(IRIS, SPECIES).multinomial, IRIS, SPECIES, "all classes at once"),
+        (separation(FLAT, SIDES_OF_FLAT), FLAT[:4], SIDES_OF_FLAT[:4], "not drawn"),
+        (separation(FLAT, SIDES_OF_FLAT), IRIS[:5], SIDES_OF_FLAT, "not drawn"),
+        (separation(FLAT, SIDES_OF_FLAT), FLAT[::-1], SIDES_OF_FLAT, "not drawn"),
+        (separation(FLAT[:, :1], SIDES_OF_FLAT), FLAT[:, :1], SIDES_OF_FLAT, "needs two features"),
+        (separation(K=FLAT @ FLAT.T, y=SIDES_OF_FLAT), FLAT, SIDES_OF_FLAT, "Gram matrix"),
+        (
+            Undecided(UNSURE.subject, "no time was left"),
+            FLAT,
+            SIDES_OF_FLAT,
+            "draw: no time was left.",
+        ),
+    ],
+)
+def test_verdicts_that_cannot_be_drawn_are_refused_in_one_sentence(verdict, X, y, said):
+    with pytest.raises(ValueError, match=said):
+        SeparationDisplay.from_verdict(verdict, X, y)
+
+
+def test_verdicts_follow_the_style_and_leave_it_as_it_was():
+    before = dict(rcParams)
+    verdict = separation(FLAT, SIDES_OF_FLAT)
+    with style.context("dark_background"):
+        shown = SeparationDisplay.from_verdict(verdict, FLAT, SIDES_OF_FLAT)
+        assert shown.line_.get_color() == "white"
+        assert shown._repr_png_().startswith(b"\x89PNG")
+    assert dict(rcParams) == before
