@@ -11,7 +11,8 @@ import typer
 from linsep.cli import learners, options, regressions, report
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
-from linsep.cli.output import never_overwrite
+from linsep.cli.output import check_all_free, never_overwrite
+from linsep.cli.pictures import PlotFile, picture_of, write_picture
 from linsep.cli.progress import watching
 from linsep.cli.score import open_like, score_source
 from linsep.cli.standard_input import reads_data
@@ -46,6 +47,7 @@ def fit(
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     curve: options.Curve = False,
+    plot: PlotFile = None,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     reference: options.Reference = None,
@@ -55,8 +57,7 @@ def fit(
 
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
-    if model is not None:
-        model_file.check_free(model, force)
+    check_all_free(force, model, plot)
     started = perf_counter()
     files = {"format": format, "delimiter": delimiter, "max_line": max_line}
     kept = None if no_cache else cache or cache_folder()
@@ -66,7 +67,7 @@ def fit(
         index_base=index_base, cache=kept, **files,
         **_columns(data, format, scale, reference_level, learner, intercept),
     )  # fmt: skip
-    never_overwrite(model, source.paths)
+    never_overwrite(source.paths, model, plot)
     if test:  # report unusable test data before learning
         open_source(test, recipe=source.layout(), **files)
     estimator = learners.make_learner(
@@ -74,8 +75,7 @@ def fit(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    if curve and not getattr(estimator, "early_stopping", False):
-        raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
+    _check_curve(curve, estimator)
     whole = _fitted(estimator, source)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         if model is not None:
@@ -89,6 +89,14 @@ def fit(
         raise tested.error
     if tested.interrupted:
         raise typer.Exit(code)
+    if plot is not None:
+        write_picture(picture_of(estimator, source), plot, force)
+
+
+def _check_curve(wanted: bool, estimator: Any) -> None:
+    """Raise BadParameter if there will be no curve of held-out rows."""
+    if wanted and not getattr(estimator, "early_stopping", False):
+        raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
 
 
 def _columns(

@@ -26,8 +26,14 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
         pressed.forget()  # it came after everything was done
 
 
-def never_overwrite(path: Path | None, read: list[Path]) -> None:
-    """Raise DataError if ``path``, to be written with --force, is one of the files to read."""
-    for other in read:
-        if path is not None and path.exists() and path.samefile(other):
+def check_all_free(force: bool, *paths: Path | None) -> None:
+    """Raise DataError if a file to write exists, unless --force is given; None is no file."""
+    for path in filter(None, paths):
+        check_free(path, force)
+
+
+def never_overwrite(read: list[Path], *paths: Path | None) -> None:
+    """Raise DataError if a file to write, with --force, is one of the files to read."""
+    for path in filter(None, paths):
+        if path.exists() and any(map(path.samefile, read)):
             raise DataError(f"{path} is read by this command; give the result another name.")

@@ -4,13 +4,11 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import scipy.sparse as sp
 import typer
 
 from linsep.cli import options
-from linsep.cli.output import never_overwrite
-from linsep.cli.progress import watching
+from linsep.cli.output import check_all_free, never_overwrite
+from linsep.cli.pictures import picture_file, rows_of, write_picture
 from linsep.cli.score import open_like
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
@@ -20,15 +18,6 @@ from linsep.sources.base import Source
 
 #: each picture: whether it shows rows
 KINDS = {"decision": True, "margins": True, "curve": False, "coefficients": False}
-FORMATS = ("png", "svg", "pdf")
-#: more rows would only make the same density take longer
-MOST_ROWS = 200_000
-
-
-def _picture(path: Path) -> Path:
-    if path.suffix.lower().lstrip(".") not in FORMATS:
-        raise typer.BadParameter(f"must end in .png, .svg or .pdf, not {str(path)!r}.")
-    return path
 
 
 Kind = Annotated[
@@ -50,7 +39,7 @@ Picture = Annotated[
         "--output",
         "-o",
         help="Write the picture to this file: .png, .svg or .pdf.",
-        callback=_picture,
+        callback=picture_file,
         metavar="FILE",
         show_default=False,
     ),
@@ -88,8 +77,8 @@ def plot(
     if KINDS[kind] != bool(data):
         needs = "needs DATA to draw" if KINDS[kind] else "is drawn without DATA"
         raise DataError(f"linsep plot {kind} {needs}.")
-    model_file.check_free(output, force)
-    never_overwrite(output, [model, *map(Path, data or [])])
+    check_all_free(force, output)
+    never_overwrite([model, *map(Path, data or [])], output)
     estimator = model_file.load(model)
     if data is None:
         display = _of_model(kind, estimator, odds)
@@ -99,8 +88,7 @@ def plot(
             labelled=kind == "margins",
         )  # fmt: skip
         display = _of_rows(kind, estimator, source, feature)
-    with model_file.written_whole(output, force=force) as file:
-        display.save(file, format=output.suffix.lower().lstrip("."))
+    write_picture(display, output, force)
     print(f"picture  {output}")
 
 
@@ -123,28 +111,3 @@ def _of_rows(kind: str, model: Any, source: Source, features: list[str] | None) 
         if kind == "margins":
             return MarginDisplay.from_estimator(model, X, y)
         return DecisionDisplay.from_estimator(model, X, y, features=features)
-
-
-def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:
-    """Return the first rows of a source with the features of a model, and their labels if any."""
-    parts: list[Any] = []
-    labels: list[np.ndarray] = []
-    width, rows = model.n_features_in_, 0
-    with watching(source):
-        for batch in source.batches():
-            parts.append(_as_wide(batch.X, width))
-            labels += [] if batch.y is None else [batch.y]
-            rows += batch.X.shape[0]
-            if rows >= MOST_ROWS:
-                break
-    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-    return X[:MOST_ROWS], np.concatenate(labels)[:MOST_ROWS] if labels else None
-
-
-def _as_wide(X: Any, width: int) -> Any:
-    """Return the rows with so many features; those not seen in training are ignored."""
-    if not sp.issparse(X):
-        return X
-    X = X[:, :width]
-    X.resize(X.shape[0], width)
-    return X

@@ -54,7 +54,7 @@ def predict(
         delimiter=delimiter,
         max_line=max_line,
     )
-    never_overwrite(output, [*source.paths, model])
+    never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
     prediction = estimator._prediction(source)

@@ -10,14 +10,13 @@ import typer
 
 from linsep.cli import options, report
 from linsep.cli.failures import fail, in_options
-from linsep.cli.output import never_overwrite, open_output
+from linsep.cli.output import check_all_free, never_overwrite, open_output
 from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators._common.checking import Parameter
-from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
@@ -110,14 +109,13 @@ def separate(
     from linsep.separability.problem.data import data_of
     from linsep.separability.time_limit import Task
 
-    if proof is not None:
-        model_file.check_free(proof, force)
+    check_all_free(force, proof)
     how = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
         "index_base": index_base, "format": format, "delimiter": delimiter, "max_line": max_line,
     }  # fmt: skip
     source = open_source(data, **how)
-    never_overwrite(proof, source.paths)
+    never_overwrite(source.paths, proof)
     with watching(source):
         opened = data_of(source)
     opened.names = feature_names(source, opened.n_features)

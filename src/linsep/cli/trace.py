@@ -9,17 +9,20 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.cli import learners, options
-from linsep.cli.output import never_overwrite, open_output
+from linsep.cli.output import check_all_free, never_overwrite, open_output
+from linsep.cli.pictures import PlotFile, write_picture
 from linsep.cli.screen import label_text, on_terminal
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators.learners import LEARNERS
-from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching.trace.table import Trace
 from linsep.teaching.trace.tracer import MOST_NUMBERS
+
+#: mistakes that --plot draws
+MOST_MISTAKES = 9
 
 
 @reads_data
@@ -32,6 +35,7 @@ def trace(
     written: options.TraceFormat = "text",
     output: options.Output = None,
     force: options.Force = False,
+    plot: PlotFile = None,
     max_rounds: options.MaxRounds = 1000,
     row_names: options.RowNames = None,
     missing: options.Missing = "error",
@@ -49,13 +53,12 @@ def trace(
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
-    if output is not None:
-        model_file.check_free(output, force)
+    check_all_free(force, output, plot)
     source, X, y, names = read_rows(
         data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
         index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
     )  # fmt: skip
-    never_overwrite(output, source.paths)
+    never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(
         "trace", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
@@ -66,6 +69,17 @@ def trace(
     )  # fmt: skip
     with open_output(output, force) as out:
         write_trace(out, made, written, to_screen=output is None)
+    if plot is not None:
+        of = {"max_rounds": max_rounds, "feature_names": feature_names(source, X.shape[1])}
+        write_picture(_mistakes(made, estimator, X, y, of), plot, force)
+
+
+def _mistakes(made: Trace, estimator: Any, X: np.ndarray, y: np.ndarray, of: dict[str, Any]) -> Any:
+    """Return the picture of the first mistakes."""
+    from linsep.plot import UpdateDisplay
+
+    shown = min(MOST_MISTAKES, max(1, sum(one.updates > 0 for one in made)))
+    return UpdateDisplay.from_estimator(estimator, X, y, n_mistakes=shown, **of)
 
 
 def read_rows(

@@ -1,5 +1,6 @@
 """Updates: the weights before a mistake, the step, and the weights after it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -115,6 +116,7 @@ class UpdateDisplay(Display):
         coef_init: Any = None,
         intercept_init: Any = None,
         max_rounds: int = 1000,
+        feature_names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -134,6 +136,8 @@ class UpdateDisplay(Display):
         coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
         max_rounds : int, default=1000
             Number of examples after which the trace is cut.
+        feature_names : list of str, default None
+            None: the columns of a data frame, else x0, x1, ...
         ax : matplotlib Axes, default None
             Where to draw a single picture; None makes a new figure.
         **kwargs : passed to :meth:`plot`
@@ -155,7 +159,7 @@ class UpdateDisplay(Display):
             estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
             max_rounds=max_rounds, row_names=range(len(codes)),
         )  # fmt: skip
-        names = names_of(X, rows.shape[1])
+        names = list(feature_names or names_of(X, rows.shape[1]))
         rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
         found = _updates(made[:], mistake, n_mistakes)
         if rows.shape[1] == 1:

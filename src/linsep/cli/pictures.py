@@ -1,0 +1,74 @@
+"""Pictures that commands write."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+import typer
+
+from linsep.cli.progress import watching
+from linsep.model_files import format as model_file
+from linsep.sources.base import Source
+
+FORMATS = ("png", "svg", "pdf")
+#: more rows would only make the same density take longer
+MOST_ROWS = 200_000
+
+
+def picture_file(path: Path | None) -> Path | None:
+    """Return the path, or raise BadParameter for an ending of no format."""
+    if path is not None and path.suffix.lower().lstrip(".") not in FORMATS:
+        raise typer.BadParameter(f"must end in .png, .svg or .pdf, not {str(path)!r}.")
+    return path
+
+
+PlotFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        help="Draw the result in this file: .png, .svg or .pdf.",
+        callback=picture_file,
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
+
+def write_picture(display: Any, path: Path, force: bool) -> None:
+    """Write a picture to a file, whole or not at all."""
+    with model_file.written_whole(path, force=force) as file:
+        display.save(file, format=path.suffix.lower().lstrip("."))
+
+
+def picture_of(model: Any, source: Source) -> Any:
+    """Return the picture of a model and the first rows of its source."""
+    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return model.plot(*rows_of(model, source))
+
+
+def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:
+    """Return the first rows of a source with the features of a model, and their labels if any."""
+    parts: list[Any] = []
+    labels: list[np.ndarray] = []
+    width, rows = model.n_features_in_, 0
+    with watching(source):
+        for batch in source.batches():
+            parts.append(_as_wide(batch.X, width))
+            labels += [] if batch.y is None else [batch.y]
+            rows += batch.X.shape[0]
+            if rows >= MOST_ROWS:
+                break
+    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    return X[:MOST_ROWS], np.concatenate(labels)[:MOST_ROWS] if labels else None
+
+
+def _as_wide(X: Any, width: int) -> Any:
+    """Return the rows with so many features; those not seen in training are ignored."""
+    if not sp.issparse(X):
+        return X
+    X = X[:, :width]
+    X.resize(X.shape[0], width)
+    return X

@@ -1,0 +1,54 @@
+"""``--plot FILE`` of the commands that learn and report."""
+
+import pytest
+
+from command_line import here, refused
+
+pytestmark = pytest.mark.compiled
+TWO = "a,b,kind\n" + "".join(f"{k % 7},{k % 5},{'xy'[k % 7 > 3]}\n" for k in range(40))
+PNG = b"\x89PNG"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "two.csv").write_text(TWO)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "two.csv", "--target", "kind"),
+        ("fit", "two.csv", "--target", "kind", "--learner", "kernel"),
+        ("fit", "two.csv", "--target", "kind", "--learner", "logistic", "--l2", 1),
+        ("fit", "two.csv", "--target", "kind", "--learner", "naive-bayes"),
+        ("fit", "two.csv", "--target", "b", "--learner", "linear"),
+        ("trace", "two.csv", "--target", "kind", "--no-shuffle"),
+    ],
+    ids=lambda words: f"{words[0]} {words[-1]}",
+)
+def test_a_command_draws_its_result(folder, words):
+    plain = here(*words, cwd=folder)
+    drawn = here(*words, "--plot", "p.png", cwd=folder)
+    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.stdout.splitlines()[:3] == plain.stdout.splitlines()[:3]
+    assert (folder / "p.png").read_bytes().startswith(PNG)
+    refused(*words, "--plot", "p.png", cwd=folder, said="p.png exists")
+
+
+def test_a_summary_draws_its_coefficients(folder):
+    fit = ("fit", "two.csv", "--target", "b", "--learner", "linear", "--exclude", "kind")
+    assert here(*fit, "--model", "m", cwd=folder).returncode == 0
+    assert here("summary", "m", "--plot", "p.svg", cwd=folder).returncode == 0
+    assert (folder / "p.svg").read_bytes().startswith(b"<?xml")
+    refused("summary", "m", "--plot", "m", cwd=folder, said="must end in .png", code=2)
+
+
+def test_a_picture_that_cannot_be_drawn_keeps_the_model(folder):
+    (folder / "one.csv").write_text("a,kind\n1,x\n2,y\n3,y\n")
+    words = ("fit", "one.csv", "--target", "kind", "--model", "m", "--plot", "p.png")
+    done = here(*words, cwd=folder)
+    assert done.returncode == 1
+    assert done.stderr.startswith("linsep: ")
+    assert (folder / "m").exists()
+    assert not (folder / "p.png").exists()
