@@ -12,7 +12,7 @@ import statsmodels.api as sm
 from sklearn.datasets import load_diabetes
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linsep import LinearRegression, open_source
+from linsep import LinearRegression, datasets, open_source
 from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
@@ -48,6 +48,43 @@ def test_systolic_pressure(shared_data):
     model = LinearRegression().fit(x[:, None], y)
     assert [round(x.mean(), 2), round(y.mean(), 2)] == [45.13, 142.53]
     assert [round(model.coef_[0], 2), round(model.intercept_, 2)] == [0.97, 98.71]
+
+
+def test_moments_of_one_feature_and_the_target():
+    X, y = datasets.load_blood_pressure(return_X_y=True, as_frame=True)
+    model = LinearRegression().fit(X, y.rename("pressure"))
+    found = model.inference_.moments
+    covariance = np.cov(X["age"], y)
+    assert found.mean_x == pytest.approx(X["age"].mean(), rel=1e-14)
+    assert found.mean_y == pytest.approx(y.mean(), rel=1e-14)
+    assert found.variance_x == pytest.approx(covariance[0, 0], rel=1e-13)
+    assert found.variance_y == pytest.approx(covariance[1, 1], rel=1e-13)
+    assert found.covariance == pytest.approx(covariance[0, 1], rel=1e-13)
+    facts = dict(model.summary_.facts())
+    assert model.summary_.title == "Linear regression of pressure"
+    assert facts["mean of age"] == "45.1333"
+    assert facts["variance of age"] == "233.913"
+    assert facts["variance of pressure"] == "509.913"
+    assert facts["covariance"] == "227.099"
+    rss = ((y - model.predict(X)) ** 2).sum()
+    assert model.summary_.to_dict()["header"]["residual sum of squares"] == pytest.approx(rss)
+
+
+def test_moments_are_those_of_one_feature_and_rows_of_weight_one():
+    x, y = np.array([[1.0], [2.0], [4.0]]), [1.0, 3.0, 2.0]
+    for model in (
+        LinearRegression().fit(np.column_stack([x, x**2]), y),
+        LinearRegression(fit_intercept=False).fit(x, y),
+        LinearRegression().fit(x, y, sample_weight=[0.5, 1.0, 1.5]),
+        LinearRegression().fit(x, y, sample_weight=[2.0, 2.0, 2.0]),
+    ):
+        assert model.inference_.moments is None
+        assert not any("mean of" in name for name, _ in model.summary_.facts())
+    frame = pd.DataFrame({"y": x[:, 0], "mean\x1b": x[:, 0]})
+    names = [name for name, _ in LinearRegression().fit(frame[["y"]], y).summary_.facts()]
+    assert names[1:3] == ["mean of the feature", "mean of y"]
+    shown = str(LinearRegression().fit(frame[["mean\x1b"]], y).summary_)
+    assert "\x1b" not in shown
 
 
 POWERS = {"norris": 1, "pontius": 2, "filip": 10}
@@ -156,7 +193,7 @@ def test_sparse_rows_and_files_are_dense_rows(diabetes, tmp_path):
     read = LinearRegression().fit(source)
     assert digits(read.coef_, model.coef_) > 15
     assert list(read.feature_names_in_) == list(X.columns)
-    assert str(read.summary_) == str(model.summary_).replace("regression", "regression of y", 1)
+    assert str(read.summary_) == str(model.summary_).replace("of target", "of y", 1)
     again = open_source(tmp_path / "diabetes.csv", recipe=read.recipe_)
     assert digits(read.predict(again), model.predict(X)) > 13
     assert read.score(again) == pytest.approx(model.score(X, y), rel=1e-12)

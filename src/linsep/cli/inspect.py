@@ -8,6 +8,7 @@ from linsep.cli import options, regressions, report
 from linsep.cli.learners import options_of_model
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.cli.screen import count, label_text, print_pairs, print_table
+from linsep.estimators._common.checking import target_name
 from linsep.model_files import format as model_file
 from linsep.online.learner import pairs as pairs_of
 
@@ -86,7 +87,7 @@ def _changed(model: Any) -> list[str]:
 def machine_names(model: Any) -> list[str]:
     """Return what each row of ``coef_`` decides: a class, or one class against another."""
     if not hasattr(model, "classes_"):
-        return [model.recipe_["target"]] if "target" in getattr(model, "recipe_", {}) else ["y"]
+        return [target_name(model) or "y"]
     labels = [label_text(label) for label in model.classes_]
     if hasattr(model, "to_logistic"):
         model = model.to_logistic()

@@ -18,6 +18,7 @@ from linsep.estimators._common.checking import (
     check_sample_weight,
     feature_names,
     features_named,
+    target_name,
 )
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.from_source import Reading, describe
@@ -143,8 +144,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         values.see(block.y)
         with features_named(self):
             fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
-        self._take(fitted, values)
-        self._target = None if name is None else str(name)
+        self._take(fitted, values, None if name is None else str(name))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
         """Return the checked rows as a block, without those of weight 0."""
@@ -204,7 +204,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
-    def _take(self, fitted: LeastSquares, values: "TwoValues") -> None:
+    def _take(self, fitted: LeastSquares, values: "TwoValues", target: str | None = None) -> None:
+        self._target = target
         self._fitted, self._two_values = fitted, values.both()
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
@@ -230,8 +231,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 "LogisticRegression, since residuals of two values are neither normal nor of one "
                 "variance."
             )
-        target = getattr(self, "recipe_", {}).get("target") or ""
-        return self.inference_.summary(feature_names(self), notes, target)
+        return self.inference_.summary(feature_names(self), notes, target_name(self))
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
         """Predict y, optionally with intervals.

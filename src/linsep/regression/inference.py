@@ -48,6 +48,16 @@ class Bands(NamedTuple):
     high: np.ndarray
 
 
+class Moments(NamedTuple):
+    """Moments of one feature x and y over rows of weight 1; variances divide by rows - 1."""
+
+    mean_x: float
+    mean_y: float
+    variance_x: float
+    variance_y: float
+    covariance: float
+
+
 @dataclass(frozen=True)
 class Inference:
     """Tests and intervals of a fit.
@@ -167,6 +177,22 @@ class Inference:
         return float(np.clip(r, -1, 1)) if self.fit.kept[0] else float("nan")
 
     @property
+    def moments(self) -> Moments | None:
+        """Moments of y and a single feature.
+
+        None for several features, no intercept, one row, or rows of weights other than 1.
+        """
+        fit = self.fit
+        ones = fit.total_weight == fit.n_rows and fit.log_weights == 0
+        if not (fit.coef.size == 1 and fit.fit_intercept and ones and fit.n_rows > 1):
+            return None
+        x, y = fit.spread[0], fit.y_norm / (fit.n_rows - 1)
+        variance = float(x * (x / (fit.n_rows - 1)))
+        return Moments(
+            float(fit.means[0]), fit.mean_y, variance, fit.y_norm * y, float(fit.coef[0]) * variance
+        )
+
+    @property
     def log_likelihood(self) -> float:
         """Maximum log-likelihood for normal residuals; infinite for a perfect fit."""
         n = self.fit.n_rows
@@ -226,13 +252,30 @@ class Inference:
         ]
         all_notes = [*dependence(self.fit, names), *notes, *self._notes()]
         title = "Linear regression" + f" of {target}" * bool(target)
-        return Summary(title, self._header(), coefficients, "t", notes=all_notes)
+        y = target or "y"
+        x = names[0] if names and names[0] != y else "the feature"
+        header = self._header(x, y)
+        return Summary(title, header, coefficients, "t", notes=all_notes)
 
-    def _header(self) -> list[tuple[str, Any]]:
-        header: list[tuple[str, Any]] = [
+    def _header(self, x: str, y: str) -> list[tuple[str, Any]]:
+        """Return the statistics of the fit; x is the name of the first feature, y of the target."""
+        simple = self.fit.coef.size == 1 and self.fit.fit_intercept
+        described = [("correlation r", self.correlation)] if simple else []
+        if (found := self.moments) is not None:
+            described = [
+                (f"mean of {x}", found.mean_x),
+                (f"mean of {y}", found.mean_y),
+                (f"variance of {x}", found.variance_x),
+                (f"variance of {y}", found.variance_y),
+                ("covariance", found.covariance),
+                *described,
+            ]
+        return [
             ("rows", self.fit.n_rows),
+            *described,
             ("degrees of freedom, residuals", self.df_residual),
             ("degrees of freedom, model", self.df_model),
+            ("residual sum of squares", self.fit.rss),
             ("residual variance", self.residual_variance),
             ("residual standard error", self.residual_error),
             ("R^2", self.r_squared),
@@ -243,9 +286,6 @@ class Inference:
             ("AIC", self.aic),
             ("BIC", self.bic),
         ]
-        if self.fit.coef.size == 1 and self.fit.fit_intercept:
-            header.insert(5, ("correlation r", self.correlation))
-        return header
 
     def _notes(self) -> list[str]:
         notes = []

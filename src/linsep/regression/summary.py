@@ -77,7 +77,7 @@ class Summary:
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the header as text."""
-        return [(name, _fact(name, value)) for name, value in self.header]
+        return [(escaped(name), _fact(name, value)) for name, value in self.header]
 
     def __str__(self) -> str:
         table = [self.columns(), *self.rows()]

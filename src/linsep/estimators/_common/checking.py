@@ -229,6 +229,11 @@ def feature_names(model: Any) -> list[str]:
     return [f"x{j + first}" for j in range(model.n_features_in_)]
 
 
+def target_name(model: Any) -> str:
+    """Return the name of y of a fitted model; empty if it has none."""
+    return getattr(model, "recipe_", {}).get("target") or getattr(model, "_target", None) or ""
+
+
 @contextmanager
 def features_named(model: Any) -> Iterator[None]:
     """Context manager that names the feature in a FeatureOverflow."""

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.checking import feature_names, label_text, target_name
 from linsep.online.learner import pairs
 
 #: terms that are written; of more, those of the largest weights
@@ -139,7 +139,7 @@ def equation_of(model: Any) -> Equation:
                 "columns: fit without normalize, without an intercept, or without scaling."
             )
         weights, intercepts = _unscaled(weights, intercepts, names, scale)
-    sides = _sides(linear, recipe.get("target") or getattr(model, "_target", None) or "y")
+    sides = _sides(linear, target_name(model) or "y")
     functions = [
         Function(*side, own, float(intercept))
         for side, own, intercept in zip(sides, weights, intercepts, strict=True)
