@@ -87,7 +87,7 @@ def long(text):
 
 def pairs_of(given):
     """Return pairs (row, constraint of the row), which must be sorted and distinct."""
-    pairs = [(i, k) for i, k in given]
+    pairs = [(i, k) for i, k in list.__iter__(given)]
     need(dumps(pairs) == dumps(sorted({(int(i), int(k)) for i, k in pairs})), "rows not in order")
     return pairs
 
@@ -171,8 +171,8 @@ class Problem:
     def named(self, given):
         """Return (positive multiplier, constraint, side) for each row of a combination."""
         need([*given] == ["rows", "which", "multipliers"], "a combination has other fields")
-        keys = pairs_of(zip(given["rows"], given["which"], strict=True))
-        multipliers = [long(text) for text in list.__iter__(given["multipliers"])]
+        rows, which, texts = map(list.__iter__, given.values())
+        keys, multipliers = pairs_of([*zip(rows, which, strict=True)]), [*map(long, texts)]
         need(min(multipliers, default=1) > 0 and math.gcd(*multipliers) <= 1, "multipliers")
         return [(m, *self.constraints[key]) for m, key in zip(multipliers, keys, strict=True)]
 

@@ -19,6 +19,7 @@ from linsep.certificate.blocks import sha256_of
 from linsep.certificate.proof_file import to_json
 from linsep.cli.trace import feature_names
 from linsep.separability.problem.data import data_of
+from proof_edits import edited, places, value_at, written
 
 ALONE = Path(check.__file__)
 
@@ -168,6 +169,21 @@ def test_a_gram_matrix_in_a_file(tmp_path):
     (tmp_path / "K.csv").write_text("\n".join(["k0,k1,k2,y", rows[0], *rows[:2]]) + "\n")
     assert run(*files).returncode == 1
     assert command_line.run("verify", *files, cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("other", ["", {}, None, 0])
+def test_nothing_else_that_is_empty_stands_for_an_empty_list(other):
+    edits = 0
+    for seed in range(30):
+        X, y, claim = checkers_agree.rows_and_claim(seed)
+        whole = json.loads(claim.to_json())
+        for path in places(whole):
+            if value_at(whole, path) in ([], {}) and value_at(whole, path) != other:
+                one = edited(whole, path, lambda at, key: at.__setitem__(key, other))
+                assert not accepts_alone(written(one), X, y), path
+                assert not checkers_agree.accepts(written(one), X, y), path
+                edits += 1
+    assert edits > 20
 
 
 def test_a_checker_that_accepts_too_much_or_too_little_is_noticed(monkeypatch):

@@ -14,7 +14,14 @@ import pytest
 from safetensors.numpy import save_file
 
 import linsep
-from linsep import KernelPerceptron, Perceptron, kernels
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    kernels,
+)
 from linsep.errors import ModelFileError
 from linsep.model_files import format as model_file
 
@@ -268,8 +275,34 @@ def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
     with pytest.raises(ModelFileError, match="not a list of text"):
         linsep.load(rewritten(path, {"feature_names": "abcde"}))
     training = model_file._read(path)[1]["training"] | {"rounds": "60"}
-    with pytest.raises(ModelFileError, match="'60' rounds"):
+    with pytest.raises(ModelFileError, match="'60' is no valid count"):
         linsep.load(rewritten(path, {"feature_names": None, "training": training}))
+
+
+ENORMOUS = 10**400
+
+
+@pytest.mark.parametrize(
+    ("model", "part", "change"),
+    [
+        (Perceptron(keep="average"), "training", {"rounds": ENORMOUS}),
+        (Perceptron(), "training", {"n_updates": ENORMOUS}),
+        (Perceptron(), "training", {"passes": [[0, ENORMOUS, 0, 0, 0, None, None, None, None]]}),
+        (Perceptron(), "training", {"passes": [[0, 1, 0, 0, 0, ENORMOUS, None, None, None]]}),
+        (Perceptron(), "training", {"accuracy": ENORMOUS}),
+        (KernelPerceptron(), "training", {"rows_seen": ENORMOUS}),
+        (KernelPerceptron(), "features", ENORMOUS),
+        (LinearRegression(), "fit", {"n_rows": ENORMOUS}),
+        (LogisticRegression(l2=1.0), "n_rows", ENORMOUS),
+        (LogisticRegression(l2=1.0), "n_iter", ENORMOUS),
+        (GaussianNaiveBayes(), "n_rows", ENORMOUS),
+    ],
+)
+def test_counts_beyond_all_rows_are_refused(model, part, change, tmp_path):
+    path = linsep.save(model.fit(X, CODES), tmp_path / "m.linsep")
+    whole = model_file._read(path)[1][part]
+    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+        linsep.load(rewritten(path, {part: whole | change if isinstance(whole, dict) else change}))
 
 
 @pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence"])

@@ -60,11 +60,10 @@ def fit(
     check_all_free(force, model, plot)
     started = perf_counter()
     files = {"format": format, "delimiter": delimiter, "max_line": max_line}
-    kept = None if no_cache else cache or cache_folder()
     intercept = parameters.get("fit_intercept") is not False
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, cache=kept, **files,
+        index_base=index_base, cache=None if no_cache else cache or cache_folder(), **files,
         **_columns(data, format, scale, reference_level, learner, intercept),
     )  # fmt: skip
     never_overwrite(source.paths, model, plot)

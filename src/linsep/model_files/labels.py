@@ -45,3 +45,10 @@ def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> 
     if found.shape != shape or found.dtype != np.float64 or not np.isfinite(found).all():
         raise ValueError(f"{name} of {found.dtype} {found.shape}")
     return found
+
+
+def count(value: Any, least: int = 0) -> int:
+    """Return a number of rows or the like; raise ValueError unless it is one that can be."""
+    if type(value) is not int or not least <= value < 2**63:
+        raise ValueError(f"{value!r} is no valid count")
+    return value

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.model_files.labels import finite
+from linsep.model_files.labels import count, finite
 from linsep.online.passes import StopReason
 from linsep.regression.least_squares.result import LeastSquares
 
@@ -45,8 +45,6 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         raise ValueError(f"kept of {kept.dtype} {kept.shape}")
     if not all(isinstance(numbers[name], float | int) for name in NUMBERS):
         raise ValueError("an invalid number")
-    if not isinstance(numbers["n_rows"], int) or numbers["n_rows"] < 1:
-        raise ValueError("an invalid count")
     out = np.flatnonzero(~kept)
     if arrays["out"].tolist() != out.tolist():
         raise ValueError("combinations of other features")
@@ -62,7 +60,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         **{name: float(numbers[name]) for name in NUMBERS},
         perfect=numbers["perfect"] is True,
         fit_intercept=numbers["fit_intercept"] is True,
-        n_rows=numbers["n_rows"],
+        n_rows=count(numbers["n_rows"], 1),
         method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
     )
     model._two_values = None if two is None else (float(two[0]), float(two[1]))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import linsep
-from linsep.model_files.labels import classes_of, described, finite, plain
+from linsep.model_files.labels import classes_of, count, described, finite, plain
 
 LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked")
 #: numbers of a fit, NaN if there are none
@@ -55,7 +55,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     for name in NUMBERS:
         value = about["fit"][name]
         setattr(model, name, float("nan") if value is None else float(value))
-    model.n_rows_, model.n_iter_ = int(about["n_rows"]), int(about["n_iter"])
+    model.n_rows_, model.n_iter_ = count(about["n_rows"]), count(about["n_iter"])
     model.method_, model.stop_reason_ = str(about["method"]), str(about["stop_reason"])
     model.stop_sentence_ = str(about["stop_sentence"])
     model._intervals = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.model_files.labels import classes_of, described, finite
+from linsep.model_files.labels import classes_of, count, described, finite
 from linsep.online.passes import StopReason
 
 
@@ -23,7 +23,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     model.classes_ = classes_of(**about["classes"])
     k, d = model.classes_.size, arrays["variances"].size
     model.priors_, model.means_ = finite(arrays, "priors", (k,)), finite(arrays, "means", (k, d))
-    model.variances_, model.n_rows_ = finite(arrays, "variances", (d,)), int(about["n_rows"])
+    model.variances_, model.n_rows_ = finite(arrays, "variances", (d,)), count(about["n_rows"])
     if not (model.priors_ >= 0).all() or (model.variances_ < 0).any():
         raise ValueError("invalid class probabilities or variances")
     if about["interrupted"] is True:

@@ -12,7 +12,7 @@ from linsep.errors import ModelFileError
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
 from linsep.kernels.rows import listed
-from linsep.model_files.labels import classes_of, described
+from linsep.model_files.labels import classes_of, count, described
 from linsep.online.keeping import KeepVote, keeping_of
 from linsep.online.learner import State, columns_of
 from linsep.online.passes import PassReport, StopReason
@@ -64,9 +64,7 @@ def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -
 
 def _width(declared: Any) -> int | None:
     """Return the number of features of a kernel's rows, None for other types of rows."""
-    if declared is not None and (type(declared) is not int or declared < 1):
-        raise ValueError(f"{declared!r} features")
-    return declared
+    return None if declared is None else count(declared, 1)
 
 
 def arrays_of(model: Any) -> dict[str, np.ndarray]:
@@ -98,11 +96,9 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     coef = arrays["coef"]
     if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
         raise ValueError(f"weights of shape {coef.shape}")
-    if type(rounds) is not int or rounds < 0:
-        raise ValueError(f"{rounds!r} rounds")
     fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
     state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
-    model._state, model._learnt_with, state.rounds = state, model._shaping(), rounds
+    model._state, model._learnt_with, state.rounds = state, model._shaping(), count(rounds)
     model._keeping = keeping_of(model.keep, getattr(model, "vote_mb", np.inf), model.tie)
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)
@@ -194,12 +190,13 @@ def _remember_training(
     rows_seen: int | None = None,
 ) -> None:
     reports = [PassReport(*fields) for fields in passes]
-    counts = [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]
+    for one in [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]:
+        count(one)
     shares = [accuracy, *(share for report in reports for share in report[5:8])]
-    if not all(isinstance(n, int) and n >= 0 for n in counts):
-        raise ValueError("an invalid count")
-    if not all(isinstance(share, float | int | None) for share in shares):
-        raise ValueError("an invalid accuracy")
+    for share in shares:
+        if not isinstance(share, float | int | None):
+            raise ValueError("an invalid accuracy")
+        float(share or 0)  # OverflowError for an integer beyond floats
     model._state.n_updates, model._open_mistakes = n_updates, open_mistakes
     model._passes = [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
@@ -210,7 +207,7 @@ def _remember_training(
         model._run_seed = None if seed is None else int(seed)
     model._cycle = None if cycle is None else _cycle(cycle, len(reports))
     if isinstance(model, KernelPerceptron):  # older files: continue after the last support vector
-        model._rows_seen = max(model._rows_seen, int(rows_seen or 0))
+        model._rows_seen = max(model._rows_seen, count(rows_seen or 0))
 
 
 def _cycle(stored: str, passes: int) -> Cycle | Cycles:
