@@ -82,6 +82,7 @@ def test_python_about_regressions(name):
         "separability.deciding",
         "mistake_bounds.margins",
         "teaching.convergence",
+        "plot.augmentation",
         "plot.bound",
         "plot.convergence",
         "plot.cycle",

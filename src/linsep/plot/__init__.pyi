@@ -1,6 +1,7 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
 from .assumptions import AssumptionsDisplay as AssumptionsDisplay
+from .augmentation import AugmentationDisplay as AugmentationDisplay
 from .bound import BoundDisplay as BoundDisplay
 from .coefficients import CoefficientDisplay as CoefficientDisplay
 from .convergence import ConvergenceDisplay as ConvergenceDisplay
