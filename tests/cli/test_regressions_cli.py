@@ -274,3 +274,37 @@ def test_tables_aligned_with_blanks_are_read(folder):
     shown = printed(*fit, "--delimiter", "whitespace", "--model", "m", cwd=folder)
     assert printed(*LINEAR, "--exclude", "place", cwd=folder).split("learnt")[0] in shown
     assert printed("predict", "m", "b.txt", "--format", "csv", cwd=folder).count("\n") == 60
+
+
+def test_residuals_and_assumptions_of_the_rows_of_a_fit(folder):
+    printed(*LINEAR, "--exclude", "place", "--model", "m", cwd=folder)
+    model = linsep.LinearRegression().fit(AGES[:, None], PRESSURE)
+    table = printed("summary", "m", cwd=folder)
+    shown = printed("summary", "m", "t.csv", "--plot", "p.png", cwd=folder)
+    assert shown.startswith(table)
+    assert shown.endswith(f"{model.assumptions(AGES[:, None], PRESSURE)}\n")
+    residual = PRESSURE[0] - model.predict([[AGES[0]]])[0]
+    assert re.search(rf"\nrow +age +pressure +fitted +residual\n0 .* {residual:.6g}\n", shown)
+    assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+    told = json.loads(printed("summary", "m", "t.csv", "--json", cwd=folder))
+    fitted = model.predict(AGES[:, None])
+    assert [row["fitted"] for row in told["rows"]] == pytest.approx(fitted, rel=1e-14)
+    assert [row["x"] for row in told["rows"]] == AGES.tolist()
+    assert sum(row["residual"] ** 2 for row in told["rows"]) == pytest.approx(
+        told["header"]["residual sum of squares"]
+    )
+    assert [found["test"] for found in told["assumptions"]][:2] == ["RESET", "Breusch-Pagan"]
+
+
+def test_rows_beside_a_summary_are_those_of_a_linear_fit(folder):
+    (folder / "few.csv").write_text("".join(TABLE.splitlines(keepends=True)[:40]))
+    fit = ("fit", "t.csv", "--target", "ill", "--exclude", "place", "--model")
+    printed(*fit, "logistic", "--learner", "logistic", cwd=folder)
+    said = "logistic is a LogisticRegression, which has no residuals: leave out DATA"
+    refused("summary", "logistic", "t.csv", cwd=folder, said=said)
+    printed(*LINEAR, "--model", "m", cwd=folder)
+    said = "fitted to 60 rows of positive weight, and these are 39: give those of the fit"
+    refused("summary", "m", "few.csv", cwd=folder, said=said)
+    shown = printed("summary", "m", "t.csv", cwd=folder)
+    assert re.search(r"\nrow  pressure +fitted +residual\n0 ", shown)  # of several features none
+    assert "\n59 " in shown

@@ -49,7 +49,9 @@ def picture_of(model: Any, source: Source) -> Any:
         return model.plot(*rows_of(model, source))
 
 
-def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:
+def rows_of(
+    model: Any, source: Source, most: int | None = MOST_ROWS
+) -> tuple[Any, np.ndarray | None]:
     """Return the first rows of a source with the features of a model, and their labels if any."""
     parts: list[Any] = []
     labels: list[np.ndarray] = []
@@ -59,10 +61,10 @@ def rows_of(model: Any, source: Source) -> tuple[Any, np.ndarray | None]:
             parts.append(_as_wide(batch.X, width))
             labels += [] if batch.y is None else [batch.y]
             rows += batch.X.shape[0]
-            if rows >= MOST_ROWS:
+            if most is not None and rows >= most:
                 break
     X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-    return X[:MOST_ROWS], np.concatenate(labels)[:MOST_ROWS] if labels else None
+    return X[:most], np.concatenate(labels)[:most] if labels else None
 
 
 def _as_wide(X: Any, width: int) -> Any:

@@ -28,6 +28,7 @@ from linsep.cli.screen import (
 )
 from linsep.errors import DataError
 from linsep.escaping import escaped
+from linsep.estimators._common.checking import feature_names, target_name
 from linsep.estimators.learners import REGRESSIONS
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
@@ -205,15 +206,57 @@ def _how_good(test: dict[str, Any]) -> str:
     )
 
 
-def show(model: Any, path: Path, top: int | None, as_json: bool) -> None:
-    """Print the output of ``linsep summary``; DataError for a model without inference."""
-    if not is_regression(model):
-        raise DataError(
-            f"{path} is a {type(model).__name__}, which infers nothing from its weights: "
-            "`linsep inspect` shows them."
-        )
+def show(model: Any, rows: tuple[Any, np.ndarray] | None, top: int | None, as_json: bool) -> None:
+    """Print the output of ``linsep summary``, with the residuals if there are rows of the fit."""
+    found = None if rows is None else model.assumptions(*rows)
     if as_json:
         summary = training_summary(model)
-        print_json(summary["summary"] | {"equation": summary["equation"]})
+        more: dict[str, Any] = {"equation": summary["equation"]}
+        if rows is not None and found is not None:
+            more["rows"] = _residual_rows(model, *rows)
+            more["assumptions"] = [finding._asdict() for finding in found.findings]
+        print_json(summary["summary"] | more)
         return
     print_statistics(model, top)
+    if rows is not None and found is not None:
+        _print_residuals(model, *rows)
+        print("\n" + "\n".join(escaped(line) for line in str(found).splitlines()))
+
+
+def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
+    """Return the values of y, predictions and residuals, and x if it is the only feature."""
+    fitted = model.predict(X)
+    columns = {"y": np.asarray(y, dtype=np.float64), "fitted": fitted, "residual": y - fitted}
+    if X.shape[1] == 1:
+        x = X.toarray() if hasattr(X, "toarray") else X
+        columns = {"x": np.ravel(x)} | columns
+    lists = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
+
+
+def _print_residuals(model: Any, X: Any, y: np.ndarray) -> None:
+    """Print the table of residuals, as many rows as fit a screen."""
+    most = MOST_COEFFICIENTS
+    rows = _residual_rows(model, X[:most], y[:most])
+    names = {"x": feature_names(model)[0], "y": target_name(model) or "y"}
+    print()
+    print_table(
+        ["row", *(names.get(name, name) for name in rows[0])],
+        [[f"{k}", *(f"{value:.6g}" for value in row.values())] for k, row in enumerate(rows)],
+    )
+    if len(y) > most:
+        print(f"... and {len(y) - most:,} more; --json has all")
+
+
+def refuse(model: Any, path: Path, with_rows: bool) -> None:
+    """Raise DataError for a model without inference, or without residuals if there are rows."""
+    kind = type(model).__name__
+    if not is_regression(model):
+        raise DataError(
+            f"{path} is a {kind}, which infers nothing from its weights: `linsep inspect` shows "
+            "them."
+        )
+    if with_rows and not hasattr(model, "assumptions"):
+        raise DataError(
+            f"{path} is a {kind}, which has no residuals: leave out DATA, or `linsep score` it."
+        )

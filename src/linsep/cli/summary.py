@@ -1,15 +1,36 @@
 """The command ``summary``: the statistics of a regression."""
 
+import warnings
+from typing import Annotated
+
+import typer
+
 from linsep.cli import options
 from linsep.cli.output import check_all_free, never_overwrite
-from linsep.cli.pictures import PlotFile, write_picture
-from linsep.cli.regressions import show
+from linsep.cli.pictures import PlotFile, rows_of, write_picture
+from linsep.cli.regressions import refuse, show
+from linsep.cli.score import open_like
+from linsep.cli.standard_input import reads_data
+from linsep.estimators._common.predicting_sources import numbers
 from linsep.model_files import format as model_file
 
+RowsOfFit = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="The rows of the fit of a linear regression: shows residuals and tests assumptions.",
+        metavar="[DATA]...",
+    ),
+]
 
+
+@reads_data
 def summary(
     model: options.ModelIn,
+    data: RowsOfFit = None,
     *,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
     top: options.TopWeights = None,
     as_json: options.AsJson = False,
     plot: PlotFile = None,
@@ -17,13 +38,28 @@ def summary(
 ) -> None:
     """Show the statistics of a regression: estimates, standard errors, tests, intervals.
 
-    Example: linsep summary pressure.linsep
+    Example: linsep summary pressure.linsep pressure.csv
     """
     check_all_free(force, plot)
     never_overwrite([model], plot)
-    fitted = model_file.load(model)
-    show(fitted, model, top, as_json)
-    if plot is not None:
-        from linsep.plot import CoefficientDisplay
+    fitted, rows = model_file.load(model), None
+    refuse(fitted, model, bool(data))
+    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        if data:
+            source = open_like(
+                fitted, model, data, format=format, delimiter=delimiter, max_line=max_line
+            )
+            never_overwrite(source.paths, plot)
+            X, y = rows_of(fitted, source, None)
+            rows = X, numbers(y, source, 0)
+        show(fitted, rows, top, as_json)
+        if plot is not None:
+            from linsep.plot import AssumptionsDisplay, CoefficientDisplay
 
-        write_picture(CoefficientDisplay.from_estimator(fitted, top=top or 30), plot, force)
+            drawn = (
+                CoefficientDisplay.from_estimator(fitted, top=top or 30)
+                if rows is None
+                else AssumptionsDisplay.from_estimator(fitted, *rows)
+            )
+            write_picture(drawn, plot, force)

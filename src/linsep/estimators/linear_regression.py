@@ -334,7 +334,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         block = self._block(X, y, sample_weight, reset=False)
         if block.y.size != self._fitted.n_rows:
-            raise ValueError(
+            raise DataError(
                 f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
                 f"these are {block.y.size:,}: give those of the fit."
             )
