@@ -156,6 +156,28 @@ def in_turn():
     return [(name, given) for _, _, name, given in every]
 
 
+#: checks whose rows are separable
+SEPARABLE = (
+    "check_estimators_overwrite_params",
+    "check_dont_overwrite_parameters",
+    "check_estimators_fit_returns_self",
+    "check_readonly_memmap_input",
+    "check_positive_only_tag_during_fit",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_pipeline_consistency",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_classifiers_classes",
+    "check_non_transformer_estimators_n_iter",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_fit2d_1feature",
+    "check_dict_unchanged",
+    "check_fit2d_predict1d",
+)
 #: how a check that must fail is told apart: a function of the parameters, the checks, the reason
 NEVER_PARTLY = (
     "check_fit_score_takes_y",
@@ -296,6 +318,11 @@ REASONS = [
         ("check_class_weight_classifiers",),
         "without an intercept one class has half of the space at most, where 87 % of the rows are "
         "asked for; scikit-learn's Perceptron(fit_intercept=False) fails, too",
+    ),
+    (
+        lambda name, p: p.get("on_separation") == "raise" and not (p["l2"] or p["penalty"]),
+        SEPARABLE,
+        "its rows are separable, which was to be an error",
     ),
     (
         lambda name, p: p["early_stopping"],

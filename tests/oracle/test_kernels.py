@@ -107,6 +107,22 @@ def test_prepared_rows_can_be_sliced(kernel, storage):
     assert rows_of(rows[some]) == 4
 
 
+@pytest.mark.parametrize(
+    "kernel", [*KERNELS, Pairwise("additive_chi2"), Pairwise("chi2")], ids=by_name
+)
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+def test_no_rows_have_no_values(kernel, storage):
+    """A kernel perceptron without support vectors asks for these."""
+    if storage == "csr32" and "chi2" in repr(kernel):
+        storage = "dense32"
+    rows = kernel.prepare(store(abs(X), storage))
+    none = rows[:0]
+    assert kernel.gram(none, rows).shape == (0, 12)
+    assert kernel.gram(rows, none).shape == (12, 0)
+    assert kernel.gram(none, none).shape == (0, 0)
+    assert kernel.diagonal(none).shape == (0,)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=by_name)
 def test_a_gram_matrix_is_positive_semidefinite(kernel):
     assert check_gram(kernel(X)) is None

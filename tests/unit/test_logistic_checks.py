@@ -10,32 +10,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from estimator_configurations import SEPARABLE
 from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import SeparationWarning
 
 pytestmark = pytest.mark.compiled
-
-SEPARABLE = (
-    "check_estimators_overwrite_params",
-    "check_dont_overwrite_parameters",
-    "check_estimators_fit_returns_self",
-    "check_readonly_memmap_input",
-    "check_positive_only_tag_during_fit",
-    "check_sample_weights_shape",
-    "check_sample_weights_not_overwritten",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-    "check_pipeline_consistency",
-    "check_estimators_pickle",
-    "check_f_contiguous_array_estimator",
-    "check_classifiers_classes",
-    "check_non_transformer_estimators_n_iter",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_fit2d_1feature",
-    "check_dict_unchanged",
-    "check_fit2d_predict1d",
-)
 
 
 def expected(estimator):

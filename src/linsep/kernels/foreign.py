@@ -161,13 +161,16 @@ class Pairwise(Kernel):
         from sklearn.metrics.pairwise import pairwise_kernels
 
         same_width(A, B)
+        if not (rows_of(A) and rows_of(B)):  # scikit-learn refuses these
+            return np.zeros((rows_of(A), rows_of(B)))
         with _named_errors(self):
             K = pairwise_kernels(A, None if A is B else B, metric=self.name, **self.parameters)
         return np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         parts = [A[start : start + BLOCK] for start in range(0, rows_of(A), BLOCK)]
-        return np.concatenate([np.diag(self._gram(part, part)) for part in parts])
+        values = [np.diag(self._gram(part, part)) for part in parts]
+        return np.concatenate([np.zeros(0), *values])
 
 
 @contextmanager
