@@ -171,6 +171,11 @@ def test_verdicts_that_cannot_be_drawn_are_refused_in_one_sentence(verdict, X, y
         SeparationDisplay.from_verdict(verdict, X, y)
 
 
+def test_only_verdicts_are_drawn():
+    with pytest.raises(TypeError, match="A str is no verdict"):
+        SeparationDisplay.from_verdict("overlapping", FLAT, SIDES_OF_FLAT)
+
+
 def test_verdicts_follow_the_style_and_leave_it_as_it_was():
     before = dict(rcParams)
     verdict = separation(FLAT, SIDES_OF_FLAT)

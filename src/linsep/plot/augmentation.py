@@ -68,7 +68,7 @@ class AugmentationDisplay(Display):
     >>> model = Perceptron(shuffle=False).fit(X, y)
     >>> display = AugmentationDisplay.from_estimator(model, X, y)
     >>> float(display.cut_.get_xdata()[0])
-    2.5
+    3.0
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from linsep.certificate.verdicts import Blocked, QuasiSeparable, Separable, Separations, Verdict
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
@@ -115,6 +115,8 @@ class SeparationDisplay(Display):
         DataError
             For other rows, several verdicts, a verdict on a Gram matrix or on all classes at once,
             one that is undecided, and a single feature.
+        TypeError
+            For anything else.
         """
         _check(verdict, X, y)
         about, rows, labels = verdict.subject, numbers_of(X), column_or_1d(y)
@@ -249,18 +251,20 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 
 
 def _check(verdict: Any, X: Any, y: Any) -> None:
-    """Raise DataError unless this is a verdict on two sides of these rows that can be drawn."""
+    """Raise unless this is a verdict on two sides of these rows that can be drawn."""
     if isinstance(verdict, Separations):
         raise DataError(
             "There are verdicts on several questions: draw one of them, of verdict.pairs or "
             "verdict.against_rest."
         )
+    if not isinstance(verdict, Verdict):
+        raise TypeError(f"A {type(verdict).__name__} is no verdict of linsep.separation.")
     about = verdict.subject
     if about.columns is not None:
         raise DataError("A verdict on a Gram matrix has no weights of features to draw.")
     if about.multinomial:
         raise DataError("A verdict on all classes at once is not drawn: draw one on two sides.")
-    if not isinstance(verdict, Separable | Blocked):
+    if isinstance(verdict, Undecided):
         raise DataError(f"An undecided verdict has no proof to draw: {verdict.reason}.")
     check = verdict.verify(X, y, exact=False)
     if check.holds is False:

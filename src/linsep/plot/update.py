@@ -249,7 +249,7 @@ class UpdateDisplay(Display):
     def _change(self, ax: Any, before: np.ndarray, after: np.ndarray) -> None:
         """The update from the tip of the old weights, and from the origin where that differs."""
         width = 1.5 if np.any(before) else 4.0  # shows beside the new weights
-        look = {"colour": COLOURS[5], "label": "update", "linewidth": width}
+        look = {"colour": COLOURS[5], "ls": "-.", "label": "update", "linewidth": width}
         self.changes_.append(arrow(ax, before, after, **look))
         if np.any(before):
             look = {"colour": COLOURS[5], "ls": ":", "label": "update, from the origin"}
@@ -275,14 +275,15 @@ class UpdateDisplay(Display):
             self.new_weights_, self.new_lines_,
         )  # fmt: skip
         classes = class_handles(self.points_[:2], self.rows.shape[0], self.classes)
-        return classes + [artists[0] for artists in happened if artists]
+        return classes + [artists[-1] for artists in happened if artists]
 
 
 def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Update]:
     """The updates of a trace from a mistake on; DataError if there are not so many."""
-    made = [one for one in rounds if one.updates]
-    if not 1 <= mistake <= mistake + n_mistakes - 1 <= len(made):
-        last = mistake + n_mistakes - 1
+    if mistake < 1 or n_mistakes < 1:
+        raise DataError(f"Mistakes are counted from 1: got {mistake}, and {n_mistakes} of them.")
+    made, last = [one for one in rounds if one.updates], mistake + n_mistakes - 1
+    if last > len(made):
         raise DataError(
             f"There is no mistake {last:,}: these {len(rounds):,} rounds have {len(made):,}."
         )
