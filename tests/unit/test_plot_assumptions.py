@@ -112,6 +112,13 @@ def test_a_row_of_leverage_one_has_no_standardized_residual():
     assert shown._repr_png_().startswith(PNG)
 
 
+def test_rows_without_influence_are_not_named():
+    rows, y = np.array([[0.0], [0.0], [2.0], [1.0]]), [1.0, 2.0, 3.0, 2.0]
+    model = LinearRegression(fit_intercept=False).fit(rows, y)
+    shown = AssumptionsDisplay.from_estimator(model, rows, y)
+    assert {note.get_text() for note in shown.named_} == {"2", "3"}
+
+
 def test_a_perfect_fit_says_that_nothing_is_defined():
     rows, y = [[1.0], [2.0], [4.0]], [1.0, 2.0, 4.0]
     shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(rows, y), rows, y)

@@ -152,6 +152,16 @@ def test_without_a_maximum_there_is_no_band_and_the_title_says_why():
     assert shown._repr_png_().startswith(PNG)
 
 
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNaiveBayes()])
+def test_a_class_without_weight_has_probability_zero(model):
+    with pytest.warns(UserWarning, match="have weight 0"):
+        model.fit(WIDTH, Y, sample_weight=(Y == 1).astype(float))
+    shown = LogisticDisplay.from_estimator(model, WIDTH, Y)
+    assert np.array_equal(shown.curve_.get_ydata(), np.zeros(200))
+    assert shown.threshold_ is None
+    assert shown._repr_png_().startswith(PNG)
+
+
 def test_a_feature_without_effect_has_no_threshold():
     flat = np.array([[1.0], [2.0], [1.0], [2.0]])
     shown = LogisticDisplay.from_estimator(

@@ -192,7 +192,7 @@ class AssumptionsDisplay(Display):
                 textcoords="offset points", fontsize="small", zorder=5,
             )
             for row in largest
-            if not np.isnan(cooks[row])
+            if cooks[row] > 0
         ]  # fmt: skip
 
     def _conclude(self, panel: str) -> Any:

@@ -17,7 +17,7 @@ from linsep.plot.rows import codes_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
 MOST_ROWS = 500
-#: names of classes beside the Gram matrix
+#: most classes whose names and borders are drawn
 MOST_NAMES = 20
 #: relative widths of the panels
 WIDTHS = (1.1, 1.0, 1.2)
@@ -197,10 +197,10 @@ class KernelDisplay(Display):
         if self.y is not None:
             title += ", rows by class"
             known, starts, counts = np.unique(self.y, return_index=True, return_counts=True)
-            look = {"color": "white", "linewidth": 1.2}
-            for start in starts[1:]:
-                self.borders_ += [ax.axhline(start - 0.5, **look), ax.axvline(start - 0.5, **look)]
             if len(known) <= MOST_NAMES:
+                for start in starts[1:]:
+                    self.borders_.append(ax.axhline(start - 0.5, color="white", linewidth=1.2))
+                    self.borders_.append(ax.axvline(start - 0.5, color="white", linewidth=1.2))
                 middles = starts + (counts - 1) / 2
                 ax.set_yticks(middles, [label_text(self.classes[k]) for k in known])
                 ax.set_xticks([])  # the same as on the left

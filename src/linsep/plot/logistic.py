@@ -296,14 +296,15 @@ def _over_one(
     j = feature_position(feature, names)
     x, grid, places = along_feature(rows, j, n)
     scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign(model)
-    rise = scores[-1] - scores[0]
+    low, high = scores[[0, -1]].tolist()
+    crosses = np.isfinite([low, high]).all() and low != high
     band = _band(model, scores, places, level)
     title = f"the other {d - 1:,} features fixed at their means" if d > 1 else ""
     if band is None and model.stop_reason_ != "implied":
         title = "\n".join(filter(None, [title, model.stop_sentence_]))
     return {
         "points": x, "grid": [grid], "values": expit(scores), "names": [names[j]], "band": band,
-        "threshold": float(grid[0] - scores[0] / rise * np.ptp(grid)) if rise else None,
+        "threshold": float(grid[0] - low / (high - low) * np.ptp(grid)) if crosses else None,
         "title": title,
     }  # fmt: skip
 
