@@ -240,7 +240,7 @@ class LogisticDisplay(Display):
         for heights, label, colour, style in looks:
             self.gaussians_ += self.ax_.plot(
                 x, scale * heights, color=colour, ls=style, linewidth=1.2,
-                label=f"{label_text(label)}: share \N{MULTIPLICATION SIGN} Gaussian",
+                label=f"Gaussian of {label_text(label)}",
             )  # fmt: skip
             self.ax_.fill_between(x, scale * heights, color=colour, alpha=0.15, linewidth=0)
         return self.gaussians_
