@@ -24,6 +24,8 @@ def folder(tmp_path):
         ("fit", "two.csv", "--target", "kind", "--learner", "naive-bayes"),
         ("fit", "two.csv", "--target", "b", "--learner", "linear"),
         ("trace", "two.csv", "--target", "kind", "--no-shuffle"),
+        ("separate", "two.csv", "--target", "kind"),
+        ("separate", "two.csv", "--target", "kind", "--margin", "max"),
     ],
     ids=lambda words: f"{words[0]} {words[-1]}",
 )
@@ -42,6 +44,14 @@ def test_a_summary_draws_its_coefficients(folder):
     assert here("summary", "m", "--plot", "p.svg", cwd=folder).returncode == 0
     assert (folder / "p.svg").read_bytes().startswith(b"<?xml")
     refused("summary", "m", "--plot", "m", cwd=folder, said="must end in .png", code=2)
+
+
+def test_verdicts_on_several_classes_are_not_drawn(folder):
+    (folder / "three.csv").write_text("a,b,kind\n1,0,x\n2,1,y\n3,3,z\n4,1,z\n")
+    done = here("separate", "three.csv", "--target", "kind", "--plot", "p.png", cwd=folder)
+    assert done.returncode == 1
+    assert "several classes are not drawn" in done.stderr
+    assert not (folder / "p.png").exists()
 
 
 def test_a_picture_that_cannot_be_drawn_keeps_the_model(folder):

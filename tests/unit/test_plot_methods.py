@@ -62,6 +62,21 @@ def test_a_descent_draws_its_path():
     assert isinstance(drawn, plot.DescentDisplay)
 
 
+def test_a_verdict_a_cycle_and_a_trace_draw_themselves():
+    X, y = np.array([[4.0, 0], [1, 1], [0, 1], [-2, -2]]), np.array([1, -1, -1, 1])
+    drawn = linsep.separation(X, y, margin="max").plot(X, y)
+    assert isinstance(drawn, plot.SeparationDisplay)
+    X, y = [[0.0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+    cycle = linsep.Perceptron(shuffle=False).fit(X, y).cycle_
+    assert isinstance(cycle.plot(X, y), plot.CycleDisplay)
+    made = linsep.trace(linsep.Perceptron(shuffle=False, max_iter=2), X, y, feature_names="ab")
+    drawn = made.plot()
+    assert isinstance(drawn, plot.UpdateDisplay)
+    assert len(drawn.updates) == min(9, sum(row.updates for row in made))
+    assert drawn.names == ["a", "b"]
+    assert [one.mistake for one in made.plot(mistake=2, n_mistakes=1).updates] == [2]
+
+
 def test_nothing_of_matplotlib_is_imported_before_a_picture_is_drawn():
     script = (
         "import sys, linsep; linsep.Perceptron().fit([[1.0], [2.0]], [0, 1]); "

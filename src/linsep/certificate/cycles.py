@@ -20,6 +20,7 @@ from linsep.certificate.proof_file import FORMAT
 from linsep.certificate.rendering import AS_STORED
 from linsep.certificate.replay import Rows, read_rows, replay
 from linsep.certificate.verdicts import TIME_LIMIT
+from linsep.drawing import display
 from linsep.errors import DataError
 
 #: largest ``power``: values with more binary places would be very long integers
@@ -126,6 +127,10 @@ class Cycle:
 
     def __str__(self) -> str:
         return f"cycle: {self.sentence}"
+
+    def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
+        """Draw the weights of the cycle, by :meth:`linsep.plot.CycleDisplay.from_cycle`."""
+        return display("CycleDisplay").from_cycle(self, X, y, **kwargs)
 
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT

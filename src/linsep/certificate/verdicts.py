@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from linsep.certificate.integers import Space
+from linsep.drawing import display
 from linsep.escaping import escaped
 
 #: default time limit, in seconds, of the exact arithmetic in a check
@@ -170,6 +171,10 @@ class Verdict:
         from linsep.certificate.rendering import claim_lines
 
         return claim_lines([self])
+
+    def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
+        """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
+        return display("SeparationDisplay").from_verdict(self, X, y, **kwargs)
 
     def to_json(self) -> str:
         """Return the verdict as JSON text, which :func:`linsep.from_json` reads."""

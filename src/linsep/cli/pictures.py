@@ -46,16 +46,16 @@ def picture_of(model: Any, source: Source) -> Any:
     """Return the picture of a model and the first rows of its source."""
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return model.plot(*rows_of(model, source))
+        return model.plot(*rows_of(source, model.n_features_in_))
 
 
 def rows_of(
-    model: Any, source: Source, most: int | None = MOST_ROWS
+    source: Source, width: int, most: int | None = MOST_ROWS
 ) -> tuple[Any, np.ndarray | None]:
-    """Return the first rows of a source with the features of a model, and their labels if any."""
+    """Return the first rows of a source with so many features, and their labels if any."""
     parts: list[Any] = []
     labels: list[np.ndarray] = []
-    width, rows = model.n_features_in_, 0
+    rows = 0
     with watching(source):
         for batch in source.batches():
             parts.append(_as_wide(batch.X, width))

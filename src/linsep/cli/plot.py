@@ -105,7 +105,7 @@ def _of_rows(kind: str, model: Any, source: Source, features: list[str] | None) 
 
     if not hasattr(model, "classes_"):
         raise DataError(f"linsep plot {kind} draws classifiers; draw coefficients of regressions.")
-    X, y = rows_of(model, source)
+    X, y = rows_of(source, model.n_features_in_)
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         if kind == "margins":

@@ -11,6 +11,7 @@ import typer
 from linsep.cli import options, report
 from linsep.cli.failures import fail, in_options
 from linsep.cli.output import check_all_free, never_overwrite, open_output
+from linsep.cli.pictures import PlotFile, rows_of, write_picture
 from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
@@ -95,6 +96,7 @@ def separate(
     max_line: options.MaxLine = None,
     time_limit: Within = 60.0,
     as_json: options.AsJson = False,
+    plot: PlotFile = None,
 ) -> None:
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -104,21 +106,17 @@ def separate(
     """
     from linsep.certificate.proof_file import to_json
     from linsep.certificate.verdicts import Separations, Undecided
-    from linsep.cli.trace import feature_names  # not needed by other commands
     from linsep.separability.deciding import decide
-    from linsep.separability.problem.data import data_of
     from linsep.separability.time_limit import Task
 
-    check_all_free(force, proof)
+    check_all_free(force, proof, plot)
     how = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
         "index_base": index_base, "format": format, "delimiter": delimiter, "max_line": max_line,
     }  # fmt: skip
     source = open_source(data, **how)
-    never_overwrite(source.paths, proof)
-    with watching(source):
-        opened = data_of(source)
-    opened.names = feature_names(source, opened.n_features)
+    never_overwrite(source.paths, proof, plot)
+    opened = _opened(source)
     task = Task(time_limit)
     with watching(source, task=task):
         claim = decide(opened, fit_intercept, margin, task=task)
@@ -140,9 +138,31 @@ def separate(
         print_claim(claim, opened, source, checked.reason)
         if proof is not None:
             print("\n" + escaped(f"{_command(proof, data, how)}   checks it"))
+    if plot is not None:
+        _draw(claim, source, opened.n_features, plot, force)
     if checked.holds is None:
         verdicts = claim.verdicts() if isinstance(claim, Separations) else []
         fail(_undecided(verdicts) or checked.reason, 3)
+
+
+def _opened(source: Source) -> Any:
+    """Read a source once, for its classes and the names of its features."""
+    from linsep.cli.trace import feature_names  # not needed by other commands
+    from linsep.separability.problem.data import data_of
+
+    with watching(source):
+        opened = data_of(source)
+    opened.names = feature_names(source, opened.n_features)
+    return opened
+
+
+def _draw(claim: Any, source: Source, width: int, path: Path, force: bool) -> None:
+    """Write the picture of a verdict on two classes."""
+    from linsep.certificate.verdicts import Separations
+
+    if isinstance(claim, Separations):
+        raise DataError("Verdicts on several classes are not drawn: give the rows of two.")
+    write_picture(claim.plot(*rows_of(source, width, None)), path, force)
 
 
 def _undecided(verdicts: list[Any]) -> str:

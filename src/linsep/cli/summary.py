@@ -51,7 +51,7 @@ def summary(
                 fitted, model, data, format=format, delimiter=delimiter, max_line=max_line
             )
             never_overwrite(source.paths, plot)
-            X, y = rows_of(fitted, source, None)
+            X, y = rows_of(source, fitted.n_features_in_, None)
             rows = X, numbers(y, source, 0)
         show(fitted, rows, top, as_json)
         if plot is not None:

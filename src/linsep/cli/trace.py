@@ -21,9 +21,6 @@ from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching.trace.table import Trace
 from linsep.teaching.trace.tracer import MOST_NUMBERS
 
-#: mistakes that --plot draws
-MOST_MISTAKES = 9
-
 
 @reads_data
 @learners.options_of(LEARNERS)
@@ -70,16 +67,7 @@ def trace(
     with open_output(output, force) as out:
         write_trace(out, made, written, to_screen=output is None)
     if plot is not None:
-        of = {"max_rounds": max_rounds, "feature_names": feature_names(source, X.shape[1])}
-        write_picture(_mistakes(made, estimator, X, y, of), plot, force)
-
-
-def _mistakes(made: Trace, estimator: Any, X: np.ndarray, y: np.ndarray, of: dict[str, Any]) -> Any:
-    """Return the picture of the first mistakes."""
-    from linsep.plot import UpdateDisplay
-
-    shown = min(MOST_MISTAKES, max(1, sum(one.updates > 0 for one in made)))
-    return UpdateDisplay.from_estimator(estimator, X, y, n_mistakes=shown, **of)
+        write_picture(made.plot(), plot, force)
 
 
 def read_rows(

@@ -12,8 +12,12 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from linsep.drawing import display
 from linsep.escaping import cell, escaped
 from linsep.online.passes import StopReason
+
+#: mistakes that are drawn unless told
+MOST_DRAWN = 9
 
 Vectors = tuple[tuple[float, ...], ...]
 Shown = Callable[[float], str]
@@ -72,12 +76,13 @@ class Trace(Sequence):
         with_intercept: bool,
         stop_reason: StopReason | None,
         sentence: str | None = None,
+        given: dict[str, Any] | None = None,
     ):
         self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
         # Labels do not show that the second of two classes is +1.
         signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
         self._signs = signs if len(classes) == 2 else {}
-        self.stop_reason = stop_reason
+        self.stop_reason, self._given = stop_reason, given or {}
         self._sentence = sentence or (stop_reason.sentence if stop_reason else "")
         weights = ["intercept", *map(str, features)][not with_intercept :]
         heads = [f"{vector} " for vector in vectors] or [""]
@@ -106,6 +111,27 @@ class Trace(Sequence):
         if self.stop_reason is None:
             return f"cut after {len(self):,} rounds: learning goes on"
         return f"{self.stop_reason}: {self._sentence}"
+
+    def plot(self, *, mistake: int = 1, n_mistakes: int | None = None, **kwargs: Any) -> Any:
+        """Draw mistakes: the weights and their line before and after, and the update.
+
+        Parameters
+        ----------
+        mistake : int, default=1
+            The first mistake to draw, counted from 1.
+        n_mistakes : int, default None
+            How many; None draws up to nine.
+        **kwargs : passed to :meth:`linsep.plot.UpdateDisplay.from_estimator`
+
+        Returns
+        -------
+        linsep.plot.UpdateDisplay
+        """
+        left = sum(row.updates > 0 for row in self._rows) - mistake + 1
+        shown = max(1, min(MOST_DRAWN, left)) if n_mistakes is None else n_mistakes
+        return display("UpdateDisplay").from_estimator(
+            **self._given, mistake=mistake, n_mistakes=shown, **kwargs
+        )
 
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
         """Yield the rows as texts, numbers with up to six digits or formatted by ``shown``."""

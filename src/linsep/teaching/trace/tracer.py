@@ -82,6 +82,10 @@ def trace(
     TypeError
         If the estimator is not a linear online learner.
     """
+    given = {
+        "estimator": estimator, "X": X, "y": y, "coef_init": coef_init,
+        "intercept_init": intercept_init, "max_rounds": max_rounds, "feature_names": feature_names,
+    }  # fmt: skip
     rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
     learner = model._learner()
     X, y = model._checked(X, y, learner, reset=True, checked=True)
@@ -113,7 +117,7 @@ def trace(
     return Trace(
         list(trace_rows(taken, start, rows, y)), features, texts, vectors,
         learnt or not rule.learns_intercept,
-        *ending.reason(taken, cut=next(steps, None) is not None),
+        *ending.reason(taken, cut=next(steps, None) is not None), given=given,
     )  # fmt: skip
 
 
