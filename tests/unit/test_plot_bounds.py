@@ -6,7 +6,7 @@ from matplotlib import rcParams, style
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as OtherPerceptron
 
-from linsep import Adversary, PassiveAggressive, Perceptron, bounds
+from linsep import Adversary, PassiveAggressive, Perceptron, bounds, datasets
 from linsep.mistake_bounds.comparators import best_comparator
 from linsep.mistake_bounds.problems import Problem
 from linsep.plot import BoundDisplay
@@ -40,6 +40,34 @@ def test_the_curves_are_the_bounds_of_every_pass():
         assert (np.cumsum(model.mistakes_) <= line.get_ydata()).all()
     heights = [line.get_ydata()[-1] for line in shown._handles()]
     assert heights == sorted(heights, reverse=True)
+
+
+def test_rounds_are_those_of_the_run():
+    X, y = datasets.load_five_points(return_X_y=True)
+    model = Perceptron(shuffle=False, max_iter=6).fit(X, y)
+    shown = BoundDisplay.from_estimator(model, X, y, rounds=True)
+    w, expected = np.zeros(3), []
+    for t in range(30):
+        z, sign = np.append(X[t % 5], 1.0), y[t % 5]
+        expected.append(sign * (w @ z) <= 0)
+        w = w + sign * z * expected[-1]
+    assert np.array_equal(shown.mistakes_.get_ydata(), np.cumsum(expected))
+    assert shown.ax_.get_xlabel() == "round"
+    found = model.bounds(X, y)
+    hinge = shown.bounds_["hinge"].get_ydata()
+    assert np.array_equal(hinge, np.repeat(found["hinge"].by_pass, 5))
+    assert (shown.bounds_["Novikoff"].get_ydata() == found["Novikoff"].value).all()
+    assert (np.cumsum(expected) <= hinge).all()
+
+
+def test_rounds_in_random_order_add_up_to_the_passes():
+    model = Perceptron(max_iter=4, random_state=3).fit(IRIS, SPECIES)
+    shown = BoundDisplay.from_estimator(model, IRIS, SPECIES, rounds=True)
+    total = shown.mistakes_.get_ydata()[149::150]
+    assert np.array_equal(total, np.cumsum(model.mistakes_))
+    unknown = Perceptron(max_iter=4, random_state=None).fit(IRIS, SPECIES)
+    with pytest.raises(ValueError, match="cannot be repeated: fit with a number"):
+        BoundDisplay.from_estimator(unknown, IRIS, SPECIES, rounds=True)
 
 
 def test_the_bound_of_the_adversary_is_met_at_the_last_pass():
