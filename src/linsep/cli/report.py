@@ -75,8 +75,9 @@ def equation_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def equation_text(model: Any) -> str | None:
-    """Return the equation of a linear model of few features; None of others."""
-    if (getattr(model, "n_features_in_", None) or MOST_TERMS + 1) > MOST_TERMS:
+    """Return the equation of a linear model of few features and classes; None of others."""
+    features = getattr(model, "n_features_in_", None) or MOST_TERMS + 1
+    if max(features, len(getattr(model, "classes_", ()))) > MOST_TERMS:
         return None
     equation = getattr(model, "equation_", None)
     return None if equation is None else str(equation)
