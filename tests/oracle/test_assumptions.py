@@ -11,6 +11,7 @@ from statsmodels.stats.diagnostic import het_breuschpagan, het_white, linear_res
 from statsmodels.stats.stattools import durbin_watson, jarque_bera
 
 from linsep import LinearRegression
+from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
 
@@ -57,6 +58,8 @@ def test_as_statsmodels(name, weighted):
         influence = theirs.get_influence()
         np.testing.assert_allclose(found.leverage, influence.hat_matrix_diag, **near)
         np.testing.assert_allclose(found.cooks_distance, influence.cooks_distance[0], **near)
+        inner = influence.resid_studentized_internal
+        np.testing.assert_allclose(found.standardized, inner, **near)
         np.testing.assert_allclose(found.studentized, influence.resid_studentized_external, **near)
         worst = theirs.outlier_test()[:, 2].min()
         np.testing.assert_allclose(found["studentized residual"].p_value, worst, **near)
@@ -110,3 +113,16 @@ def test_other_rows_than_those_of_the_fit_are_refused():
     X, y = data("stackloss")
     with pytest.raises(ValueError, match="fitted to 21 rows"):
         LinearRegression().fit(X, y).assumptions(X[:5], y[:5])
+
+
+def test_without_estimates_nothing_is_defined():
+    X, y = np.zeros((9, 1)), np.arange(9.0)
+    with pytest.warns(DependentFeaturesWarning, match="x0 is zero in all rows"):
+        model = LinearRegression(fit_intercept=False).fit(X, y)
+    found = model.assumptions(X, y)
+    assert np.array_equal(found.residuals, y)
+    assert np.isnan(found.cooks_distance).all()
+    for test in ("RESET", "Durbin-Watson", "Cook's distance"):
+        assert found[test].conclusion == "not defined: no weights were estimated"
+    assert found["leverage"].statistic == 0.0
+    assert found.plot().named_ == []

@@ -56,6 +56,14 @@ def test_a_summary_draws_its_coefficients():
     assert np.allclose(drawn.estimates, np.exp([row.estimate for row in summary.coefficients]))
 
 
+def test_assumptions_draw_themselves():
+    model = linsep.LinearRegression().fit(TWO.iloc[:, :3], TWO.iloc[:, 3])
+    found = model.assumptions(TWO.iloc[:, :3], TWO.iloc[:, 3])
+    drawn = found.plot(size=9.0)
+    assert isinstance(drawn, plot.AssumptionsDisplay)
+    assert drawn.found is found
+
+
 def test_a_descent_draws_its_path():
     found = descent.minimize(lambda x: float(x @ x), [3.0], lambda x: 2 * x, trace=True)
     drawn = found.plot(lambda x: float(x @ x))

@@ -30,6 +30,7 @@ from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators._common.checking import feature_names, target_name
 from linsep.estimators.learners import REGRESSIONS
+from linsep.regression.diagnostics import Assumptions
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 
@@ -206,9 +207,16 @@ def _how_good(test: dict[str, Any]) -> str:
     )
 
 
-def show(model: Any, rows: tuple[Any, np.ndarray] | None, top: int | None, as_json: bool) -> None:
-    """Print the output of ``linsep summary``, with the residuals if there are rows of the fit."""
-    found = None if rows is None else model.assumptions(*rows)
+def show(
+    model: Any,
+    rows: tuple[Any, np.ndarray] | None,
+    found: Assumptions | None,
+    top: int | None,
+    as_json: bool,
+) -> None:
+    """Print the output of ``linsep summary``; with the rows of the fit and what they say about the
+    assumptions, also the residuals.
+    """
     if as_json:
         summary = training_summary(model)
         more: dict[str, Any] = {"equation": summary["equation"]}

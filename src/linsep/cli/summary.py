@@ -53,13 +53,14 @@ def summary(
             never_overwrite(source.paths, plot)
             X, y = rows_of(source, fitted.n_features_in_, None)
             rows = X, numbers(y, source, 0)
-        show(fitted, rows, top, as_json)
+        found = None if rows is None else fitted.assumptions(*rows)
+        show(fitted, rows, found, top, as_json)
         if plot is not None:
             from linsep.plot import AssumptionsDisplay, CoefficientDisplay
 
             drawn = (
                 CoefficientDisplay.from_estimator(fitted, top=top or 30)
-                if rows is None
-                else AssumptionsDisplay.from_estimator(fitted, *rows)
+                if found is None
+                else AssumptionsDisplay.from_assumptions(found)
             )
             write_picture(drawn, plot, force)

@@ -32,15 +32,11 @@ class AssumptionsDisplay(Display):
     residuals against fitted values. Normality: standardized residuals against normal quantiles.
     Independence: residuals in the order of the rows. Influence: standardized residuals against
     leverages, with lines of equal Cook's distance. Lines join the means of up to ten groups of
-    neighbouring rows. Residuals are standardized by their estimated standard deviation, which falls
-    with the leverage. It is best made with :meth:`from_estimator`.
+    neighbouring rows. It is best made with :meth:`from_estimator` or :meth:`from_assumptions`.
 
     Parameters
     ----------
     found : Assumptions
-    standardized : array of shape (rows,)
-    n_weights : int
-        How many weights were estimated.
 
     Attributes
     ----------
@@ -69,8 +65,13 @@ class AssumptionsDisplay(Display):
         independent; their correlation is about -0.01
     """
 
-    def __init__(self, *, found: Assumptions, standardized: np.ndarray, n_weights: int) -> None:
-        self.found, self.standardized, self.n_weights = found, standardized, n_weights
+    def __init__(self, *, found: Assumptions) -> None:
+        self.found = found
+
+    @classmethod
+    def from_assumptions(cls, found: Assumptions, **kwargs: Any) -> Self:
+        """Draw what ``model.assumptions(X, y)`` returned; ``kwargs`` are those of :meth:`plot`."""
+        return cls(found=found).plot(**kwargs)
 
     @classmethod
     def from_estimator(
@@ -94,15 +95,7 @@ class AssumptionsDisplay(Display):
             raise DataError(
                 f"{type(estimator).__name__} has no assumptions to draw: draw a LinearRegression."
             )
-        found = estimator.assumptions(X, y, sample_weight)
-        inference = estimator.inference_
-        with np.errstate(divide="ignore", invalid="ignore"):
-            deviations = inference.residual_error * np.sqrt(1 - found.leverage)
-            standardized = np.where(
-                np.isnan(found.cooks_distance), np.nan, found.residuals / deviations
-            )
-        made = cls(found=found, standardized=standardized, n_weights=inference.fit.rank)
-        return made.plot(**kwargs)
+        return cls.from_assumptions(estimator.assumptions(X, y, sample_weight), **kwargs)
 
     def plot(self, *, size: float = 12.0) -> Self:
         """Draw on a new figure.
@@ -114,7 +107,7 @@ class AssumptionsDisplay(Display):
         """
         self.figure_, axes = new_grid(len(PANELS) + 1, 3, 4.0, 4.2)
         self.axes_ = dict(zip(PANELS, axes, strict=False))
-        self.ax_, found, scaled = axes[0], self.found, self.standardized
+        self.ax_, found, scaled = axes[0], self.found, self.found.standardized
         self.points_: dict[str, Any] = {}
         self.means_: dict[str, Any] = {}
         self.zeros_: dict[str, Any] = {}
@@ -151,8 +144,8 @@ class AssumptionsDisplay(Display):
 
     def _draw_quantiles(self, size: float) -> None:
         """Draw the sorted residuals against medians of sorted normal numbers (Filliben 1975)."""
-        ax = self.axes_["normality"]
-        ordered = np.sort(self.standardized[np.isfinite(self.standardized)])
+        ax, scaled = self.axes_["normality"], self.found.standardized
+        ordered = np.sort(scaled[np.isfinite(scaled)])
         n = ordered.size
         if n:
             shares = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
@@ -173,13 +166,15 @@ class AssumptionsDisplay(Display):
     def _draw_distances(self) -> None:
         """Draw where Cook's distance is 0.5 and 1, and the numbers of the rows with the most."""
         ax, h = self.axes_["influence"], self.found.leverage
+        n_weights = round(float(h.sum()))  # the trace of the projection
         self.distances_: dict[float, list[Any]] = {}
         ax.margins(y=0.1)
         ax.locator_params(axis="x", nbins=5)
         limits = ax.get_xlim(), ax.get_ylim()
-        grid = np.linspace(h.max() / 200, min(1.0, limits[0][1]), 200)
+        first = float(h.max()) / 200 or 0.005
+        grid = np.linspace(first, min(1.0, max(first, limits[0][1])), 200)
         for distance, style in DISTANCES.items():
-            reach = np.sqrt(distance * self.n_weights * (1 - grid) / grid)
+            reach = np.sqrt(distance * n_weights * (1 - grid) / grid)
             look = {"color": COLOURS[0], "ls": style, "linewidth": 1.2}
             upper = ax.plot(grid, reach, label=f"Cook's distance {distance:g}", **look)
             self.distances_[distance] = upper + ax.plot(grid, -reach, **look)
@@ -188,7 +183,7 @@ class AssumptionsDisplay(Display):
         largest = np.argsort(np.where(np.isnan(cooks), -1.0, cooks), kind="stable")[::-1][:NAMED]
         self.named_ = [
             ax.annotate(
-                f"{row}", (h[row], self.standardized[row]), xytext=(4, 3), color=ink(),
+                f"{row}", (h[row], self.found.standardized[row]), xytext=(4, 3), color=ink(),
                 textcoords="offset points", fontsize="small", zorder=5,
             )
             for row in largest

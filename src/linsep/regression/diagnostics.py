@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaincc
 
+from linsep.drawing import display
 from linsep.regression.blocks import Block
 from linsep.regression.deletion import Deletion, deletion
 from linsep.regression.inference import Inference, f_tail, t_tail
@@ -66,6 +67,9 @@ class Assumptions:
         Of rows of positive weight, multiplied by the square roots of the weights.
     fitted : array of shape (rows,), their predictions
     leverage : array of shape (rows,), between 0 and 1
+    standardized : array of shape (rows,)
+        Residuals divided by their estimated standard deviation, which falls with the leverage
+        (internally studentized). NaN if the leverage is 1.
     studentized : array of shape (rows,)
         Residuals divided by their standard deviation as estimated from the other rows (externally
         studentized); they follow Student's t with n - p - 1 degrees of freedom. NaN if the fit
@@ -79,6 +83,7 @@ class Assumptions:
     residuals: np.ndarray
     fitted: np.ndarray
     leverage: np.ndarray
+    standardized: np.ndarray
     studentized: np.ndarray
     cooks_distance: np.ndarray
 
@@ -89,6 +94,19 @@ class Assumptions:
                 return finding
         known = ", ".join(repr(finding.test) for finding in self.findings)
         raise KeyError(f"There is no test {test!r}; there are {known}.")
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw a panel for each assumption.
+
+        Parameters
+        ----------
+        **kwargs : passed to :meth:`linsep.plot.AssumptionsDisplay.from_assumptions`
+
+        Returns
+        -------
+        linsep.plot.AssumptionsDisplay
+        """
+        return display("AssumptionsDisplay").from_assumptions(self, **kwargs)
 
     def rows(self) -> list[list[str]]:
         """Return the cells of the table, its header first."""
@@ -156,11 +174,17 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
         *_influential(fit, leverage, gone, undefined),
     ]
     nothing = np.full(residuals.size, np.nan)
+    standardized = nothing
+    if gone is not None:
+        left = np.where(gone.decided, np.nan, np.maximum(1 - leverage, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            standardized = shares * np.sqrt((fit.n_rows - fit.rank) / left)
     return Assumptions(
         findings,
         residuals,
         fit.predicted(block.X),
         leverage,
+        standardized,
         nothing if gone is None else gone.studentized,
         nothing if gone is None else gone.cooks_distance,
     )
@@ -168,6 +192,8 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
 
 def _undefined(fit: LeastSquares) -> str:
     """Return why residuals cannot be tested; empty if they can."""
+    if not fit.rank:
+        return "not defined: no weights were estimated"
     if fit.n_rows <= fit.rank:
         return "not defined: no residual degrees of freedom are left"
     return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
