@@ -11,6 +11,7 @@ import typer
 from linsep.cli import learners, options, regressions, report
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
+from linsep.cli.initial_weights import InitialWeights
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.pictures import PlotFile, picture_of, write_picture
 from linsep.cli.progress import watching
@@ -50,6 +51,7 @@ def fit(
     plot: PlotFile = None,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
+    init_weights: options.InitWeights = None,
     reference: options.Reference = None,
     **parameters: Any,
 ) -> None:
@@ -75,7 +77,8 @@ def fit(
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
     _check_curve(curve, estimator)
-    whole = _fitted(estimator, source)
+    start = InitialWeights(init_weights, learner, estimator, source.name)
+    whole = _fitted(estimator, source, start)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         if model is not None:
             model_file.save(estimator, model, force=force)
@@ -163,14 +166,15 @@ def _print_summary(
         note(message)
 
 
-def _fitted(estimator: Any, source: Source) -> bool:
+def _fitted(estimator: Any, source: Source, start: InitialWeights) -> bool:
     """Learn; return False if Ctrl-C ended it after something was learnt."""
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
     caught: list[Any] = []
     try:
-        with watching(source, estimator), results, listed() as caught:
-            estimator.fit(source)
+        with watching(source, estimator), results, listed() as caught, start.checked():
+            estimator.fit(source, **start.arguments)
+            start.check_width(estimator.n_features_in_)
     except KeyboardInterrupt:
         if getattr(estimator, "stop_reason_", None) is None or not hasattr(estimator, "recipe_"):
             raise

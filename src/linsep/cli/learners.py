@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from linsep.cli.failures import flag_of, in_options
-from linsep.cli.options import reader
+from linsep.cli.options import TRACEABLE, reader
 from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.sources.base import Source
@@ -51,6 +51,8 @@ def parameters_of(learner: str) -> list[str]:
 
 def takes(learner: str, name: str) -> bool:
     """Return whether an option applies to a learner: a common one, or one of its own."""
+    if name == "init_weights":
+        return learner in TRACEABLE
     if name == "curve":
         name = "early_stopping"
     of_some = any(name in inspect.signature(kind).parameters for kind in ALL.values())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,14 @@ def _max_line(text: Any) -> int:
         return bytes_of(text)
     except DataError as problem:
         raise typer.BadParameter(str(problem)) from None
+
+
+def _numbers(text: Any) -> list[float]:
+    with suppress(ValueError):
+        numbers = [float(number) for number in text.split(",")]
+        if all(map(isfinite, numbers)):
+            return numbers
+    raise typer.BadParameter(f"must be finite numbers with commas between them, not {text!r}.")
 
 
 def _delimiter(text: str) -> str:
@@ -274,6 +283,17 @@ RandomState = Annotated[
         parser=reader(Parameter("random_state", int, "", low=0, high=2**32 - 1)),
         metavar="N",
         help="Seed of the random numbers.",
+    ),
+]
+InitWeights = Annotated[
+    Any,
+    typer.Option(
+        "--init-weights",
+        parser=_numbers,
+        help="Weights to start from, of two classes: the intercept, then one number a feature (of "
+        "scaled columns, if they are scaled).",
+        metavar="X,X,...",
+        show_default=False,
     ),
 ]
 ClassWeight = Annotated[

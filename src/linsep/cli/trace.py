@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.cli import learners, options
+from linsep.cli.initial_weights import InitialWeights
 from linsep.cli.output import check_all_free, never_overwrite, open_output
 from linsep.cli.pictures import PlotFile, write_picture
 from linsep.cli.screen import label_text, on_terminal
@@ -44,6 +45,7 @@ def trace(
     max_line: options.MaxLine = None,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
+    init_weights: options.InitWeights = None,
     **parameters: Any,
 ) -> None:
     """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
@@ -60,10 +62,12 @@ def trace(
         "trace", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
     )  # fmt: skip
-    made = linsep.trace(
-        estimator, X, y, max_rounds=max_rounds, row_names=names,
-        feature_names=feature_names(source, X.shape[1]),
-    )  # fmt: skip
+    start = InitialWeights(init_weights, learner, estimator, source.name)
+    with start.checked():
+        made = linsep.trace(
+            estimator, X, y, max_rounds=max_rounds, row_names=names,
+            feature_names=feature_names(source, X.shape[1]), **start.arguments,
+        )  # fmt: skip
     with open_output(output, force) as out:
         write_trace(out, made, written, to_screen=output is None)
     if plot is not None:

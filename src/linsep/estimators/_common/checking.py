@@ -342,6 +342,20 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
     )
 
 
+class InitialShape(DataError):
+    """Initial weights of another shape than the data need.
+
+    Attributes
+    ----------
+    needed : tuple of int
+        The right shape: (weight vectors, features) of ``coef_init``.
+    """
+
+    def __init__(self, name: str, given: tuple[int, ...], needed: tuple[int, ...]):
+        super().__init__(f"{name} has shape {given}, but these data need {needed}.")
+        self.needed = needed
+
+
 def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
     """Return initial weights as float64 of ``shape``; one machine needs no first axis."""
     if given is None:
@@ -349,5 +363,5 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
     given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
     array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
     if shape not in (array.shape, (1, *array.shape)):
-        raise ValueError(f"{name} has shape {array.shape}, but these data need {shape}.")
+        raise InitialShape(name, array.shape, shape)
     return array.reshape(shape)

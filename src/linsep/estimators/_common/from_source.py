@@ -154,8 +154,10 @@ class SourceRun:
             estimator._state = copy.deepcopy(self.before)
         elif estimator.warm_start:
             estimator.__dict__.pop("_state", None)
-        # Initial weights may be narrower than the source, whose width is known only at its end.
-        width = stream.n_features if self.coef_init is None else (1, *np.shape(self.coef_init))[-1]
+        width, names = stream.n_features, stream.feature_names
+        if self.coef_init is not None:
+            # The width of svmlight text is known only at its end, and may be another.
+            width = (1, *np.shape(self.coef_init))[-1] if names is None else len(names)
         self.run = estimator._start(
             self.learner, stream.classes, width, self.coef_init, self.intercept_init
         )
