@@ -62,11 +62,10 @@ def fit(
     check_all_free(force, model, plot)
     started = perf_counter()
     files = {"format": format, "delimiter": delimiter, "max_line": max_line}
-    intercept = parameters.get("fit_intercept") is not False
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
         index_base=index_base, cache=None if no_cache else cache or cache_folder(), **files,
-        **_columns(data, format, scale, reference_level, learner, intercept),
+        **_columns(data, format, scale, reference_level, learner, parameters),
     )  # fmt: skip
     never_overwrite(source.paths, model, plot)
     if test:  # report unusable test data before learning
@@ -77,8 +76,7 @@ def fit(
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
     _check_curve(curve, estimator)
-    start = InitialWeights(init_weights, learner, estimator, source.name)
-    whole = _fitted(estimator, source, start)
+    whole = _fitted(estimator, source, InitialWeights(init_weights, learner, estimator, source))
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         if model is not None:
             model_file.save(estimator, model, force=force)
@@ -103,13 +101,14 @@ def _check_curve(wanted: bool, estimator: Any) -> None:
 
 def _columns(
     data: list[str], format: str | None, scale: str | None, levels: list[str] | None, learner: str,
-    intercept: bool,
+    parameters: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Return how columns become features: as given, else the default of the learner.
 
     svmlight text has no columns to encode.
     """
     table = kind_of(find_files(list(data), format), format) == "table"
+    intercept = parameters.get("fit_intercept") is not False
     return {
         "scale": learners.scaling(scale, learner, table),
         "reference_level": learners.reference_levels(levels, learner, intercept, table),

@@ -9,6 +9,7 @@ import typer
 from linsep.cli.options import TRACEABLE
 from linsep.errors import DataError
 from linsep.estimators._common.checking import InitialShape
+from linsep.sources.base import Source
 
 
 class InitialWeights:
@@ -19,7 +20,7 @@ class InitialWeights:
     numbers : list of float, the intercept first if one is learnt; or None
     learner : str, its name on the command line
     estimator : the learner
-    source : str, the name of the data
+    source : the data
 
     Attributes
     ----------
@@ -27,7 +28,7 @@ class InitialWeights:
         ``coef_init`` and ``intercept_init``; empty without numbers.
     """
 
-    def __init__(self, numbers: list[float] | None, learner: str, estimator: Any, source: str):
+    def __init__(self, numbers: list[float] | None, learner: str, estimator: Any, source: Source):
         self.arguments: dict[str, list[float]] = {}
         if numbers is None:
             return
@@ -39,7 +40,7 @@ class InitialWeights:
             raise typer.BadParameter("--init-weights must be numbers above 0 for Winnow.")
         if getattr(estimator, "gamma", None) == "auto":
             raise typer.BadParameter("--init-weights needs a --gamma that is given, not 'auto'.")
-        self._source, self._count = source, len(numbers)
+        self._source, self._count = source.name, len(numbers)
         # That of Winnow is minus its threshold.
         self._intercept = int(learner != "winnow" and bool(estimator.fit_intercept))
         if len(numbers) == self._intercept:

@@ -62,7 +62,7 @@ def trace(
         "trace", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
     )  # fmt: skip
-    start = InitialWeights(init_weights, learner, estimator, source.name)
+    start = InitialWeights(init_weights, learner, estimator, source)
     with start.checked():
         made = linsep.trace(
             estimator, X, y, max_rounds=max_rounds, row_names=names,
