@@ -13,6 +13,7 @@ STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     (folder / "two.csv").write_text(TWO)
+    (folder / "xor.csv").write_text("a,b,kind\n0,0,x\n1,1,x\n0,1,y\n1,0,y\n")
     (folder / "unlabelled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
     (folder / "rows.svm").write_text("".join(f"{k % 2} {1 + k % 2}:1 3:{k}\n" for k in range(9)))
     (folder / "wider.svm").write_text("1 1:1 2:2 9:3\n0 2:1\n")
@@ -20,6 +21,20 @@ def models(tmp_path_factory):
         "p.linsep": ("two.csv", "--target", "kind"),
         "logistic.linsep": ("two.csv", "--target", "kind", "--learner", "logistic", "--l2", 1),
         "svm.linsep": ("rows.svm",),
+        "xor.linsep": (
+            "xor.csv",
+            "--target",
+            "kind",
+            "--no-shuffle",
+            "--keep",
+            "last",
+            "--scale",
+            "none",
+            "--max-iter",
+            50,
+        ),
+        "kernel.linsep": ("two.csv", "--target", "kind", "--learner", "kernel"),
+        "linear.linsep": ("two.csv", "--target", "b", "--learner", "linear", "--exclude", "kind"),
     }.items():
         assert here("fit", *options, "--model", name, cwd=folder).returncode == 0
     return folder
@@ -37,6 +52,14 @@ def models(tmp_path_factory):
         ("margins", "p.linsep", "two.csv"),
         ("curve", "p.linsep"),
         ("coefficients", "logistic.linsep", "--odds"),
+        ("probability", "logistic.linsep", "two.csv"),
+        ("augmentation", "p.linsep", "two.csv"),
+        ("kernel", "kernel.linsep", "two.csv"),
+        ("updates", "xor.linsep", "xor.csv"),
+        ("bounds", "xor.linsep", "xor.csv"),
+        ("cycle", "xor.linsep", "xor.csv"),
+        ("regression", "linear.linsep", "two.csv", "--feature", "a"),
+        ("assumptions", "linear.linsep", "two.csv"),
     ],
 )
 def test_every_picture_is_written(models, tmp_path, drawn, ending):
@@ -56,6 +79,11 @@ def test_every_picture_is_written(models, tmp_path, drawn, ending):
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
         (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
         (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
+        (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),
+        (("assumptions", "p.linsep", "two.csv"), "assumptions draws a regression", 1),
+        (("curve", "p.linsep", "--odds"), "--odds is for coefficients", 2),
+        (("margins", "p.linsep", "two.csv", "--feature", "a"), "--feature is for decision", 2),
+        (("images", "p.linsep"), "2 features", 1),
         (("flowers", "p.linsep"), "kind must be one of 'decision'", 2),
     ],
 )

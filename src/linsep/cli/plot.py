@@ -2,38 +2,67 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from linsep.cli import options
 from linsep.cli.output import check_all_free, never_overwrite
-from linsep.cli.pictures import picture_file, rows_of, write_picture
+from linsep.cli.pictures import MOST_ROWS, picture_file, rows_of, write_picture
 from linsep.cli.score import open_like
 from linsep.cli.standard_input import reads_data
+from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators._common.checking import Parameter
 from linsep.model_files import format as model_file
-from linsep.sources.base import Source
 
-#: each picture: whether it shows rows
-KINDS = {"decision": True, "margins": True, "curve": False, "coefficients": False}
 
+class Picture(NamedTuple):
+    """A kind of picture.
+
+    ``rows`` says which rows of DATA it shows: "" for none, "some", or "all" those of the fit.
+    ``of`` says what it is of: "classifier", "regression" or "" for any model.
+    """
+
+    display: str
+    help: str
+    rows: str = ""
+    of: str = ""
+
+
+KINDS = {
+    "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
+    "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
+    "margins": Picture("MarginDisplay", "distance from the boundary", "some", "classifier"),
+    "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
+    "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
+    "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
+    "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
+    "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
+    "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
+    "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
+    "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
+    "coefficients": Picture("CoefficientDisplay", "estimates with intervals"),
+    "images": Picture("WeightImageDisplay", "weights of pixels"),
+}
 
 Kind = Annotated[
     Any,
     typer.Argument(
-        help="decision: regions of the classes and DATA, with mistakes; margins: how far DATA are "
-        "from the boundary; curve: mistakes by pass; coefficients: estimates with intervals.",
+        help="; ".join(f"{name}: {kind.help}" for name, kind in KINDS.items()) + ".",
         parser=options.reader(Parameter("kind", str, "", choices=tuple(KINDS))),
-        metavar="|".join(KINDS),
+        metavar="KIND",
     ),
 ]
 MaybeData = Annotated[
     list[str] | None,
-    typer.Argument(help="Rows to draw, for decision and margins.", metavar="[DATA]..."),
+    typer.Argument(
+        help="Rows to draw; those of the fit for updates, bounds, cycle and assumptions; none for "
+        "curve, coefficients and images.",
+        metavar="[DATA]...",
+    ),
 ]
-Picture = Annotated[
+PictureFile = Annotated[
     Path,
     typer.Option(
         "--output",
@@ -48,7 +77,7 @@ Feature = Annotated[
     list[str] | None,
     typer.Option(
         "--feature",
-        help="Name of a feature to draw (decision); give two.  [default: a projection]",
+        help="Name of a feature to draw (decision, probability, regression); may be given twice.",
         metavar="NAME",
         show_default=False,
     ),
@@ -62,7 +91,7 @@ def plot(
     model: options.ModelIn,
     data: MaybeData = None,
     *,
-    output: Picture,
+    output: PictureFile,
     feature: Feature = None,
     odds: Odds = False,
     format: options.DataFormat = None,
@@ -74,40 +103,45 @@ def plot(
 
     Example: linsep plot decision species.linsep test.csv --output species.png
     """
-    if KINDS[kind] != bool(data):
-        needs = "needs DATA to draw" if KINDS[kind] else "is drawn without DATA"
+    shown, choices = KINDS[kind], _choices(kind, feature or [], odds)
+    if bool(shown.rows) != bool(data):
+        needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
         raise DataError(f"linsep plot {kind} {needs}.")
     check_all_free(force, output)
     never_overwrite([model, *map(Path, data or [])], output)
     estimator = model_file.load(model)
-    if data is None:
-        display = _of_model(kind, estimator, odds)
-    else:
+    if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
+        raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
+    rows: tuple[Any, ...] = ()
+    if data is not None:
         source = open_like(
             estimator, model, data, format=format, delimiter=delimiter, max_line=max_line,
-            labelled=kind == "margins",
+            labelled=kind != "decision",
         )  # fmt: skip
-        display = _of_rows(kind, estimator, source, feature)
-    write_picture(display, output, force)
+        rows = rows_of(
+            source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
+        )
+    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        made = display(shown.display).from_estimator(estimator, *rows, **choices)
+    write_picture(made, output, force)
     print(f"picture  {output}")
 
 
-def _of_model(kind: str, model: Any, odds: bool) -> Any:
-    from linsep.plot import CoefficientDisplay, LearningCurveDisplay
-
-    if kind == "curve":
-        return LearningCurveDisplay.from_estimator(model)
-    return CoefficientDisplay.from_estimator(model, odds=odds)
-
-
-def _of_rows(kind: str, model: Any, source: Source, features: list[str] | None) -> Any:
-    from linsep.plot import DecisionDisplay, MarginDisplay
-
-    if not hasattr(model, "classes_"):
-        raise DataError(f"linsep plot {kind} draws classifiers; draw coefficients of regressions.")
-    X, y = rows_of(source, model.n_features_in_)
-    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        if kind == "margins":
-            return MarginDisplay.from_estimator(model, X, y)
-        return DecisionDisplay.from_estimator(model, X, y, features=features)
+def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
+    """Return the keywords of a picture; raise BadParameter for an option of another one."""
+    if odds and kind != "coefficients":
+        raise typer.BadParameter("--odds is for coefficients.")
+    if len(features) > {"decision": 2, "probability": 2, "regression": 1}.get(kind, 0):
+        raise typer.BadParameter(
+            "--feature is for decision and probability, twice at most, and for regression, once."
+        )
+    if kind == "regression":
+        return {"feature": features[0]} if features else {}
+    if features:
+        return {"features": features}
+    others: dict[str, dict[str, Any]] = {
+        "coefficients": {"odds": odds},
+        "updates": {"n_mistakes": 3},
+    }
+    return others.get(kind, {})
