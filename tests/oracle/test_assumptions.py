@@ -113,6 +113,14 @@ def test_other_rows_than_those_of_the_fit_are_refused():
     X, y = data("stackloss")
     with pytest.raises(ValueError, match="fitted to 21 rows"):
         LinearRegression().fit(X, y).assumptions(X[:5], y[:5])
+    with pytest.raises(ValueError, match="not the rows of the fit: their residual sum of squares"):
+        LinearRegression().fit(X, y).assumptions(X, y[::-1])
+    with pytest.raises(ValueError, match="not the rows of the fit"):
+        LinearRegression().fit(X, 2 * X[:, 0]).assumptions(X, y)
+    with pytest.raises(ValueError, match="not the rows of the fit"):
+        LinearRegression().fit(X, y, np.arange(1, 22)).assumptions(X, y)
+    near = LinearRegression().fit(X, y).assumptions(X.astype(np.float32), y)
+    assert near["Durbin-Watson"].statistic > 0
 
 
 def test_without_estimates_nothing_is_defined():

@@ -30,7 +30,7 @@ from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators._common.checking import feature_names, target_name
 from linsep.estimators.learners import REGRESSIONS
-from linsep.regression.diagnostics import Assumptions
+from linsep.regression.assumptions import Assumptions
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 

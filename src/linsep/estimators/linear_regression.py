@@ -25,8 +25,9 @@ from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, Residuals, numbers
 from linsep.interrupts import held
 from linsep.online.passes import StopReason
+from linsep.regression.assumptions import Assumptions
 from linsep.regression.blocks import Block, Blocks
-from linsep.regression.diagnostics import Assumptions, check_assumptions
+from linsep.regression.diagnostics import check_assumptions
 from linsep.regression.inference import Bands, Inference, dependence
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import (
@@ -328,8 +329,14 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        linsep.regression.diagnostics.Assumptions
-            Print it, or use its attributes.
+        linsep.regression.assumptions.Assumptions
+            Print it, call ``plot()``, or use its attributes.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows of the fit: another number of rows or features, or another
+            residual sum of squares.
         """
         check_is_fitted(self)
         block = self._block(X, y, sample_weight, reset=False)

@@ -7,21 +7,20 @@ names.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaincc
 
-from linsep.drawing import display
+from linsep.errors import DataError
+from linsep.regression.assumptions import Assumptions, Finding
 from linsep.regression.blocks import Block
 from linsep.regression.deletion import Deletion, deletion
 from linsep.regression.inference import Inference, f_tail, t_tail
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import least_squares
-from linsep.regression.summary import number_text, p_text
+from linsep.regression.summary import number_text
 
 #: most values of the matrix of White's test, which has a column for each product of two features
 WHITE_VALUES = 1 << 23
@@ -31,119 +30,10 @@ SHAPIRO_ROWS = 5000
 DOUBT = 0.05
 #: share of the variance of y below which the residuals are rounding errors
 NOTHING = 1e-12
+#: relative change of a residual norm that rounding of the rows may make
+SAME = 1e-3
 #: relative rounding error of a few operations in floats
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
-
-
-class Finding(NamedTuple):
-    """Result of one test of one assumption.
-
-    Attributes
-    ----------
-    assumption : "linearity", "equal variance", "normality", "independence" or "influence"
-    test : str, its name
-    statistic : float, NaN if not defined
-    p_value : float, NaN if there is none
-    conclusion : str, what the numbers mean
-    source : str, the paper
-    """
-
-    assumption: str
-    test: str
-    statistic: float
-    p_value: float
-    conclusion: str
-    source: str
-
-
-@dataclass(frozen=True)
-class Assumptions:
-    """Results of all tests, and residuals, leverages and influences; ``print`` it.
-
-    Attributes
-    ----------
-    findings : list of Finding
-    residuals : array of shape (rows,)
-        Of rows of positive weight, multiplied by the square roots of the weights.
-    fitted : array of shape (rows,), their predictions
-    leverage : array of shape (rows,), between 0 and 1
-    standardized : array of shape (rows,)
-        Residuals divided by their estimated standard deviation, which falls with the leverage
-        (internally studentized). NaN if the leverage is 1.
-    studentized : array of shape (rows,)
-        Residuals divided by their standard deviation as estimated from the other rows (externally
-        studentized); they follow Student's t with n - p - 1 degrees of freedom. NaN if the fit
-        without the row is perfect, or the leverage is 1.
-    cooks_distance : array of shape (rows,)
-        Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
-        15-18). NaN if the leverage is 1: without the row, an estimate is undetermined.
-    """
-
-    findings: list[Finding]
-    residuals: np.ndarray
-    fitted: np.ndarray
-    leverage: np.ndarray
-    standardized: np.ndarray
-    studentized: np.ndarray
-    cooks_distance: np.ndarray
-
-    def __getitem__(self, test: str) -> Finding:
-        """Return the finding of the test with this name."""
-        for finding in self.findings:
-            if finding.test == test:
-                return finding
-        known = ", ".join(repr(finding.test) for finding in self.findings)
-        raise KeyError(f"There is no test {test!r}; there are {known}.")
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw a panel for each assumption.
-
-        Parameters
-        ----------
-        **kwargs : passed to :meth:`linsep.plot.AssumptionsDisplay.from_assumptions`
-
-        Returns
-        -------
-        linsep.plot.AssumptionsDisplay
-        """
-        return display("AssumptionsDisplay").from_assumptions(self, **kwargs)
-
-    def rows(self) -> list[list[str]]:
-        """Return the cells of the table, its header first."""
-        cells = [["assumption", "test", "statistic", "p", "what it says"]]
-        for found in self.findings:
-            numbers = [number_text(found.statistic), p_text(found.p_value)]
-            cells.append([found.assumption, found.test, *numbers, found.conclusion])
-        cells.append(
-            [
-                "existence",
-                "-",
-                "-",
-                "-",
-                "that y has a mean and a variance for every x: no data can test it",
-            ]
-        )
-        return cells
-
-    def __str__(self) -> str:
-        table = self.rows()
-        widths = [max(len(row[k]) for row in table) for k in range(4)]
-        lines = []
-        for row in table:
-            first = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}"
-            numbers = f"{row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}"
-            lines.append(f"{first}  {numbers}  {row[4]}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head, *body = self.rows()
-        first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        rest = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
-        )
-        return f"<table><tr>{first}</tr>{rest}</table>"
 
 
 def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
@@ -154,9 +44,15 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
     fit : LeastSquares
     block : Block
         All rows of the fit, in their order.
+
+    Raises
+    ------
+    DataError
+        If their residual sum of squares is not that of the fit.
     """
     weights = np.ones(block.y.size) if block.weights is None else block.weights
     raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
+    _check_rows(fit, block.y * np.sqrt(weights), raw * np.sqrt(weights))
     raw = np.zeros_like(raw) if fit.perfect else raw
     residuals, about = raw * np.sqrt(weights), (block.y - fit.mean_y) - raw
     leverage = weights * _leverage(Inference(fit), block)
@@ -188,6 +84,18 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
         nothing if gone is None else gone.studentized,
         nothing if gone is None else gone.cooks_distance,
     )
+
+
+def _check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
+    """Raise DataError if residuals are those of other rows; y is multiplied as they are."""
+    largest = float(np.abs(y).max()) or 1.0
+    found, known = float(np.linalg.norm(residuals / largest)), fit.residual_norm / largest
+    if abs(found - known) > SAME * (known + float(np.linalg.norm(y / largest)) * SAME):
+        norm = found * largest
+        raise DataError(
+            "These are not the rows of the fit: their residual sum of squares is "
+            f"{number_text(norm * norm)}, not {number_text(fit.rss)}."
+        )
 
 
 def _undefined(fit: LeastSquares) -> str:
