@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 from fourier_motzkin import kind_of
@@ -158,3 +159,18 @@ def test_scores_of_infinity_less_infinity_are_in_doubt():
     claim = separation(X, y)
     assert claim.verify(X, y).holds
     assert claim.multinomial.kind == "separable"
+
+
+def test_weights_that_underflow_beside_others_meet_rows_as_large():
+    """A weight of 1e-330 times the largest is zero in floats, and counts where a row has 1e242."""
+    X = np.array([
+        [3e125, -2e-281, 2e30, -1e7], [3e125, -2e-281, 2e30, -1e7], [0, 2e-159, -3e-231, -3e40],
+        [1e242, -2e-270, 0, 3e-192], [-2e49, 2e28, -1e-276, -2e-132],
+    ])  # fmt: skip
+    X[0, 0] = X[1, 0] = 2.9999999999999998e125
+    X[4, 2] = -9.999999999999999e-277
+    y = np.array(["c", "0", "b", "c", "0"])
+    for storage in (np.array, sp.csr_matrix):
+        every = separation(storage(X), y)
+        assert every.verify(X, y), every.verify(X, y).reason
+        assert every.multinomial.boundary == (0, 1)

@@ -152,9 +152,12 @@ def roundings(weights: dict[int, float], span: Reduced) -> Iterator[Row]:
 
 def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
     """Return whether all rows have positive products, decided in floats where they are certain."""
-    w = dense_floats(direction, A.shape[1])
-    value, reach = A @ w, abs(A) @ np.abs(w)
-    sure = value > 4 * A.shape[1] * 2.0**-53 * reach + 2.0**-1000
+    w, sizes = dense_floats(direction, A.shape[1]), abs(A)
+    with np.errstate(all="ignore"):
+        value, reach = A @ w, sizes @ np.abs(w)
+        # weights that underflow, times the row
+        tiny = 2.0**-1000 * (1 + np.asarray(sizes.sum(axis=1)).ravel())
+        sure = np.isfinite(value) & (value > 4 * A.shape[1] * 2.0**-53 * reach + tiny)
     return all(dot(members[i].whole[0], direction) > 0 for i in np.flatnonzero(~sure))
 
 

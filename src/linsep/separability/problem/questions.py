@@ -161,7 +161,8 @@ def _of_class(
     value = products[rows] @ C.T
     n = question.width + question.blocks + 3
     reach = norm[rows, None] * (np.abs(C) @ W_lengths)
-    bound = n * UNIT / (1 - n * UNIT) * (1 + 1e-9) * reach + 4 * n * TINY
+    tiny = 4 * n * TINY * (1 + norm[rows, None])  # weights that underflow, times the row
+    bound = n * UNIT / (1 - n * UNIT) * (1 + 1e-9) * reach + tiny
     known = np.isfinite(value) & np.isfinite(bound)
     return Values(
         np.repeat(rows, len(C)),
