@@ -240,7 +240,7 @@ REASONS = [
     ),
     (
         lambda name, p: p["keep"] == "vote" and p["tie"] != "negative",
-        ("check_classifiers_train",),
+        ("check_classifiers_train", "check_classifiers_classes"),
         "it wants the first of the classes that score highest, but votes may be equal, those of "
         "the few versions that the batch rule makes above all, and then the parameter decides",
     ),
