@@ -21,6 +21,8 @@ from linsep.cli.trace import feature_names
 from linsep.separability.problem.data import data_of
 from proof_edits import edited, places, value_at, written
 
+pytestmark = pytest.mark.compiled
+
 ALONE = Path(check.__file__)
 
 

@@ -12,6 +12,8 @@ from sklearn.exceptions import NotFittedError
 import linsep
 from linsep import descent, plot
 
+pytestmark = pytest.mark.compiled
+
 X, Y = load_iris(return_X_y=True, as_frame=True)
 TWO, SIDES = X[Y > 0], Y[Y > 0]
 WIDTH = TWO[["petal width (cm)"]]

@@ -14,6 +14,8 @@ from linsep.errors import DataError
 from proof_edits import places, value_at
 from stopwatch import Stopwatch
 
+pytestmark = pytest.mark.compiled
+
 X = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1.0]])
 Y = [1, 0, 0, 1]
 MANY = np.vstack([X, 2 * X])

@@ -10,6 +10,8 @@ from linsep.errors import DataError
 from linsep.sources.tables import csv
 from linsep.sources.tables.csv import CsvFile
 
+pytestmark = pytest.mark.compiled
+
 KINDS = {"a": "number", "b": "text", "c": "bool", "d": "number", "e": "text"}
 ROWS = {
     "plain": "1,x,true,2,y\n2,z,false,3.5,y\n",
