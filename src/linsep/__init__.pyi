@@ -23,6 +23,7 @@ from .mistake_bounds.margins import (
     cosine_margin as cosine_margin,
     functional_margin as functional_margin,
     geometric_margin as geometric_margin,
+    l1_margin as l1_margin,
     margin_distribution as margin_distribution,
     unsigned_margin as unsigned_margin,
 )

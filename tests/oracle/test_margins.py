@@ -15,6 +15,7 @@ from linsep import (
     cosine_margin,
     functional_margin,
     geometric_margin,
+    l1_margin,
     margin_distribution,
     unsigned_margin,
 )
@@ -34,6 +35,8 @@ def test_worked_numbers():
     assert geometric_margin([2, 0], ROWS, LABELS) == -1
     assert functional_margin([2, 0], ROWS, LABELS) == -2
     assert cosine_margin([2, 0], ROWS, LABELS) == pytest.approx(-(0.5**0.5))
+    assert l1_margin([2, 0], ROWS, LABELS) == -1
+    assert l1_margin([2, 2], ROWS, LABELS) == -1
     found = margin_distribution([1, 0], ROWS, LABELS, (0.0, 0.25, 1.0))
     assert found.rows.tolist() == [1, -1, 0.05, 1]
     assert found.quantiles == {0.0: -1, 0.25: -1, 1.0: 1}
@@ -43,6 +46,17 @@ def test_rows_of_one_side():
     assert geometric_margin([3, 4], [[1, 1]], [1]) == pytest.approx(7 / 5)
     assert geometric_margin([3, 4], [[1, 1]], [-1]) == pytest.approx(-7 / 5)
     assert geometric_margin([3, 4], [[1, 1]], [0]) == pytest.approx(-7 / 5)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_l1_margin_by_its_definition(fit_intercept):
+    rows, labels = np.abs(X[50:]), Y[50:] == 1
+    model = Perceptron(max_iter=3, fit_intercept=fit_intercept).fit(rows, labels)
+    w = np.append(model.coef_, model.intercept_)
+    z = np.hstack([rows, np.full((len(rows), 1), float(fit_intercept))])
+    found = [s * (w @ r) / abs(w).sum() / max(r) for s, r in zip(2 * labels - 1, z, strict=True)]
+    assert l1_margin(model, rows, labels) == pytest.approx(min(found))
+    assert l1_margin(model, sp.csr_matrix(rows), labels) == pytest.approx(min(found))
 
 
 weights = st.integers(-3, 3)

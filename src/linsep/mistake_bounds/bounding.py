@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ GROVE = (
     "this update"
 )
 
+#: bounds of a comparator
+HINGES = ("hinge", "hinge, sharp", "squared hinge", "total distance")
 #: with more passes only the bound after the last is computed
 MOST_PASSES = 100_000
 
@@ -75,6 +77,8 @@ def bounds(
     mistakes: int | None = None,
     passes: int = 1,
     literals: int | None = None,
+    majority: int = 1,
+    gamma: float | None = None,
 ) -> Bounds:
     """Bound the number of mistakes of online learners on these rows, in any order.
 
@@ -99,6 +103,12 @@ def bounds(
     literals : int, default=None
         Winnow: number of features of the disjunction, which is checked. None searches for a
         disjunction greedily.
+    majority : int, default=1
+        Winnow: how many of the ``literals`` are on in positive rows at least, and not in others,
+        which is checked. Beyond 1 the bound is for ``promotion=1 + 1 / (2 * majority)``.
+    gamma : float > 0, default=None
+        Two classes: also bound the mistakes by the total distance TD that the rows must be moved to
+        have this margin, R^2/gamma^2 + 2 TD/gamma; a local search finds their direction.
 
     Returns
     -------
@@ -109,8 +119,9 @@ def bounds(
         or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the same proof without its
         last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that minimises
         ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for Winnow
-        ``disjunction``, for BalancedWinnow ``L1 margin``. Bounds that cannot be stated are in
-        ``left_out``, with the reason.
+        ``disjunction`` or ``majority``, for BalancedWinnow ``L1 margin``. With ``gamma`` also
+        ``total distance``. The hinge bounds of two classes have the ``comparator`` w and its
+        ``distance``. Bounds that cannot be stated are in ``left_out``, with the reason.
 
     Raises
     ------
@@ -132,12 +143,16 @@ def bounds(
         raise ValueError(f"multiclass is {multiclass!r}: choose native, ovr or ovo.")
     if passes < 1:
         raise ValueError(f"passes is {passes!r}: it must be at least 1.")
-    check_literals(literals)
+    check_literals(literals, majority)
+    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+        raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0.")
+    target = {"literals": literals, "majority": majority}
+    promotion = 2.0 if majority == 1 else 1 + 1 / (2 * majority)
     common = (multiclass, fit_intercept, False, passes)
     kinds: list[RunSummary] = [
-        RunSummary("perceptron", {}, *common, mistakes=mistakes),
+        RunSummary("perceptron", {"gamma": gamma}, *common, mistakes=mistakes),
         RunSummary("margin", {"gamma": None, "epsilon": 0.5}, *common),
-        RunSummary("winnow", {"promotion": 2.0, "threshold": None, "literals": literals}, *common),
+        RunSummary("winnow", target | {"promotion": promotion, "threshold": None}, *common),
         RunSummary("balanced-winnow", {"promotion": None, "threshold": 0.0}, *common),
     ]
     y = column_or_1d(y)
@@ -153,11 +168,18 @@ def bounds(
     )
 
 
-def check_literals(literals: Any) -> None:
-    """Raise ValueError unless ``literals`` is None or a positive integer."""
-    whole = isinstance(literals, Integral) and not isinstance(literals, bool)
-    if literals is not None and not (whole and literals >= 1):
-        raise ValueError(f"literals is {literals!r}: it must be a whole number of at least 1.")
+def check_literals(literals: Any, majority: Any = 1) -> None:
+    """Raise ValueError unless ``literals`` is None or a positive integer, and ``majority`` is a
+    positive integer that is no larger.
+    """
+    for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not (whole and value >= 1):
+            raise ValueError(f"{name} is {value!r}: it must be a whole number of at least 1.")
+    if majority > (literals or 1):
+        raise ValueError(
+            f"majority is {majority}, but literals {literals}: give as many literals, or more."
+        )
 
 
 def bounds_of_run(
@@ -189,6 +211,7 @@ def bounds_of_run(
                     source,
                     counted.get(what, margin),
                     by_pass,
+                    *case.comparator(name),
                 )
             )
         except Unknown as unknown:
@@ -264,12 +287,31 @@ class Case:
         """The perceptron's comparators."""
         return theorems.compared(self.problems, self.run.passes, self.weights)
 
-    def by_pass(self, theorem: Callable[[Compared, Any], Any]) -> np.ndarray:
+    @cached_property
+    def moved(self) -> Compared:
+        """The comparator of length 1/gamma that has the smallest hinge loss."""
+        return theorems.moved(self.only_problem(), self.run.numbers["gamma"], self.weights)
+
+    def comparator(self, name: str) -> tuple[tuple[float, ...] | None, float | None]:
+        """Return the weights of a hinge bound and their total distance, if it has one of each."""
+        if self.n_classes > 2 or name not in HINGES:
+            return None, None
+        found = self.moved if name == "total distance" else self.compared[0]
+        w, exponent = found.weights.w, self.problems[0].exponent
+        distance = theorems.distance(found.weights)
+        return (
+            tuple(np.ldexp(w, -exponent).tolist()),
+            None if distance is None else float(np.ldexp(distance, exponent)),
+        )
+
+    def by_pass(
+        self, theorem: Callable[[Compared, Any], Any], compared: list[Compared] | None = None
+    ) -> np.ndarray:
         """The perceptron's bounds after one pass, two, and so on, by the same comparators."""
         last = self.run.passes
         passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
         with np.errstate(over="ignore"):
-            return np.sum([theorem(one, passes) for one in self.compared], axis=0)
+            return np.sum([theorem(one, passes) for one in compared or self.compared], axis=0)
 
     def only_problem(self) -> Problem:
         """Return the problem of a two-class run."""
@@ -283,11 +325,16 @@ Theorem = tuple[str, Callable[[], Any], str, str]
 
 def _of_perceptron(case: Case) -> list[Theorem]:
     novikoff = COLLINS if case.joint else NOVIKOFF
+    moved: list[Theorem] = []
+    if case.run.numbers.get("gamma") is not None:
+        most = lambda: case.by_pass(Compared.linear, [case.moved])  # noqa: E731
+        moved = [("total distance", most, "mistakes", HINGE)]
     return [
         ("Novikoff", lambda: theorems.novikoff(case.problems), "mistakes", novikoff),
         ("hinge", lambda: case.by_pass(Compared.linear), "mistakes", HINGE),
         ("hinge, sharp", lambda: case.by_pass(Compared.sharp), "mistakes", HINGE),
         ("squared hinge", lambda: case.by_pass(Compared.distances), "mistakes", SCHAPIRE),
+        *moved,
         *_widest(case),
     ]
 
@@ -327,13 +374,17 @@ def _of_winnow(case: Case) -> list[Theorem]:
         case.only_problem()
         d = case.X.shape[1] if hasattr(case.X, "shape") else np.shape(case.X)[1]
         theta = d / 2 if numbers["threshold"] is None else numbers["threshold"]
-        k = numbers.get("literals")
+        r, k = numbers["literals"], numbers["majority"]
         Z = case.Z[:, :d]
         X = Z.toarray() if hasattr(Z, "toarray") else Z
-        chosen = theorems.disjunction(X, case.codes == 1, k)
-        return theorems.winnow(d, len(chosen) if k is None else k, numbers["promotion"], theta)
+        if k > 1:
+            theorems.majority(X, case.codes == 1, r, k)
+            return theorems.winnow(d, r, numbers["promotion"], theta, k)
+        chosen = theorems.disjunction(X, case.codes == 1, r)
+        return theorems.winnow(d, len(chosen) if r is None else r, numbers["promotion"], theta)
 
-    return [("disjunction", most, "mistakes", LITTLESTONE)]
+    name = "disjunction" if numbers["majority"] == 1 else "majority"
+    return [(name, most, "mistakes", LITTLESTONE)]
 
 
 def _of_balanced(case: Case) -> list[Theorem]:

@@ -28,6 +28,11 @@ class Bound:
     by_pass : tuple of float or None
         Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
         ``value`` holds for any number of passes, or they are not computed.
+    comparator : tuple of float or None
+        The weights w of a hinge bound of two classes, the intercept last if one is learnt.
+    distance : float or None
+        Their TD: how far the rows of a pass must be moved in total so that all have at least the
+        margin 1/||w|| from w, rounded up.
     """
 
     name: str
@@ -37,6 +42,8 @@ class Bound:
     source: str
     counted: float | None = None
     by_pass: tuple[float, ...] | None = field(default=None, repr=False)
+    comparator: tuple[float, ...] | None = field(default=None, repr=False)
+    distance: float | None = field(default=None, repr=False)
 
     @property
     def kept(self) -> bool | None:

@@ -14,12 +14,14 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from linsep.mistake_bounds.problems import Problem
-from linsep.mistake_bounds.rounding import ROUNDING
+from linsep.mistake_bounds.rounding import ROUNDING, length
 
 #: squares below lose more than their last digits
 SMALLEST = 1e-290
 #: decreasing widths of smoothing of the hinge
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
+#: rows whose directions are tried on the sphere, and searches from the best directions
+MOST_STARTS, MOST_SEARCHES = 12, 4
 
 
 class Comparator(NamedTuple):
@@ -69,6 +71,54 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
             candidates += _multiples(problem, price, w)
     found = [comparator(problem, w) for w in candidates]
     return min(found, key=lambda one: one.square + price * one.hinge)
+
+
+def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None) -> Comparator:
+    """Search for the weights with the smallest hinge loss among those of length ``long``.
+
+    Parameters
+    ----------
+    problem : the rows
+    long : float > 0
+    given : weights that are scaled to this length; by default L-BFGS minimises a smoothed hinge on
+        the sphere, from several directions
+    """
+    starts = [given] if given is not None else _directions(problem)
+    units = [w / length(w) for w in starts if length(w) > 0]
+    found = sorted((comparator(problem, long * u) for u in units), key=lambda one: one.hinge)
+    if given is None:
+        starts = [one.w / long for one in found[:MOST_SEARCHES]]
+        found += [comparator(problem, long * _on_sphere(problem, long, u)) for u in starts]
+    return min(found, key=lambda one: one.hinge)
+
+
+def _directions(problem: Problem) -> list[np.ndarray]:
+    """Return weights that point where few rows fall short: some of these have a length."""
+    square = problem.longest**2 or 1.0
+    found = [_solved(problem, price / square)[-1] for price in (0.01, 1.0, 100.0)]
+    found += [problem.separator] if problem.margin is not None else []
+    n, d = problem.A.shape
+    # The loss is not convex on the sphere, where it has minima near single rows.
+    rows = problem.A[np.unique(np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int))]
+    found += list(rows.toarray() if sp.issparse(rows) else rows)
+    return [*found, np.ravel(problem.A.sum(axis=0)), np.ones(d)]
+
+
+def _on_sphere(problem: Problem, long: float, unit: np.ndarray) -> np.ndarray:
+    """Return the direction with a small hinge loss at this length, from a direction."""
+    A, v = problem.A, unit
+    for width in SMOOTHING:
+
+        def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
+            size = float(np.linalg.norm(v))
+            u = v / size
+            loss, share = _soft((1.0 - long * np.asarray(A @ u))[:, None] / width)
+            slope = -long * np.asarray(A.T @ share.ravel())
+            return width * float(loss.sum()), (slope - (slope @ u) * u) / size
+
+        v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+        v = v / length(v)
+    return v
 
 
 def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray]:

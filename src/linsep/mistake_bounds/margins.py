@@ -114,6 +114,40 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
     return float(_margins(model, X, y, _cosines).min())
 
 
+def l1_margin(estimator: Any, X: Any, y: Any) -> float:
+    """Return the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
+
+    The margin in the bounds of Winnow: the L1 length of the weights and the L-infinity length of
+    each row take the place of Euclidean lengths. With an intercept z = [x; 1], and the intercept is
+    the last weight of w.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As for :func:`linsep.functional_margin`. A row of zeros without an intercept has margin 0.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    DataError, ValueError
+        As for :func:`linsep.functional_margin`.
+
+    References
+    ----------
+    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
+
+    Examples
+    --------
+    >>> l1_margin([1, 1, 0], [[1, 1, 1], [0, -2, 1]], [1, -1])
+    0.5
+    """
+    model = linear_of(estimator, y)
+    return float(_margins(model, X, y, _l1_margins).min())
+
+
 def margin_distribution(
     estimator: Any,
     X: Any,
@@ -219,6 +253,15 @@ def _distances(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap:
 def _cosines(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
     long = length(weights)  # no intercept: its last entry is zero
     return _quotient(gap, long) / nonzero(lengths(X[own], model.fit_intercept))
+
+
+def _l1_margins(
+    model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray
+) -> Any:
+    largest = abs(X[own]).max(axis=1)
+    tall = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
+    tall = np.maximum(tall, float(model.fit_intercept))
+    return _quotient(gap, np.abs(weights).sum()) / nonzero(tall)
 
 
 def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:

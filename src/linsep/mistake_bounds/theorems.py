@@ -18,9 +18,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from linsep.certificate.verdicts import TIME_LIMIT
 from linsep.mistake_bounds.bounds import Unknown
-from linsep.mistake_bounds.comparators import Comparator, best_comparator
+from linsep.mistake_bounds.comparators import Comparator, best_comparator, comparator_of_length
 from linsep.mistake_bounds.problems import Problem
-from linsep.mistake_bounds.rounding import ROUNDING, above, balls, exact, shown, typed
+from linsep.mistake_bounds.rounding import ROUNDING, above, balls, exact, length, shown, typed
 from linsep.separability.programs import COARSE, solved
 from linsep.separability.time_limit import Task, TooLarge, limited
 
@@ -32,6 +32,8 @@ HUGE = 1e153
 MOST_WEIGHT = 1e150
 #: most promotions that are counted one by one
 FEW = 10_000
+#: relative rounding error of a weight after millions of updates
+DRIFT = 1e-9
 #: time limit in seconds of the search for a disjunction
 SEARCH_SECONDS = 5.0
 
@@ -94,6 +96,23 @@ def compared(
     return found
 
 
+def moved(problem: Problem, gamma: float, given: np.ndarray | None = None) -> Compared:
+    """Return the comparator of length 1/gamma: its hinge loss is TD_gamma/gamma, so that the linear
+    bound is R^2/gamma^2 + 2 TD_gamma/gamma.
+    """
+    long = float(np.ldexp(1.0 / gamma, problem.exponent))
+    if not 0 < long * problem.longest < HUGE:
+        raise Unknown("a margin of such a size is beyond floating point")
+    found = comparator_of_length(problem, long, _brought(problem, given))
+    return Compared(problem.longest**2 * (1 + ROUNDING) or 1.0, found)
+
+
+def distance(weights: Comparator) -> float | None:
+    """Return hinge(w)/||w||, the total distance that rows must be moved for the margin 1/||w||."""
+    long = length(weights.w)
+    return weights.hinge / long * (1 + ROUNDING) if long else None
+
+
 def _brought(problem: Problem, given: np.ndarray | None) -> np.ndarray | None:
     """Return weights with the same values on the rescaled rows of the problem, or None."""
     if given is None or not problem.exponent:
@@ -141,13 +160,14 @@ def passive_aggressive(
     return total * (1 + ROUNDING)
 
 
-def winnow(d: int, k: int, promotion: float, threshold: float) -> float:
-    """Return the bound for Winnow on a disjunction of k of d binary features, from weights of 1.
+def winnow(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> float:
+    """Return the bound for Winnow on "at least k of r" of d binary features, from weights of 1.
 
-    Each promotion multiplies a relevant weight that is at most the threshold, and relevant weights
-    never shrink: there are u <= k (floor(log_a(theta)) + 1) promotions. A promotion adds at most
-    (a - 1) theta to the sum of all weights, d at first; a demotion subtracts at least (1 - 1/a)
-    theta, and the sum stays above 0: there are fewer than a d / ((a - 1) theta) + a u demotions.
+    A promotion multiplies at least k of the r weights, each at most the threshold, and a demotion
+    divides at most k - 1: with L = floor(log_a(theta)) + 1, u promotions and v demotions,
+    k u - (k - 1) v <= r L. A promotion adds at most (a - 1) theta to the sum of all weights, d at
+    first; a demotion subtracts at least (1 - 1/a) theta, and the sum stays above 0: v is less than
+    a d / ((a - 1) theta) + a u. Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L.
     Since weights are clipped at 1 / MOST, a demotion may subtract only (1 - 1/a) (theta - a d /
     MOST).
     """
@@ -160,10 +180,14 @@ def winnow(d: int, k: int, promotion: float, threshold: float) -> float:
             f"a threshold of {threshold:.3g} is out of reach of promotions of {promotion:.3g} for "
             f"weights between {1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}"
         )
-    promotions = k * promoted(promotion, threshold)
+    # Beside promotions also demotions are rounded, where k is not 1.
+    reach = r * promoted(promotion, threshold * (1 + DRIFT) if k > 1 else threshold)
 
     def most(taken: Fraction) -> Fraction:
-        return promotions * (1 + a * theta / taken) + a * d / ((a - 1) * taken)
+        first, each = a * d / ((a - 1) * taken), a * theta / taken
+        if not (gain := k - (k - 1) * each) > 0:
+            raise Unknown(f"for {k} of several it needs a promotion below {k / (k - 1):.4g}")
+        return (reach + (k - 1) * first) / gain * (1 + each) + first
 
     # With few mistakes no weight may have shrunk so far.
     fewest = most(theta)
@@ -212,6 +236,23 @@ def disjunction(X: np.ndarray, positive: np.ndarray, most: int | None = None) ->
     if most is not None and len(chosen) > most:
         chosen = _fewest(X[positive], np.flatnonzero(allowed), most)
     return chosen
+
+
+def majority(X: np.ndarray, positive: np.ndarray, r: int, k: int) -> None:
+    """Raise Unknown unless at least k of some r features are on in exactly the positive rows."""
+    if not np.isin(X, (0.0, 1.0)).all():
+        raise Unknown("features are not all 0 or 1")
+    asked = [
+        LinearConstraint(np.ones((1, X.shape[1])), lb=r, ub=r),
+        LinearConstraint(np.where(positive[:, None], -X, X), ub=np.where(positive, -k, k - 1)),
+    ]
+    found = milp(
+        np.zeros(X.shape[1]), constraints=asked, integrality=np.ones(X.shape[1]),
+        bounds=Bounds(0, 1), options={"time_limit": SEARCH_SECONDS},
+    )  # fmt: skip
+    on = np.zeros(len(X)) if found.x is None else X[:, found.x > 0.5].sum(axis=1)
+    if found.x is None or (found.x > 0.5).sum() != r or not np.array_equal(on >= k, positive):
+        raise Unknown(f"no {r} features are known of which {k} are on in exactly the positive rows")
 
 
 def _fewest(rows: np.ndarray, allowed: np.ndarray, most: int) -> list[int]:

@@ -51,7 +51,7 @@ class Proofs(Fitted):
             passes=self.n_iter_,
         )  # fmt: skip
 
-    def bounds(self, X: Any, y: Any, *, literals: int | None = None) -> Any:
+    def bounds(self, X: Any, y: Any, *, literals: int | None = None, majority: int = 1) -> Any:
         """Return the mistake bounds of this learner on its training rows, beside its mistakes.
 
         Parameters
@@ -63,6 +63,9 @@ class Proofs(Fitted):
         literals : int, default=None
             For Winnow: the number of features in the disjunction, which is checked; None searches
             for one.
+        majority : int, default=1
+            For Winnow: how many of the ``literals`` are on in positive rows at least, and not in
+            others, which is checked; 1 is a disjunction.
 
         Returns
         -------
@@ -76,14 +79,14 @@ class Proofs(Fitted):
         ------
         DataError, ValueError
             If rows, features or labels are not those of the fit, or X has NaN or infinity or is a
-            source, or ``literals`` is not a positive number.
+            source, or ``literals`` or ``majority`` is not a positive number.
         """
         from linsep.estimators._common.proofs import refuse_others, why_not_again
         from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run, check_literals
         from linsep.mistake_bounds.bounds import Bounds
 
         state = self._fitted("bounds")
-        check_literals(literals)
+        check_literals(literals, majority)
         given, (X, codes) = X, self._same_data(X, y)
         why = self._obstacle() or why_not_again(self)
         learner, numbers = self._theorems()
@@ -94,7 +97,7 @@ class Proofs(Fitted):
         errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
         run = RunSummary(
             learner,
-            numbers | {"literals": literals},
+            numbers | {"literals": literals, "majority": majority},
             state.multiclass,
             learner != "winnow" and bool(state.bias),
             bool(self.normalize),
