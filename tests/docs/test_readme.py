@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -38,6 +39,11 @@ def test_python_for_those_who_come_from_scikit_learn():
 
 def test_python_in_the_page_on_bounds():
     assert run_python("docs/bounds.md") > 20
+
+
+def test_commands_in_the_page_on_bounds(tmp_path):
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    assert run_commands("docs/bounds.md", tmp_path) == 1
 
 
 def test_python_about_linear_regression(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ COMMANDS = {
     "inspect": ("inspect", "Show how a model was trained and its largest weights."),
     "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
+    "bounds": ("bounds", "Bound the mistakes of learners on DATA; margins of weights."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
     "compile": ("compile", "Compile the loops of learners ahead of their first use."),
 }

@@ -46,11 +46,12 @@ def _max_line(text: Any) -> int:
         raise typer.BadParameter(str(problem)) from None
 
 
-def _numbers(text: Any) -> list[float]:
+def numbers(text: Any) -> list[float]:
+    """Return the numbers of an option."""
     with suppress(ValueError):
-        numbers = [float(number) for number in text.split(",")]
-        if all(map(isfinite, numbers)):
-            return numbers
+        found = [float(number) for number in text.split(",")]
+        if all(map(isfinite, found)):
+            return found
     raise typer.BadParameter(f"must be finite numbers with commas between them, not {text!r}.")
 
 
@@ -289,7 +290,7 @@ InitWeights = Annotated[
     Any,
     typer.Option(
         "--init-weights",
-        parser=_numbers,
+        parser=numbers,
         help="Weights to start from, of two classes: the intercept, then one number a feature (of "
         "scaled columns, if they are scaled).",
         metavar="X,X,...",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from linsep.errors import DataError
 from linsep.mistake_bounds import exclusions, theorems
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
@@ -158,7 +159,7 @@ def bounds(
     y = column_or_1d(y)
     classes = np.unique(y)
     if len(classes) < 2:
-        raise ValueError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
+        raise DataError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
     found = [bounds_of_run(run, X, y, classes, weights) for run in kinds]
     return Bounds(
         tuple(bound for one in found for bound in one.bounds),

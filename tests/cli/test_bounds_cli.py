@@ -1,0 +1,108 @@
+"""``linsep bounds``: what linsep.bounds and the margins return, on the screen and as JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import linsep
+from command_line import here, refused, table
+from linsep import datasets
+
+pytestmark = pytest.mark.compiled
+
+ROWS, SIGNS = [(1, -1), (-1, -1), (0.05, 0), (-1, 0)], ["+", "+", "+", "-"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    X, y = datasets.load_four_points(return_X_y=True)
+    table(tmp_path, "four.csv", ["x1", "x2", "y"], np.column_stack([X, y]).tolist())
+    text = [f"{k} 1:{a} 2:{b}\n" for (a, b), k in zip(X, y, strict=True)]
+    (tmp_path / "four.svm").write_text("".join(text))
+    rows = [[*row, sign] for row, sign in zip(ROWS, SIGNS, strict=True)]
+    table(tmp_path, "notes.csv", ["x1", "x2", "y"], rows)
+    return tmp_path
+
+
+def said(*arguments, cwd):
+    done = here("bounds", *arguments, "--json", cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", ["four.csv", "four.svm"])
+def test_bounds_of_a_file_are_those_of_arrays(files, name):
+    how = ("--target", "y") if name == "four.csv" else ()
+    found = said(name, *how, "--no-fit-intercept", "--gamma", 0.5, "--passes", 3, cwd=files)
+    X, y = datasets.load_four_points(return_X_y=True)
+    expected = linsep.bounds(X, y, fit_intercept=False, gamma=0.5, passes=3)
+    values = {b["name"]: b["value"] for b in found["bounds"]}
+    assert values == pytest.approx({b.name: b.value for b in expected}, rel=1e-9)
+    assert found["bounds"][1]["comparator"] == pytest.approx(list(expected["hinge"].comparator))
+    assert found["left_out"] == expected.left_out
+    assert found["margin"] == list(expected.margin)
+    shown = here("bounds", name, *how, "--no-fit-intercept", "--gamma", 0.5, cwd=files).stdout
+    assert "Perceptron: at most 26 mistakes (Novikoff)\n" in shown
+    assert shown.count("w of ") == 2
+
+
+def test_margins_of_the_notes(files):
+    weights = ("notes.csv", "--target", "y", "--weights")
+    found = said(*weights, "1,0", "--no-fit-intercept", cwd=files)["margins"]
+    # "-" is the larger label: the signs of the notes are the other way round.
+    assert found["unsigned"] == 0.05
+    assert found["geometric"] == -1
+    assert found["L1"] == -1
+    assert said(*weights, "0,-1,0", cwd=files)["margins"]["geometric"] == -1
+    assert said(*weights, "0.5,-1,0", cwd=files)["margins"]["unsigned"] == pytest.approx(0.45)
+    given = said(*weights, "-1,0", "--no-fit-intercept", cwd=files)["bounds"][0]
+    assert given["comparator"][1] == 0
+
+
+def test_margins_of_a_model(files):
+    X, y = load_iris(return_X_y=True)
+    table(files, "iris.csv", [*"abcd", "y"], np.column_stack([X, y]).tolist())
+    for scale in ("none", "standard"):
+        fit = ("fit", "iris.csv", "--target", "y", "--scale", scale, "--model", "m", "--force")
+        assert here(*fit, cwd=files).returncode == 0
+        model, rows = linsep.load(files / "m"), X
+        if scale == "standard":
+            rows = (X - X.mean(axis=0)) / X.std(axis=0)
+        found = said("iris.csv", "--model", "m", cwd=files)
+        expected = linsep.geometric_margin(model, rows, y.astype(float))
+        assert found["margins"]["geometric"] == pytest.approx(expected, rel=1e-9)
+        assert found["longest"] == pytest.approx(
+            (2 * ((rows**2).sum(axis=1) + 1).max()) ** 0.5 / 2**0.5
+        )
+    assert "unsigned" not in found["margins"]
+
+
+def test_targets_of_winnow(files):
+    rng = np.random.default_rng(1)
+    X = (rng.random((60, 8)) < 0.5).astype(int)
+    y = (X[:, :3].sum(axis=1) >= 2).astype(int)
+    table(files, "bits.csv", [*"abcdefgh", "y"], np.column_stack([X, y]).tolist())
+    found = said("bits.csv", "--target", "y", "--literals", 3, "--majority", 2, cwd=files)
+    expected = linsep.bounds(X, y, literals=3, majority=2)["majority"]
+    assert expected.value in [b["value"] for b in found["bounds"] if b["name"] == "majority"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "code"),
+    [
+        (("--weights", "1,2"), r"--weights is 3 numbers for these data \(the intercept, then", 1),
+        (("--weights", "1,2,3", "--target", "x1"), "got 3 numbers, 4 classes", 1),
+        (("--majority", 3), "--majority 3 needs --literals of at least as many", 2),
+        (("--gamma", 0), "--gamma must be a number above 0", 2),
+        (("--weights", "1,1,1", "--model", "m"), "are both weights: give one", 2),
+    ],
+)
+def test_what_does_not_fit_is_refused(files, options, text, code):
+    refused("bounds", "four.csv", "--target", "y", *options, cwd=files, said=text, code=code)
+
+
+def test_one_class_is_refused(files):
+    (files / "one.csv").write_text("a,b\n1,2\n3,2\n")
+    refused("bounds", "one.csv", "--target", "b", cwd=files, said="All rows have the label 2")
