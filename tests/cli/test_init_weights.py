@@ -126,3 +126,24 @@ def test_the_option_is_in_the_help_of_linear_learners_only(tmp_path):
     ):
         shown = here("fit", "--learner", learner, "--help", cwd=tmp_path).stdout
         assert ("--init-weights" in shown) == has
+
+
+def test_the_tables_of_the_notes_with_their_own_labels(tmp_path):
+    for name, load in (
+        ("students.csv", datasets.load_students),
+        ("points.csv", datasets.load_inseparable_points),
+    ):
+        data = load()
+        rows = [[*row, label] for row, label in zip(data.data, data.target, strict=True)]
+        table(tmp_path, name, [*data.feature_names, "y"], rows)
+    how = ("--no-shuffle", "--init-weights")
+    quarters = ",".join(["0.25"] * 5)
+    weights, _ = traced("students.csv", *how, quarters, "--reference", "F", cwd=tmp_path)
+    assert weights[-1] == [-0.75, 1.25, -0.75, -0.75, -0.75]
+    points = ("points.csv", *how, "1,1,1", "--reference", 2)
+    weights, passes = traced(*points, "--rounds", 915, cwd=tmp_path)
+    assert (len(weights), passes[-1]) == (915, 183)
+    assert weights[5 * 121 - 1] == weights[5 * 130 - 1] == weights[5 * 139 - 1]
+    refused("trace", *points, "--target", "y", "--rounds", 0, cwd=tmp_path, said="--rounds", code=2)
+    shown = here("trace", "--help", cwd=tmp_path).stdout
+    assert "--reference" in shown.partition("Output:")[0]

@@ -24,8 +24,10 @@ from linsep import (
     PassiveAggressive,
     Perceptron,
     Winnow,
+    datasets,
     trace,
 )
+from linsep.errors import DataError
 from linsep.teaching.trace import table, tracer
 from storages import blobs
 
@@ -376,3 +378,58 @@ def test_bad_use_is_one_sentence(folder):
     with open(folder / "large.svm", "w") as file:
         file.writelines(f"{i % 2} 999:1\n" for i in range(2500))
     refused("trace", "large.svm", cwd=folder, said="too many for a trace")
+
+
+def rounds_of(X, signs, w, count):
+    """The weights after each round of the perceptron, the intercept first."""
+    found = []
+    for t in range(count):
+        z, s = (1, *X[t % len(X)]), signs[t % len(X)]
+        if s * sum(a * b for a, b in zip(w, z, strict=True)) <= 0:
+            w = tuple(a + s * b for a, b in zip(w, z, strict=True))
+        found.append(w)
+    return found
+
+
+def test_rounds_go_on_beyond_a_cycle():
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    how = {"coef_init": [1, 1], "intercept_init": 1, "reference": 2, "rounds": 915}
+    for max_iter in (1, 1000):
+        made = trace(Perceptron(shuffle=False, max_iter=max_iter), X, y, **how)
+        expected = rounds_of(X, [1, 1, 1, -1, -1], (1, 1, 1), 915)
+        assert [row.weights[0] for row in made] == expected
+        assert made.stop_reason == "cycle"
+        assert "before pass 122 came back before pass 131" in made.stopped
+    assert len(trace(Perceptron(shuffle=False), X, y, **how | {"rounds": None})) == 130 * 5
+    assert trace(Perceptron(shuffle=False), X, y, **how | {"rounds": 4}).stop_reason is None
+    X, y = datasets.load_exclusive_or(return_X_y=True)
+    made = trace(Perceptron(shuffle=False, fit_intercept=False), X, y, rounds=10)
+    ends = [(1, 1), (0, 2), (1, 1), (0, 0)]
+    assert [row.weights[0][1:] for row in made] == [*ends, *ends, *ends[:2]]
+
+
+def test_rounds_end_where_the_run_converges():
+    assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
+    with pytest.raises(ValueError, match="rounds must be a whole number of at least 1, got 0"):
+        trace(P, *POINTS, rounds=0)
+    with pytest.raises(ValueError, match="are too much for a trace"):
+        trace(P, *POINTS, rounds=10**6)
+
+
+@pytest.mark.parametrize("model", [P, Winnow(shuffle=False)])
+def test_the_reference_is_the_negative_class(model):
+    X, y = datasets.load_students(return_X_y=True)
+    X = np.maximum(X, 0)
+    named = trace(model, X, y, reference="F")
+    signs = trace(model, X, np.where(y == "A", 1, -1))
+    assert [(row.scores, row.weights) for row in named] == [(r.scores, r.weights) for r in signs]
+    assert "A (+1)" in str(named)
+    assert str(trace(model, X, y, reference="A")) == str(trace(model, X, y))
+    weighted = clone(model).set_params(class_weight={"A": 2.0, "F": 1.0})
+    named = trace(weighted, X, y, reference="F")
+    signs = trace(weighted.set_params(class_weight={1: 2.0, -1: 1.0}), X, np.where(y == "A", 1, -1))
+    assert [row.weights for row in named] == [row.weights for row in signs]
+    with pytest.raises(DataError, match="The reference 'B' is no class: the classes are 'A', 'F'"):
+        trace(model, X, y, reference="B")
+    with pytest.raises(DataError, match="A reference is for two classes, and these rows have 4"):
+        trace(model, X, range(4), reference=1)

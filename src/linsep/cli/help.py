@@ -11,7 +11,10 @@ GROUPS = {
         "target", "row_names", "exclude", "format", "delimiter", "missing", "scale", "hash_bits",
         "reference_level", "index_base", "max_line", "test", "cache", "no_cache",
     ),
-    "Learner": ("learner", "class_weight", "init_weights", "random_state", "reference"),
+    "Learner": (
+        "learner", "class_weight", "init_weights", "random_state", "reference", "negative",
+        "rounds",
+    ),
 }  # fmt: skip
 
 

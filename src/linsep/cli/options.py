@@ -346,6 +346,25 @@ MaxRounds = Annotated[
         metavar="N",
     ),
 ]
+Rounds = Annotated[
+    Any,
+    typer.Option(
+        "--rounds",
+        parser=reader(Parameter("rounds", int, "", low=1)),
+        help="Make N rounds, however many passes that takes, also beyond a cycle.",
+        metavar="N",
+        show_default=False,
+    ),
+]
+Negative = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        help="Class that is -1, of two.  [default: the smaller]",
+        metavar="LABEL",
+        show_default=False,
+    ),
+]
 RowNames = Annotated[
     str | None,
     typer.Option(

@@ -35,6 +35,7 @@ def trace(
     force: options.Force = False,
     plot: PlotFile = None,
     max_rounds: options.MaxRounds = 1000,
+    rounds: options.Rounds = None,
     row_names: options.RowNames = None,
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
@@ -46,6 +47,7 @@ def trace(
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     init_weights: options.InitWeights = None,
+    negative: options.Negative = None,
     **parameters: Any,
 ) -> None:
     """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
@@ -65,7 +67,8 @@ def trace(
     start = InitialWeights(init_weights, learner, estimator, source)
     with start.checked():
         made = linsep.trace(
-            estimator, X, y, max_rounds=max_rounds, row_names=names,
+            estimator, X, y, max_rounds=max_rounds, rounds=rounds, row_names=names,
+            reference=learners.reference_class(negative, source),
             feature_names=feature_names(source, X.shape[1]), **start.arguments,
         )  # fmt: skip
     with open_output(output, force) as out:

@@ -51,6 +51,8 @@ def trace(
     coef_init: Any = None,
     intercept_init: Any = None,
     max_rounds: int = 1000,
+    rounds: int | None = None,
+    reference: Any = None,
     feature_names: Sequence[Any] | None = None,
     row_names: Sequence[Any] | None = None,
 ) -> Trace:
@@ -66,6 +68,9 @@ def trace(
     y : array of shape (rows,)
     sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
     max_rounds : number of examples after which the trace is cut
+    rounds : number of examples to learn, whatever ``max_iter`` and ``max_rounds`` are, and also
+        beyond a cycle; a run that converges ends before
+    reference : the class of two that is -1; default: the smaller
     feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
     row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
 
@@ -76,7 +81,7 @@ def trace(
     Raises
     ------
     ValueError
-        If the rows, or ``max_rounds`` times the weights, are more than two million numbers; for
+        If the rows, or rounds times the weights, are more than two million numbers; for
         invalid parameters, rows, labels or weights; and with early stopping, which learns from
         a part of the rows.
     TypeError
@@ -86,14 +91,18 @@ def trace(
         "estimator": estimator, "X": X, "y": y, "coef_init": coef_init,
         "intercept_init": intercept_init, "max_rounds": max_rounds, "feature_names": feature_names,
     }  # fmt: skip
-    rule, model, index = rule_of(estimator), checked(estimator, max_rounds), index_of(X)
+    rule, model, index = rule_of(estimator), checked(estimator, max_rounds, rounds), index_of(X)
     learner = model._learner()
     X, y = model._checked(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
+    if reference is not None and place_of(reference, classes) == 1:
+        classes, codes = classes[::-1], 1 - codes
+        given["y"] = 2 * codes - 1  # a picture has the signs
+    given["max_rounds"] = most = max_rounds if rounds is None else rounds
     texts = [label_text(label) for label in classes]
     vectors = vector_names(texts, model.multiclass)
-    check_size(X.shape, max(1, len(vectors)), max_rounds)
+    check_size(X.shape, max(1, len(vectors)), most)
     weights = labels.check_sample_weight(sample_weight, len(y))
     importance = labels.importance(model.class_weight, classes, codes, weights)
     scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
@@ -103,15 +112,16 @@ def trace(
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
-    ending = Ending(begun, stream, cycle_detection_for(begun, learner, keeping, stream, model.tie))
+    detection = cycle_detection_for(begun, learner, keeping, stream, model.tie)
+    ending = Ending(begun, stream, detection, beyond=rounds is not None)
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
-        fit_intercept=learnt, max_iter=model.max_iter, tie=model.tie,
+        fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
         orders=orders(stream),
         row_weights=importance.tolist() if importance.size else None,
         weights=start[0], intercept=start[1],
     ))  # fmt: skip
-    taken = list(islice(steps, max_rounds))
+    taken = list(islice(steps, most))
     if not taken:
         raise DataError("No row is left to learn from: all have weight 0.")
     return Trace(
@@ -137,7 +147,19 @@ def rule_of(estimator: Any) -> textbook.Rule:
     )
 
 
-def checked(estimator: Any, max_rounds: int) -> Any:
+def place_of(reference: Any, classes: np.ndarray) -> int:
+    """Return which of two classes the reference is; DataError if it is none, or there are more."""
+    if classes.size > 2:
+        raise DataError(f"A reference is for two classes, and these rows have {classes.size}.")
+    if reference not in classes.tolist():
+        raise DataError(
+            f"The reference {reference!r} is no class: the classes are "
+            f"{labels.listed(classes.tolist())}."
+        )
+    return classes.tolist().index(reference)
+
+
+def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
     """Return an unfitted copy, after a check of its parameters."""
     model = clone(estimator)
     check_parameters(model, model._parameters)
@@ -146,8 +168,9 @@ def checked(estimator: Any, max_rounds: int) -> Any:
             "A trace shows how all rows are learnt, without holding any out",
             hint("leave out {}", early_stopping=None),
         )
-    if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
-        raise ValueError(f"max_rounds must be a whole number of at least 1, got {max_rounds!r}.")
+    for name, value in (("max_rounds", max_rounds), ("rounds", 1 if rounds is None else rounds)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
     return model
 
 
@@ -238,10 +261,15 @@ def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
 
 
 class Ending:
-    """The end of the passes: the steps stop, as the estimator does, when weights recur."""
+    """The end of the passes: the steps stop, as the estimator does, when weights recur, or go on
+    ``beyond`` the cycle.
+    """
 
-    def __init__(self, state: State, stream: ArrayStream, detection: CycleDetection | None):
+    def __init__(
+        self, state: State, stream: ArrayStream, detection: CycleDetection | None, beyond: bool
+    ):
         self._state, self._stream, self._repeats = state, stream, detection
+        self._beyond = beyond
         self._cycle: Any = None
 
     def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
@@ -249,7 +277,7 @@ class Ending:
         last = mistakes = None
         for step in steps:
             if last is not None and step.pass_number != last.pass_number:
-                if self._closed(last):
+                if self._closed(last) and not self._beyond:
                     return
                 mistakes = None
             mistakes = mistakes or step.mistakes
@@ -259,7 +287,7 @@ class Ending:
             self._closed(last)
 
     def _closed(self, last: textbook.Step) -> bool:
-        if self._repeats is not None:
+        if self._repeats is not None and self._cycle is None:
             coef = np.atleast_2d(last.weights)
             self._state.set_weights(coef, np.atleast_1d(last.intercept))
             self._cycle = self._repeats.after(self._state, self._stream, last.pass_number + 1)
@@ -267,10 +295,10 @@ class Ending:
 
     def reason(self, steps: list[textbook.Step], cut: bool) -> tuple[StopReason | None, str | None]:
         """Return why the passes ended, or None if the trace was cut; and the sentence."""
-        if cut:
-            return None, None
         if self._cycle is not None:
             return StopReason.CYCLE, self._cycle.sentence
+        if cut:
+            return None, None
         last = steps[-1].pass_number
         clean = not any(step.mistakes for step in steps if step.pass_number == last)
         return (StopReason.CONVERGED if clean else StopReason.MAX_ITER), None
