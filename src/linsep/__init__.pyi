@@ -32,6 +32,7 @@ from .separability.deciding import separation as separation
 from .sources.opening import open_source as open_source
 from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
+from .teaching.criterion import PerceptronCriterion as PerceptronCriterion
 from .teaching.trace.tracer import trace as trace
 
 __version__: str

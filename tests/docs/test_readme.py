@@ -88,6 +88,7 @@ def test_python_about_regressions(name):
         "separability.deciding",
         "mistake_bounds.margins",
         "teaching.convergence",
+        "teaching.criterion",
         "plot.augmentation",
         "plot.bound",
         "plot.convergence",
