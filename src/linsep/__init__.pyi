@@ -33,6 +33,7 @@ from .sources.opening import open_source as open_source
 from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
 from .teaching.criterion import PerceptronCriterion as PerceptronCriterion
+from .teaching.reflection import reflection as reflection
 from .teaching.trace.tracer import trace as trace
 
 __version__: str

@@ -89,6 +89,7 @@ def test_python_about_regressions(name):
         "mistake_bounds.margins",
         "teaching.convergence",
         "teaching.criterion",
+        "teaching.reflection",
         "plot.augmentation",
         "plot.bound",
         "plot.convergence",

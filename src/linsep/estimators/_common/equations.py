@@ -71,7 +71,7 @@ class Equation:
     __repr__ = __str__
 
     def _line(self, function: Function) -> str:
-        terms = self._terms(function.weights)
+        terms = _terms(function.weights, self.features)
         unit = " |x|" if self.of_length and function.intercept else ""
         if function.value:
             constant = [f"{_number(function.intercept)}{unit}"] if function.intercept else []
@@ -80,17 +80,23 @@ class Equation:
         rest = f", else {escaped(function.otherwise)}" if function.otherwise else ""
         return f"{_sum(terms)} {self.sign} {threshold} means {escaped(function.means)}{rest}"
 
-    def _terms(self, weights: np.ndarray) -> list[str]:
-        """Return the terms of the weights that are not zero, in the order of the features."""
-        used = np.flatnonzero(weights)
-        largest = used[np.argsort(-np.abs(weights[used]), kind="stable")[:MOST_TERMS]]
-        texts = [(_number(weights[j]), escaped(self.features[j])) for j in np.sort(largest)]
-        terms = [
-            name if number == "1" else f"-{name}" if number == "-1" else f"{number} {name}"
-            for number, name in texts
-        ]
-        left_out = used.size - largest.size
-        return [*terms, *([f"{left_out:,} smaller terms"] if left_out else [])]
+
+def linear_sum(weights: np.ndarray, features: list[str]) -> str:
+    """Return a sum of features times weights as text."""
+    return _sum(_terms(weights, features))
+
+
+def _terms(weights: np.ndarray, features: list[str]) -> list[str]:
+    """Return the terms of the weights that are not zero, in the order of the features."""
+    used = np.flatnonzero(weights)
+    largest = used[np.argsort(-np.abs(weights[used]), kind="stable")[:MOST_TERMS]]
+    texts = [(_number(weights[j]), escaped(features[j])) for j in np.sort(largest)]
+    terms = [
+        name if number == "1" else f"-{name}" if number == "-1" else f"{number} {name}"
+        for number, name in texts
+    ]
+    left_out = used.size - largest.size
+    return [*terms, *([f"{left_out:,} smaller terms"] if left_out else [])]
 
 
 def _number(x: float) -> str:

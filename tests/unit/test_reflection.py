@@ -1,0 +1,55 @@
+"""Reflected rows: the inequalities that separating weights satisfy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from linsep import Perceptron, datasets, reflection
+from linsep.errors import DataError
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_weights_separate_where_all_products_are_positive(fit_intercept):
+    X, y = datasets.load_four_points(return_X_y=True)
+    model = Perceptron(fit_intercept=fit_intercept).fit(X, y)
+    w = np.append(model.intercept_, model.coef_)[not fit_intercept :]
+    products = reflection(X, y, fit_intercept=fit_intercept).rows @ w
+    assert products.tolist() == (y * model.decision_function(X)).tolist()
+    assert (products > 0).all()
+
+
+def test_the_students_of_the_notes():
+    frame = datasets.load_students(as_frame=True)
+    people = frame.data.set_index(pd.Index(["Jane", "Steve", "Mary", "Peter"]))
+    found = reflection(people, frame.target, reference="F")
+    assert found.rows.tolist() == [
+        [1, 1, 1, -1, -1], [-1, -1, -1, -1, -1], [-1, 1, 1, 1, -1], [1, 1, -1, -1, 1]
+    ]  # fmt: skip
+    assert str(found).splitlines() == [
+        "row    class  intercept  attendance  tall  sleeps  gum  allows",
+        "Jane   A              1           1     1      -1   -1  a0 + a1 + a2 - a3 - a4 > 0",
+        "Steve  F             -1          -1    -1      -1   -1  -a0 - a1 - a2 - a3 - a4 > 0",
+        "Mary   F             -1           1     1       1   -1  -a0 + a1 + a2 + a3 - a4 > 0",
+        "Peter  A              1           1    -1      -1    1  a0 + a1 - a2 - a3 + a4 > 0",
+    ]
+    assert (found.rows @ [-0.75, 1.25, -0.75, -0.75, -0.75] > 0).all()
+    opposite = reflection(sp.csr_matrix(frame.data), frame.target)
+    assert opposite.rows.tolist() == (0 - found.rows).tolist()
+    assert opposite.weights == ["intercept", "x0", "x1", "x2", "x3"]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "how", "said"),
+    [
+        ([[1], [2], [3]], [1, 2, 3], {}, "two classes can be reflected, and y has 3"),
+        ([[1], [2]], [1, 1], {}, "Only one class"),
+        ([[1], [2]], [1, 2, 1], {}, "X has 2 rows, and y 3 labels"),
+        ([[1], [2]], [1, 2], {"reference": 3}, "The reference 3 is no class"),
+        ([[1], [2]], [1, 2], {"feature_names": ["a", "b"]}, "feature_names has 2 names"),
+        ([[1], [float("nan")]], [1, 2], {}, "NaN|nan"),
+    ],
+)
+def test_bad_input(X, y, how, said):
+    with pytest.raises((DataError, ValueError), match=said):
+        reflection(X, y, **how)
