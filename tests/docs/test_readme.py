@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,23 @@ def test_python_in_the_page_on_bounds():
 def test_commands_in_the_page_on_bounds(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     assert run_commands("docs/bounds.md", tmp_path) == 1
+
+
+def test_the_page_on_lecture_notes(tmp_path):
+    assert run_python("docs/lecture-notes.md") > 12
+    assert run_commands("docs/lecture-notes.md", tmp_path) == 13
+
+
+def test_links_of_the_page_on_lecture_notes():
+    pages = {path.name: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+    found = re.findall(r"\]\(([^)#]+)(?:#([^)]+))?\)", pages["lecture-notes.md"])
+    assert len(found) > 30
+    for name, anchor in found:
+        assert (ROOT / "docs" / name).is_file(), name
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", pages[name], re.M)
+            words = [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads]
+            assert anchor in words, (name, anchor)
 
 
 def test_python_about_linear_regression(tmp_path, monkeypatch):
