@@ -212,7 +212,7 @@ def _compared(
         bound = next((bound for bound in found if bound.name == name), None)
         if bound is None or bound.comparator is None or bound.distance is None:
             continue
-        w = np.array(bound.comparator)
+        w = bound.comparator
         intercept = float(w[width]) if len(w) > width else 0.0
         side = Function("", label_text(classes[1]), "", w[:width], intercept)
         pairs += [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from linsep.mistake_bounds.rounding import shown
 
 
@@ -28,7 +30,7 @@ class Bound:
     by_pass : tuple of float or None
         Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
         ``value`` holds for any number of passes, or they are not computed.
-    comparator : tuple of float or None
+    comparator : array or None
         The weights w of a hinge bound of two classes, the intercept last if one is learnt.
     distance : float or None
         Their TD: how far the rows of a pass must be moved in total so that all have at least the
@@ -42,7 +44,7 @@ class Bound:
     source: str
     counted: float | None = None
     by_pass: tuple[float, ...] | None = field(default=None, repr=False)
-    comparator: tuple[float, ...] | None = field(default=None, repr=False)
+    comparator: np.ndarray | None = field(default=None, repr=False, compare=False)
     distance: float | None = field(default=None, repr=False)
 
     @property

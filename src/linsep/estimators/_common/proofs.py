@@ -82,8 +82,9 @@ class Proofs(Fitted):
             source, or ``literals`` or ``majority`` is not a positive number.
         """
         from linsep.estimators._common.proofs import refuse_others, why_not_again
-        from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run, check_literals
+        from linsep.mistake_bounds.bounding import bounds_of_run, check_literals
         from linsep.mistake_bounds.bounds import Bounds
+        from linsep.mistake_bounds.cases import RunSummary
 
         state = self._fitted("bounds")
         check_literals(literals, majority)
