@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
+import checkers_agree
 from fourier_motzkin import kind_of
 from linsep import separation
 from linsep.separability.exact.simplex import alternative, exact_split
@@ -174,3 +175,9 @@ def test_weights_that_underflow_beside_others_meet_rows_as_large():
         every = separation(storage(X), y)
         assert every.verify(X, y), every.verify(X, y).reason
         assert every.multinomial.boundary == (0, 1)
+
+
+def test_a_point_whose_scores_cancel_is_no_warning():
+    """The sum of the levels is zero in floats, and was divided by."""
+    X, y, claim = checkers_agree.rows_and_claim(9616646164548089052)
+    assert claim.verify(X, y)

@@ -17,6 +17,7 @@ import endometrial
 import linsep
 from command_line import here
 from linsep import LogisticRegression
+from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.rows import as_rows
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.estimators._logistic import fitting as logistic
@@ -39,7 +40,7 @@ def likelihood_of(X, codes, weights, q, pool):
     return Likelihood(lambda: [batch], q, np.zeros(X.shape[1]), np.ones(X.shape[1]), True, pool)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if COMPILING else 25)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(4, 14), st.integers(1, 3))
 def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     """At any weights, by any step, of rows that weigh little or much."""
@@ -90,7 +91,7 @@ def test_endometrial_data_as_r_prints_them(solver):
     assert np.round(found.standard_errors_[0, 1:], 4).tolist() == list(endometrial.ERRORS)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if COMPILING else 10)
 @given(st.integers(0, 10**6), st.sampled_from(SOLVERS))
 def test_every_solver_ends_in_the_same_question(seed, solver):
     """Indicators of rare properties: most of these data sets are quasi-separable."""
@@ -240,7 +241,7 @@ def test_four_students_are_separable_for_every_solver(tmp_path, solver):
     assert done.returncode == 0
     assert "The data are separable, so the likelihood has no maximum" in done.stderr
     said = {row["name"]: row for row in json.loads(done.stdout)["summary"]["coefficients"]}
-    assert {name: row["said"] for name, row in said.items()} == {
+    assert {name: row["status"] for name, row in said.items()} == {
         "attendance": "-inf",
         "tall": "infinite",
         "sleeps": "+inf",

@@ -9,6 +9,8 @@ from linsep import KernelPerceptron, PassiveAggressive, Perceptron
 from linsep.online.rows.array import HoldOut
 from linsep.sources.arrays import ArraySource
 
+pytestmark = pytest.mark.compiled
+
 OPTIONS = {"early_stopping": True, "validation_fraction": 0.5, "max_iter": 1, "random_state": 0}
 
 

@@ -119,8 +119,11 @@ def polished(
         point = np.array([float(Fraction(m, length)) for m in exact.point])
         scores = rows @ point
         level = {g: float(scores[used][groups[used] == g].mean()) for g in np.unique(groups)}
+        square = sum(level.values())
+        if square <= 0.0:
+            return best
         behind = np.array([level[g] for g in groups]) - scores
-        gap = float(sum(behind[groups == g].max() for g in level) / sum(level.values()))
+        gap = float(sum(behind[groups == g].max() for g in level) / square)
         if gap < best.gap:
             best = Nearest(x, x[used] @ rows[used], gap)._replace(
                 point=point * (np.linalg.norm(x[used] @ rows[used]) / np.linalg.norm(point))
