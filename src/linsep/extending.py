@@ -38,7 +38,8 @@ class LinearLearner(LinearClassifier):
     Parameters
     ----------
     multiclass, fit_intercept, max_iter, shuffle, random_state, keep, vote_mb, normalize,
-    early_stopping, validation_fraction, n_iter_no_change, class_weight, warm_start, verbose, tie :
+    early_stopping, validation_fraction, n_iter_no_change, class_weight, reference, warm_start,
+    verbose, tie :
         As of :class:`linsep.Perceptron`.
     """
 
@@ -60,6 +61,7 @@ class LinearLearner(LinearClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: Any = None,
+        reference: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         tie: Tie = "negative",
@@ -76,6 +78,7 @@ class LinearLearner(LinearClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.reference = reference
         self.warm_start = warm_start
         self.verbose = verbose
         self.tie = tie

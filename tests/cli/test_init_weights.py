@@ -95,6 +95,7 @@ def test_a_fit_from_a_file_starts_as_in_python(notes, options, model, start):
         (("1",), "needs a number for each feature, after that of the intercept", 2),
         (("1,x",), "must be finite numbers with commas between them, not '1,x'", 2),
         (("1,inf,0",), "must be finite numbers", 2),
+        (("1,2,3;4,5",), "must be lists of as many numbers each, not '1,2,3;4,5'", 2),
         (("1,-1", "--learner", "winnow"), "above 0 for Winnow", 2),
         (("1,2,3", "--learner", "margin"), "needs a --gamma that is given, not 'auto'", 2),
         (("1,2,3", "--learner", "linear"), "is for --learner perceptron or|must be", 2),
@@ -106,12 +107,21 @@ def test_weights_that_do_not_fit_are_refused(notes, command, options, said, code
     refused(command, FIVE, "--target", "y", *given, cwd=notes, said=said, code=code)
 
 
-def test_several_classes_and_rows_of_more_features_are_refused(notes):
+def test_other_numbers_of_classes_and_rows_of_more_features_are_refused(notes):
     given = ("--init-weights", "1,1,1")
+    one_a_class = "needs 3 lists of numbers for --init-weights, with ; between them .one for each "
     for command in ("fit", "trace"):
         refused(
             command, FIVE, "--target", "x1", *given, cwd=notes,
-            said="--init-weights is for two classes, and five.csv has more",
+            said=one_a_class + "class.*, and 1 is given",
+        )  # fmt: skip
+        refused(
+            command, FIVE, "--target", "x1", "--multiclass", "ovo", "--init-weights",
+            "1,1,1;2,2,2", cwd=notes, said=one_a_class + "pair of classes.*, and 2 are given",
+        )  # fmt: skip
+        refused(
+            command, FIVE, "--target", "y", "--init-weights", "1,1,1;2,2,2", cwd=notes,
+            said="needs 1 list of numbers .*it has two classes.*, and 2 are given",
         )  # fmt: skip
     (notes / "wide.svm").write_text("1 1:2 2:1\n0 1:1 2:3 5:1\n")
     refused("fit", "wide.svm", *given, "--model", "m", cwd=notes, said="wide.svm needs 6 numbers")
@@ -147,3 +157,43 @@ def test_the_tables_of_the_notes_with_their_own_labels(tmp_path):
     refused("trace", *points, "--target", "y", "--rounds", 0, cwd=tmp_path, said="--rounds", code=2)
     shown = here("trace", "--help", cwd=tmp_path).stdout
     assert "--reference" in shown.partition("Output:")[0]
+
+
+def test_three_classes_start_from_a_list_each(tmp_path):
+    rows = [[-2, 3, 1, 2], [0, 0, 0, 0], [0, 0, 0, 1]]
+    table(tmp_path, "three.csv", ["x1", "x2", "x3", "y"], rows)
+    how = ("--no-shuffle", "--no-fit-intercept", "--init-weights", "-2,2,1;0,3,4;1,4,-2")
+    weights, _ = traced("three.csv", *how, "--max-rounds", 1, cwd=tmp_path)
+    assert weights == [[-2, 2, 1, 2, 0, 3, -1, 7, -1]]
+    fitted = ("fit", "three.csv", "--target", "y", *how, "--scale", "none", "--keep", "last")
+    done = here(*fitted, "--max-iter", 1, "--model", "m", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    X, y = np.array(rows)[:, :3].astype(float), np.array(rows)[:, 3]
+    model = Perceptron(fit_intercept=False, shuffle=False, max_iter=1)
+    model.fit(X, y, coef_init=[[-2, 2, 1], [0, 3, 4], [1, 4, -2]])
+    assert linsep.load(tmp_path / "m").coef_.tolist() == model.coef_.tolist()
+
+
+def test_a_fit_of_the_students_has_the_weights_of_the_notes(tmp_path):
+    data = datasets.load_students()
+    rows = [[*row, label] for row, label in zip(data.data, data.target, strict=True)]
+    table(tmp_path, "students.csv", [*data.feature_names, "y"], rows)
+    how = ("students.csv", "--target", "y", "--no-shuffle", "--scale", "none", "--keep", "last")
+    for start, expected in (
+        (",".join(["0.25"] * 5), [-0.75, 1.25, -0.75, -0.75, -0.75]),
+        ("0,0.5,0.5,0,0", [-1, 1.5, -0.5, -1, -1]),
+    ):
+        given = ("--reference", "F", "--init-weights", start, "--model", "m", "--force")
+        done = here("fit", *how, *given, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "> 0.75 means A" in done.stdout or "> 1 means A" in done.stdout
+        model = linsep.load(tmp_path / "m")
+        assert [*model.intercept_, *model.coef_[0]] == expected
+        told = here("inspect", "m", cwd=tmp_path).stdout
+        assert "A against F" in told
+        assert "--reference F" in told
+    for learner in ("winnow", "kernel", "pa"):
+        refused(
+            "fit", *how[:3], "--learner", learner, "--reference", "B", cwd=tmp_path,
+            said="The reference 'B' is no class: the classes are 'A', 'F'",
+        )  # fmt: skip

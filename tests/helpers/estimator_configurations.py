@@ -33,6 +33,8 @@ COMMON = {
     "verbose": [0, 1],
     "tie": ["negative", "positive", "random"],
     "class_weight": [None, "balanced", {1: 2.0}],
+    # A label would have to be one of the classes of every check.
+    "reference": [None],
     "keep": ["last", "average", "vote", "best"],
 }
 LINEAR = COMMON | {"vote_mb": [256.0, 512.0]}
@@ -62,7 +64,6 @@ GRIDS = {
         "budget": [None, 20], "cache_mb": [200.0, 0.01], "degree": [3, 1], "gamma": [None, 0.1],
         "coef0": [1.0, 0.0], "keep": ["last", "average", "vote"],
     },
-    # A label for ``reference`` would have to be one of the classes of every check.
     "LogisticRegression": INTERCEPT | {
         "solver": ["newton", "lbfgs", "gradient_ascent"],
         "l2": [0.0, 1.0],

@@ -116,6 +116,10 @@ class Cycle:
         """Return the cycle with the pass, counted from 0, before which its weights recurred."""
         return replace(self, again=again)
 
+    def turned(self) -> Cycle:
+        """Return the cycle of a run whose positive class is the smaller of two."""
+        return replace(self, positive=self.negative, negative=self.positive)
+
     @property
     def _whose(self) -> str:
         """Which of several machines it is, as a phrase with classes counted from 1."""

@@ -12,7 +12,7 @@ GROUPS = {
         "reference_level", "index_base", "max_line", "test", "cache", "no_cache",
     ),
     "Learner": (
-        "learner", "class_weight", "init_weights", "random_state", "reference", "negative",
+        "learner", "class_weight", "init_weights", "random_state", "reference",
         "rounds",
     ),
 }  # fmt: skip

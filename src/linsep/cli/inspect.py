@@ -91,11 +91,9 @@ def machine_names(model: Any) -> list[str]:
     labels = [label_text(label) for label in model.classes_]
     if hasattr(model, "to_logistic"):
         model = model.to_logistic()
-    if hasattr(model, "reference_"):
+    if getattr(model, "reference_", None) is not None:
         reference = label_text(model.reference_)
         return [f"{label} against {reference}" for label in labels if label != reference]
-    if len(labels) == 2:
-        return [f"{labels[1]} against {labels[0]}"]
     if model.multiclass == "ovo":
         return [f"{labels[b]} against {labels[a]}" for a, b in pairs_of(len(labels))]
     return labels

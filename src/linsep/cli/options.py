@@ -55,6 +55,14 @@ def numbers(text: Any) -> list[float]:
     raise typer.BadParameter(f"must be finite numbers with commas between them, not {text!r}.")
 
 
+def vectors(text: Any) -> list[list[float]]:
+    """Return the lists of numbers of an option, with semicolons between them."""
+    found = [numbers(part) for part in text.split(";")]
+    if len({len(vector) for vector in found}) > 1:
+        raise typer.BadParameter(f"must be lists of as many numbers each, not {text!r}.")
+    return found
+
+
 def _delimiter(text: str) -> str:
     by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
     character = by_name.get(text, text)
@@ -232,7 +240,8 @@ Reference = Annotated[
     str | None,
     typer.Option(
         "--reference",
-        help="Class with zero weights (logistic).  [default: the smaller of two, else the last]",
+        help="Class that is -1, of two; of a logistic regression the class without weights.  "
+        "[default: the smaller of two, else the last]",
         metavar="LABEL",
         show_default=False,
     ),
@@ -290,9 +299,9 @@ InitWeights = Annotated[
     Any,
     typer.Option(
         "--init-weights",
-        parser=numbers,
-        help="Weights to start from, of two classes: the intercept, then one number a feature (of "
-        "scaled columns, if they are scaled).",
+        parser=vectors,
+        help="Weights to start from: the intercept, then one number a feature (of scaled columns, "
+        "if they are scaled); of several classes one such list a class, or pair, with ; between.",
         metavar="X,X,...",
         show_default=False,
     ),
@@ -353,15 +362,6 @@ Rounds = Annotated[
         parser=reader(Parameter("rounds", int, "", low=1)),
         help="Make N rounds, however many passes that takes, also beyond a cycle.",
         metavar="N",
-        show_default=False,
-    ),
-]
-Negative = Annotated[
-    str | None,
-    typer.Option(
-        "--reference",
-        help="Class that is -1, of two.  [default: the smaller]",
-        metavar="LABEL",
         show_default=False,
     ),
 ]

@@ -47,7 +47,7 @@ def trace(
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     init_weights: options.InitWeights = None,
-    negative: options.Negative = None,
+    reference: options.Reference = None,
     **parameters: Any,
 ) -> None:
     """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
@@ -63,12 +63,12 @@ def trace(
     estimator = learners.make_learner(
         "trace", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
+        reference=learners.reference_class(reference, source),
     )  # fmt: skip
     start = InitialWeights(init_weights, learner, estimator, source)
     with start.checked():
         made = linsep.trace(
             estimator, X, y, max_rounds=max_rounds, rounds=rounds, row_names=names,
-            reference=learners.reference_class(negative, source),
             feature_names=feature_names(source, X.shape[1]), **start.arguments,
         )  # fmt: skip
     with open_output(output, force) as out:

@@ -73,7 +73,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
         Seed for shuffling, held-out rows and random ties.
-    early_stopping, validation_fraction, n_iter_no_change, class_weight, warm_start, verbose, tie
+    early_stopping, validation_fraction, n_iter_no_change, class_weight, reference, warm_start,
+    verbose, tie
         As in :class:`linsep.Perceptron`.
 
     Attributes
@@ -89,8 +90,9 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Detected with ``shuffle=False``, ``keep="last"``, no weights and no budget, for up to 1,024
         rows times machines whose kernel values are cached (``cache_mb``).
     kernel_ : the kernel with the parameters it took from the data
-    classes_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_, validation_scores_,
-    validation_curve_, progressive_accuracy_, n_features_in_, feature_names_in_
+    classes_, reference_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_,
+    validation_scores_, validation_curve_, progressive_accuracy_, n_features_in_,
+    feature_names_in_
         As in :class:`linsep.Perceptron`.
 
     References
@@ -159,6 +161,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: Any = None,
+        reference: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         tie: Tie = "negative",
@@ -178,6 +181,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.reference = reference
         self.warm_start = warm_start
         self.verbose = verbose
         self.tie = tie
@@ -213,7 +217,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
             Of the type the kernel takes; a Gram matrix of shape (rows, rows) for "precomputed". A
             source is read into memory as a whole; for streams use :meth:`partial_fit`.
         y : array of shape (rows,)
-            Labels of any type; the larger of two is the positive class. Omit it for a source.
+            Labels of any type; of two, the one that is not the ``reference`` is +1. Omit it for a
+            source.
         sample_weight : array of shape (rows,), default ones
             Multiplies the row's update and, if held out, its part in ``early_stopping``; rows of
             weight 0 are skipped.
@@ -296,7 +301,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         ------
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights (``kernel``,
-            ``multiclass``, ``keep``) has changed.
+            ``multiclass``, ``keep``, ``reference``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         kernel = self._chosen_kernel() if first else self.kernel_

@@ -99,6 +99,7 @@ class PassiveAggressive(LinearClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: Any = None,
+        reference: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         tie: Tie = "negative",
@@ -117,6 +118,7 @@ class PassiveAggressive(LinearClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.reference = reference
         self.warm_start = warm_start
         self.verbose = verbose
         self.tie = tie

@@ -89,15 +89,18 @@ class Perceptron(LinearClassifier):
     class_weight : dict, "balanced" or None, default=None
         Multiplies the updates for a class. "balanced": total weight of the rows /
         (classes * weight of the rows of the class); rows of weight 0 do not count.
+    reference : label or None, default=None
+        The class of two that is -1, which decides the signs of weights. None: the smaller.
+        :meth:`decision_function` is positive for the larger class all the same, as in scikit-learn.
     warm_start : bool, default=False
         Start ``fit`` from the weights of the last fit.
     verbose : int, default=0
         1 prints a line per pass.
     tie : {"negative", "positive", "random"}, default="negative"
-        The class of a row whose score is exactly zero, or equal for several classes: the smaller,
-        the larger, or a draw by seed and row (see :meth:`predict`). With "random", the native rule
-        counts a tie as a mistake in training, and a one-vs-one score of zero is half a win for each
-        class.
+        The class of a row whose score is exactly zero, or equal for several classes: the smaller
+        (of two the reference), the larger, or a draw by seed and row (see :meth:`predict`). With
+        "random", the native rule counts a tie as a mistake in training, and a one-vs-one score of
+        zero is half a win for each class.
 
     Attributes
     ----------
@@ -105,6 +108,7 @@ class Perceptron(LinearClassifier):
     coef_ : array of shape (1, features), (classes, features) or (pairs, features)
     intercept_ : array of shape (1,), (classes,) or (pairs,)
     classes_ : array of the labels, sorted
+    reference_ : the class that is -1; None for several classes
     n_iter_ : passes made
     mistakes_ : array of shape (n_iter_,), mistakes in each pass; with ovr and ovo, summed over
         the machines
@@ -180,6 +184,7 @@ class Perceptron(LinearClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: Any = None,
+        reference: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         tie: Tie = "negative",
@@ -199,6 +204,7 @@ class Perceptron(LinearClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.reference = reference
         self.warm_start = warm_start
         self.verbose = verbose
         self.tie = tie

@@ -88,6 +88,7 @@ class Winnow(LinearClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: Any = None,
+        reference: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         tie: Tie = "negative",
@@ -105,6 +106,7 @@ class Winnow(LinearClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.reference = reference
         self.warm_start = warm_start
         self.verbose = verbose
         self.tie = tie
@@ -182,6 +184,7 @@ class BalancedWinnow(LinearClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: Any = None,
+        reference: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         tie: Tie = "negative",
@@ -200,6 +203,7 @@ class BalancedWinnow(LinearClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.reference = reference
         self.warm_start = warm_start
         self.verbose = verbose
         self.tie = tie

@@ -90,6 +90,8 @@ def linear_of(model: Any, y: Any = None) -> Linear:
             f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
             "need one for two classes, else one per class (or per pair, from linsep estimators)."
         )
+    if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
+        coef, intercept = -coef, -intercept  # positive for the smaller class
     learnt = bool(getattr(model, "fit_intercept", intercept.any()))
     unit = bool(getattr(model, "normalize", False))
     return Linear(coef, intercept, classes, learnt or bool(intercept.any()), unit, pairs)

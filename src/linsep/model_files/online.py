@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import linsep
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import ModelFileError
+from linsep.estimators._common.reference import is_turned
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
 from linsep.kernels.rows import listed
@@ -54,6 +55,7 @@ def _began(model: Any) -> dict[str, Any] | None:
 def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> int | None:
     """Set the fitted attributes of ``model`` and return its number of features or None."""
     model.classes_ = classes_of(**about["classes"])
+    is_turned(model.reference, model.classes_)  # refuses one that is no class
     restore(model, tensors, about["training"].pop("rounds"))
     width = model._state.n_features if about.get("kernel") is None else _width(about["features"])
     if isinstance(model, KernelPerceptron):

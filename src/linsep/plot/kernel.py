@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.reference import positive_code
 from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
@@ -330,6 +331,7 @@ def _substrings(estimator: Any) -> list[tuple[str, float]]:
     if found is None:
         return []
     names, counts, weights = found
-    totals = weights * np.asarray(counts.T @ estimator.dual_coef_[0])
+    sign = 1 if positive_code(estimator) else -1
+    totals = weights * np.asarray(counts.T @ (sign * estimator.dual_coef_[0]))
     order = np.argsort(-np.abs(totals), kind="stable")
     return [(repr(names[u].item()), float(totals[u])) for u in order if totals[u]]

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
+from linsep.estimators._common.reference import positive_code
 from linsep.plot.display import Display, new_grid
 
 #: more images than that are too small to look at
@@ -82,6 +83,8 @@ class WeightImageDisplay(Display):
         classes = [label_text(label) for label in estimator.classes_]
         names = classes if len(classes) == len(np.atleast_2d(estimator.coef_)) else []
         if not names:
+            turned = len(classes) == 2 and not positive_code(estimator)
+            classes = classes[::-1] if turned else classes
             pairs = [(a, b) for k, a in enumerate(classes) for b in classes[k + 1 :]]
             names = [f"{b} against {a}" for a, b in pairs]
         made = cls(images=coef.reshape(-1, *shape), titles=names[: len(coef)])

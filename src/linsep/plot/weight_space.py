@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.mistake_bounds.linear import linear_of
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
 from linsep.plot.plane import names_of, numbers_of, weight_of
 
@@ -106,9 +107,10 @@ class WeightSpaceDisplay(Display):
     ) -> Self:
         """Draw the weight space of rows with the weights that a classifier has learnt."""
         check_is_fitted(estimator)
-        weights = np.ravel(estimator.coef_)
+        known = linear_of(estimator)
+        weights = np.ravel(known.coef)
         if estimator.fit_intercept:
-            weights = np.append(weights, estimator.intercept_)
+            weights = np.append(weights, known.intercept)
         return cls.from_data(
             X, y, fit_intercept=bool(estimator.fit_intercept), path=weights[None], ax=ax, **kwargs
         )

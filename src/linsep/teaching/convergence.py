@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError
+from linsep.estimators._common.reference import codes_given
 from linsep.estimators.perceptron import Perceptron
 from linsep.mistake_bounds.comparators import best_comparator
 from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
@@ -158,6 +159,7 @@ def convergence(
     if len(classes) != 2:
         raise DataError(f"The proof is of two classes, and y has {len(classes)}.")
     rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), False)
+    codes = codes_given(estimator, classes, codes)
     (problem,) = problems_of(rows, codes, 2, "native")
     u, gamma = _comparator(problem, weights, made[-1].pass_number, bool(estimator.fit_intercept))
     mistakes = [one for one in made if one.updates]

@@ -9,9 +9,10 @@ from sklearn.utils.validation import column_or_1d
 from linsep.errors import DataError
 from linsep.estimators._common.checking import check_two_classes
 from linsep.estimators._common.equations import linear_sum
+from linsep.estimators._common.reference import place_of
 from linsep.mistake_bounds.linear import checked_rows
 from linsep.teaching.trace.table import label_text, short
-from linsep.teaching.trace.tracer import check_size, index_of, names_of, place_of
+from linsep.teaching.trace.tracer import check_size, index_of, names_of
 
 HEADS, INTERCEPT = ("row", "class"), "intercept"
 

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from linsep.estimators._common.equations import HasEquation
+from linsep.estimators._common.reference import HasReference
 from linsep.online.keeping import KeepLast
 from linsep.online.learner import State
 from linsep.online.passes import PassReport, StopReason
 
 
-class Counted:
+class Counted(HasReference):
     """Attributes computed from the counts in the state and the reports of the passes."""
 
     _state: State

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.escaping import escaped
 from linsep.estimators._common.checking import feature_names, label_text, target_name
+from linsep.estimators._common.reference import positive_code
 from linsep.online.learner import pairs
 
 #: terms that are written; of more, those of the largest weights
@@ -168,12 +169,12 @@ def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
     if not hasattr(model, "classes_"):
         return [(target, "", "")]
     labels = [label_text(label) for label in model.classes_.tolist()]
-    if hasattr(model, "reference_"):
+    if hasattr(model, "predict_proba"):
         reference = label_text(model.reference_)
         against = f" against {reference}" if len(labels) > 2 else ""
         return [(f"log-odds of {x}{against}", "", "") for x in labels if x != reference]
     if len(labels) == 2:
-        return [("", labels[1], "")]
+        return [("", labels[positive_code(model)], "")]
     if model.multiclass == "ovo":
         return [("", labels[b], labels[a]) for a, b in pairs(len(labels))]
     return [(f"score of {label}", "", "") for label in labels]
@@ -181,7 +182,7 @@ def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
 
 def _decision(model: Any) -> str:
     """Return how several functions decide, in a sentence."""
-    if len(getattr(model, "classes_", ())) < 3 or hasattr(model, "reference_"):
+    if len(getattr(model, "classes_", ())) < 3 or hasattr(model, "predict_proba"):
         return ""
     if model.multiclass == "ovo":
         return "The class with the most pairs is predicted."

@@ -20,6 +20,7 @@ from linsep.estimators._common.checking import Parameter, brings_labels, check_p
 from linsep.estimators._common.from_source import fit_source
 from linsep.estimators._common.predicting import Predicts
 from linsep.estimators._common.proofs import Proofs
+from linsep.estimators._common.reference import codes_given
 from linsep.interrupts import held, window
 from linsep.online.keeping import KeepBest, keeping_of
 from linsep.online.learner import BadRow, Learner, State, Unlearnable
@@ -83,7 +84,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         counted = labels.importance(self.class_weight, classes, codes, weights)
         if counted.size:
             labels.warn_of_weightless(classes, np.bincount(codes, counted, classes.size))
-        return classes, codes, counted
+        return classes, codes_given(self, classes, codes), counted
 
     def _check_partial(self, classes: Any) -> Learner:
         """Return the learner; raise ValueError if partial_fit is not possible."""
@@ -118,7 +119,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
                 "list every label in the first call to partial_fit."
             )
         weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
-        return known, codes, labels.importance(self.class_weight, known, codes, weights)
+        counted = labels.importance(self.class_weight, known, codes, weights)
+        return known, codes_given(self, known, codes), counted
 
     def _hold_out(self, n_classes: int, sample_weight: Any, n_rows: int) -> HoldOut | None:
         """Return the rule that holds rows out, if any; class weights are ignored, as in sklearn."""
@@ -145,9 +147,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
         """Set the initial state."""
         self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
-        self._passes: list[PassReport] = []
-        self._open_mistakes: int | None = None
-        self._cycle: Any = None
+        self._passes, self._open_mistakes, self._cycle = [], None, None
         self._weighted, self._fresh = self.class_weight is not None, fresh
         weights = self.class_weight.values() if isinstance(self.class_weight, dict) else ()
         self._left_out = bool(self.early_stopping) or 0 in weights
@@ -155,7 +155,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
 
     def _shaping(self) -> dict[str, Any]:
         """Return the parameters that fix the shape and meaning of the state."""
-        names = ("multiclass", "fit_intercept", "threshold", "keep")
+        names = ("multiclass", "fit_intercept", "threshold", "keep", "reference")
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
@@ -241,7 +241,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _note(self, report: PassReport) -> None:
         """Store and print the report of a pass."""
         self._passes.append(report)
-        self.stop_reason_, self._cycle = report.stop_reason, self.progress_.cycle
+        self.stop_reason_ = report.stop_reason
+        self._cycle = self._cycle_turned(self.progress_.cycle)
         if self.verbose:
             held_out = report.validation_score
             print(
@@ -280,7 +281,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             several passes. A source (:func:`linsep.open_source`) is learnt as it is read, in
             constant memory, with the same weights; it has its own labels, so omit y.
         y : array of shape (rows,)
-            Labels of any type; the larger of two is the positive class.
+            Labels of any type; of two, the one that is not the ``reference`` is +1.
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
@@ -345,7 +346,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         ------
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights
-            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``) has changed.
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         X, y = self._checked(X, y, learner, reset=first, checked=True)

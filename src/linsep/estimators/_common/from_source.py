@@ -16,6 +16,7 @@ from linsep.estimators._common.checking import (
     warn_of_weightless,
     weigh_classes,
 )
+from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import held, window
 from linsep.online.learner import Unlearnable
 from linsep.online.passes import PassReport, Plan, StopReason, accuracy, passes
@@ -129,9 +130,11 @@ class SourceRun:
         self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
         weight = estimator.class_weight
         held_out = estimator.validation_fraction if estimator.early_stopping else None
-        # Classes named by class_weight or the last fit are expected before the first row.
+        # Classes named by a parameter or the last fit are expected before the first row.
         expected = [] if self.before is None else estimator.classes_.tolist()
         expected += list(weight) if isinstance(weight, dict) else []
+        reference = getattr(estimator, "reference", None)
+        expected += [] if reference is None else [reference]
         self.stream = SourceStream(
             source,
             seed=estimator._seed(),
@@ -141,6 +144,7 @@ class SourceRun:
             importance=None if weight is None else class_importance(weight, source.name),
             counts=weight == "balanced" or self.learner.needs_width,
             expected=expected,
+            reference=reference,
             unit=bool(estimator.normalize),
             lengths=bool(estimator.normalize) or self.learner.needs_lengths,
         )
@@ -149,6 +153,8 @@ class SourceRun:
         """Fix the classes and create the initial state."""
         stream, estimator = self.stream, self.estimator
         refuse_one_class(stream)
+        classes = np.sort(stream.classes)
+        is_turned(getattr(estimator, "reference", None), classes)  # refuses one that is no class
         stream.start()
         if self.before is not None:  # copied, so that a restart finds it unchanged
             estimator._state = copy.deepcopy(self.before)
@@ -159,7 +165,7 @@ class SourceRun:
             # The width of svmlight text is known only at its end, and may be another.
             width = (1, *np.shape(self.coef_init))[-1] if names is None else len(names)
         self.run = estimator._start(
-            self.learner, stream.classes, width, self.coef_init, self.intercept_init
+            self.learner, classes, width, self.coef_init, self.intercept_init
         )
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:

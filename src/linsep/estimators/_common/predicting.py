@@ -81,6 +81,10 @@ class Predicts(PlotsDecision, Counted):
         check_is_fitted(self)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in self._prediction(X).decisions()])
+        return self._scores_turned(self._decisions(X))
+
+    def _decisions(self, X: Any) -> np.ndarray:
+        """Return decision values, of two classes positive for the one that is not the reference."""
         X = self._rows_to_score(X)
         scores = self._machine_scores(X, X)
         if not np.isfinite(scores).all():
@@ -107,9 +111,10 @@ class Predicts(PlotsDecision, Counted):
         if isinstance(X, Source):
             check_is_fitted(self)
             return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
-        scores = self.decision_function(X)
+        check_is_fitted(self)
+        scores = self._decisions(X)
         draws = self._draws()(self._rows_to_score(X)) if self.tie == "random" else None
-        return self.classes_[predicted(scores, self.tie, draws)]
+        return self.classes_[self._codes_turned(predicted(scores, self.tie, draws))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y.

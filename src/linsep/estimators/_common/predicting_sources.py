@@ -50,6 +50,11 @@ class Prediction:
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""
+        for batch, values in self._decisions():
+            yield batch, self.model._scores_turned(values)
+
+    def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield each batch with the decision values of the learner."""
         model, state = self.model, self.model._state
         for batch in self.source.batches():
             known = self._fitted_width(batch.X, model.n_features_in_)
@@ -62,10 +67,11 @@ class Prediction:
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
-        tie = self.model.tie
-        draws = self.model._draws() if tie == "random" else None
-        for batch, values in self.decisions():
-            yield batch, values, predicted(values, tie, draws and draws(batch.X))
+        model, tie = self.model, self.model.tie
+        draws = model._draws() if tie == "random" else None
+        for batch, values in self._decisions():
+            codes = predicted(values, tie, draws and draws(batch.X))
+            yield batch, model._scores_turned(values), model._codes_turned(codes)
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the predicted class codes and the true ones of each batch.

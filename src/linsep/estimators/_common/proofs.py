@@ -203,7 +203,7 @@ class Proofs(Fitted):
         if codes is None:
             unknown = labels.unknown_labels(y, known)
             raise DataError(f"y has labels that were not learnt: {unknown}.")
-        return X, codes
+        return X, self._codes_turned(codes)
 
 
 #: weights learnt from dense and from sparse rows differ by rounding

@@ -23,19 +23,29 @@ class LabelBook:
     Parameters
     ----------
     labels : known labels, in that order
+    reference : the class of two that has code 0; None for the smaller
+
+    Attributes
+    ----------
+    classes : array of labels in the order of their codes
+    codes : int32 array, the code of each number
     """
 
-    def __init__(self, labels: Any = ()):
+    def __init__(self, labels: Any = (), reference: Any = None):
         self.labels: list[Any] = list(labels)
+        self.reference = reference
         self._sort()
 
     def _sort(self) -> None:
-        self.classes = np.array(sorted(self.labels))
-        #: class code (rank) of each number
-        self.codes = np.array(
+        self._sorted = np.array(sorted(self.labels))
+        ranks = np.array(
             np.argsort(np.argsort(np.array(self.labels))) if self.labels else [], dtype=np.int32
         )
-        self._numbers = np.argsort(self.codes).astype(np.int32)
+        self._numbers = np.argsort(ranks).astype(np.int32)
+        turned = len(self.labels) == 2 and self._sorted.tolist()[1] == self.reference
+        self.classes, self.codes = (
+            (self._sorted[::-1], 1 - ranks) if turned else (self._sorted, ranks)
+        )
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label as int32; new labels get the next numbers.
@@ -98,8 +108,9 @@ class LabelBook:
             )
 
     def _look_up(self, y: np.ndarray) -> np.ndarray | None:
-        if not self.classes.size or (self.classes.dtype.kind == "U") != (y.dtype.kind == "U"):
+        known = self._sorted
+        if not known.size or (known.dtype.kind == "U") != (y.dtype.kind == "U"):
             return None
-        ranks = np.searchsorted(self.classes, y)
-        ranks[ranks == self.classes.size] = 0
-        return self._numbers[ranks] if np.array_equal(self.classes[ranks], y) else None
+        ranks = np.searchsorted(known, y)
+        ranks[ranks == known.size] = 0
+        return self._numbers[ranks] if np.array_equal(known[ranks], y) else None

@@ -60,6 +60,7 @@ class SourceStream:
     counts : whether ``importance`` needs the row counts, which takes an additional reading
     expected : labels named by parameters such as class_weight; unless the first rows have all of
         them, the whole source is read for its labels before learning
+    reference : the class of two that has code 0; None for the smaller
     unit : whether rows are scaled to length 1
     lengths : whether the norms of rows matter, so that duplicate columns have to be summed
     """
@@ -77,11 +78,12 @@ class SourceStream:
         importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
         counts: bool = False,
         expected: Iterable[Any] = (),
+        reference: Any = None,
         unit: bool = False,
         lengths: bool = False,
     ):
         self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
-        self.book = LabelBook()
+        self.book = LabelBook(reference=reference)
         self.n_rows: int | None = None
         self.n_features = 0
         self.row_cache: RowCache | None = None
@@ -122,7 +124,7 @@ class SourceStream:
 
     @property
     def classes(self) -> np.ndarray:
-        """Sorted labels so far."""
+        """Labels so far, in the order of their codes."""
         return self.book.classes
 
     def recipe(self) -> dict[str, Any]:
@@ -164,11 +166,8 @@ class SourceStream:
             return
         row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
         if row_cache is not None:
-            self.row_cache, self.from_cache, self.book = (
-                row_cache,
-                True,
-                LabelBook(row_cache.labels),
-            )
+            self.row_cache, self.from_cache = row_cache, True
+            self.book = LabelBook(row_cache.labels, self.book.reference)
             self.n_rows, self.n_features = row_cache.n_rows, row_cache.n_features
             self.source.dropped = row_cache.dropped
             self.source.stage = "reading the cache"
@@ -178,7 +177,8 @@ class SourceStream:
         assert self.row_cache is not None
         with suppress(OSError):  # in a read-only folder it is ignored instead
             self.row_cache.remove()
-        self.row_cache, self.from_cache, self.book = None, False, LabelBook()
+        self.row_cache, self.from_cache = None, False
+        self.book = LabelBook(reference=self.book.reference)
         self.n_rows, self.n_features = None, 0
         self._rows_of = np.zeros(0, dtype=np.int64)
 

@@ -12,6 +12,7 @@ from linsep import textbook
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import check_parameters
+from linsep.estimators._common.reference import is_turned
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.estimators.margin import MarginPerceptron
 from linsep.estimators.passive_aggressive import PassiveAggressive
@@ -70,7 +71,7 @@ def trace(
     max_rounds : number of examples after which the trace is cut
     rounds : number of examples to learn, whatever ``max_iter`` and ``max_rounds`` are, and also
         beyond a cycle; a run that converges ends before
-    reference : the class of two that is -1; default: the smaller
+    reference : the class of two that is -1; default: that of the estimator, or the smaller
     feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
     row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
 
@@ -96,9 +97,10 @@ def trace(
     X, y = model._checked(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
-    if reference is not None and place_of(reference, classes) == 1:
+    model.reference = model.reference if reference is None else reference
+    given["estimator"] = clone(model)
+    if is_turned(model.reference, classes):
         classes, codes = classes[::-1], 1 - codes
-        given["y"] = 2 * codes - 1  # a picture has the signs
     given["max_rounds"] = most = max_rounds if rounds is None else rounds
     texts = [label_text(label) for label in classes]
     vectors = vector_names(texts, model.multiclass)
@@ -145,18 +147,6 @@ def rule_of(estimator: Any) -> textbook.Rule:
         f"{type(estimator).__name__} cannot be traced; these can: {known}."
         + dual * isinstance(estimator, KernelPerceptron)
     )
-
-
-def place_of(reference: Any, classes: np.ndarray) -> int:
-    """Return which of two classes the reference is; DataError if it is none, or there are more."""
-    if classes.size > 2:
-        raise DataError(f"A reference is for two classes, and these rows have {classes.size}.")
-    if reference not in classes.tolist():
-        raise DataError(
-            f"The reference {reference!r} is no class: the classes are "
-            f"{labels.listed(classes.tolist())}."
-        )
-    return classes.tolist().index(reference)
 
 
 def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
