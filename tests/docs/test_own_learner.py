@@ -71,6 +71,7 @@ def test_several_classes_and_sources(relaxation, multiclass):
     assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == model.predict(X).tolist()
 
 
+@pytest.mark.compiled
 def test_scikit_learn_accepts_it(relaxation):
     model = relaxation.Relaxation(max_iter=30)
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -2,9 +2,12 @@
 
 import doctest
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from command_line import here
 
 ROOT = Path(__file__).resolve().parents[2]
 # Times differ from run to run, and so does how lines are folded.
@@ -24,16 +27,23 @@ def run_commands(name, folder):
     for block in re.findall(r"```console\n(.*?)```", (ROOT / name).read_text("utf-8"), re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = part.partition("\n")
-            command = re.sub("^linsep", "python -m linsep", command)
-            command = re.sub("^python", sys.executable, command)
-            done = subprocess.run(
-                command, shell=True, cwd=folder, capture_output=True, text=True, check=False
-            )
+            done = run_command(command, folder)
             assert done.returncode == 0, done.stderr
             if shown.strip():
                 assert comparable(done.stdout) == comparable(shown)
             commands += 1
     return commands
+
+
+def run_command(command, folder):
+    """Run a command in a shell, or in this process if it is one of linsep and needs no shell."""
+    if command.startswith("linsep ") and not re.search("[|<>;&$*`]", command):
+        return here(*shlex.split(command)[1:], cwd=folder)
+    command = re.sub("^linsep", "python -m linsep", command)
+    command = re.sub("^python", sys.executable, command)
+    return subprocess.run(
+        command, shell=True, cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def comparable(text):

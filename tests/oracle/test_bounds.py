@@ -59,7 +59,7 @@ def rows(seed, k, kind):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.integers(0, 10**6), st.sampled_from(["separable", "overlapping", "bits"]),
     st.sampled_from([2, 2, 3]), st.booleans(), st.booleans(), st.sampled_from([1, 3, 60]),

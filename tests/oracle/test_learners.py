@@ -325,10 +325,8 @@ def test_warm_starts_count_rounds_anew():
 
 
 def test_the_validation_curve_has_both_errors_of_every_pass():
-    X, y = blobs(300, 4, 3, spread=4.0)
-    model = Perceptron(early_stopping=True, keep="average", n_iter_no_change=4, max_iter=30).fit(
-        X, y
-    )
+    X, y = blobs(90, 4, 3, spread=4.0)
+    model = Perceptron(early_stopping=True, keep="average", max_iter=30).fit(X, y)
     curve = model.validation_curve_
     assert curve.shape == (model.n_iter_, 2)
     assert np.array_equal(curve[:, 1], 1 - model.validation_scores_)

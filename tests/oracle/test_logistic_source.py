@@ -17,6 +17,7 @@ def data(classes, n=1500):
     return X, (rng.integers(0, classes, n) + (rng.random(n) < 0.3) * (X[:, 0] > 0)) % classes
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("memory", [1 << 28, 1000])

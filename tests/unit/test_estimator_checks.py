@@ -40,15 +40,15 @@ COMPILED = [
     Perceptron(multiclass="ovr"),
 ]
 UNCOMPILED = [
-    *(Perceptron(keep=keep, max_iter=30) for keep in ("average", "best")),
+    *(Perceptron(keep=keep, max_iter=8) for keep in ("average", "best")),
     HISTOGRAMS,
-    Perceptron(normalize=True, schedule="inverse", max_iter=30),
-    Perceptron(tie="random", class_weight="balanced", max_iter=30),
-    Perceptron(update="batch", max_iter=30),
-    MarginPerceptron(max_iter=30),
-    PassiveAggressive(max_iter=30),
-    Winnow(max_iter=30),
-    BalancedWinnow(max_iter=30),
+    Perceptron(normalize=True, schedule="inverse", max_iter=8),
+    Perceptron(tie="random", class_weight="balanced", max_iter=8),
+    Perceptron(update="batch", max_iter=8),
+    MarginPerceptron(max_iter=8),
+    PassiveAggressive(max_iter=8),
+    Winnow(max_iter=8),
+    BalancedWinnow(max_iter=8),
 ]
 
 

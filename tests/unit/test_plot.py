@@ -314,12 +314,14 @@ def test_pyplot_is_not_imported(tmp_path):
     code = (
         "import sys; from linsep import Perceptron; from linsep.plot import DecisionDisplay\n"
         "X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]\n"
-        "DecisionDisplay.from_estimator(Perceptron().fit(X, y), X, y).save(sys.argv[1])\n"
+        "display = DecisionDisplay.from_estimator(Perceptron().fit(X, y), X, y)\n"
+        "for path in sys.argv[1:]: display.save(path)\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
-    for ending, start in (("png", PNG), ("svg", b"<?xml"), ("pdf", b"%PDF")):
-        path = tmp_path / f"picture.{ending}"
-        subprocess.run([sys.executable, "-c", code, path], check=True)
+    starts = {"png": PNG, "svg": b"<?xml", "pdf": b"%PDF"}
+    paths = [tmp_path / f"picture.{ending}" for ending in starts]
+    subprocess.run([sys.executable, "-c", code, *paths], check=True)
+    for path, start in zip(paths, starts.values(), strict=True):
         assert path.read_bytes().startswith(start)
 
 

@@ -64,6 +64,7 @@ def same(a, b):
     return np.array_equal(a.coef_, b.coef_) and np.array_equal(a.intercept_, b.intercept_)
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["row cache", "memory"])
 @pytest.mark.parametrize("order", ["mixed", "sorted"])

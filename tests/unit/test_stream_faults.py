@@ -100,6 +100,7 @@ def flip(path, at):
 # Starting again.
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("memory_bytes", [0, 1 << 20])
 @pytest.mark.parametrize(
     "options",
@@ -135,6 +136,7 @@ def test_a_warm_start_knows_the_classes_of_the_last_fit(file):
     assert weights(learnt) == weights(expected)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("where", [0.1, 0.4, 0.7, 0.999])
 @pytest.mark.parametrize(
     "options",
