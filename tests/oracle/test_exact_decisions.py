@@ -36,7 +36,7 @@ def decided(X, y, **how):
     return verdict
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(rows.filter(all))
 def test_one_of_the_alternatives_holds_exactly(given_rows):
     w, multipliers = alternative(given_rows, Work())
@@ -49,7 +49,7 @@ def test_one_of_the_alternatives_holds_exactly(given_rows):
         assert not combination(scaled)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rows)
 def test_splits_are_those_of_the_oracle(given_rows):
     w, multipliers, span = exact_split(given_rows, Work())

@@ -40,7 +40,7 @@ def likelihood_of(X, codes, weights, q, pool):
     return Likelihood(lambda: [batch], q, np.zeros(X.shape[1]), np.ones(X.shape[1]), True, pool)
 
 
-@settings(max_examples=150 if COMPILING else 25)
+@settings(max_examples=80 if COMPILING else 25)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(4, 14), st.integers(1, 3))
 def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     """At any weights, by any step, of rows that weigh little or much."""

@@ -58,7 +58,7 @@ def told(verdict, X, y, rows, fit_intercept):
     return limits
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables(2, 3), st.booleans(), st.randoms(use_true_random=False))
 def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, random):
     X, y = parts(rows)

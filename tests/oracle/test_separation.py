@@ -27,7 +27,7 @@ def reflected(X, y, fit_intercept, one):
     return (Z * signs[:, None]).tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(tables(), st.booleans(), st.sampled_from(["int", "float", "sparse"]))
 def test_small_data_agree_with_the_oracle(rows, fit_intercept, storage):
     table = np.array(rows)

@@ -17,7 +17,7 @@ from linsep.online.learner import State, pairs
 from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
 
-EXAMPLES = 80 if COMPILING else 25
+EXAMPLES = 40 if COMPILING else 15
 PASSES = 8
 POWERS = (0.25, 0.5, 1.0, 2.0)
 

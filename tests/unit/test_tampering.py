@@ -131,7 +131,7 @@ def test_verdicts_about_different_data_do_not_hold_together():
     assert "different data" in every.verify(*THREE).reason
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.data())
 def test_damaged_text_is_one_clear_error_or_does_not_hold(data):
     X, y = QUASI
@@ -152,7 +152,7 @@ values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.sampled_from(["overlapping", "quasi-separable", "several"]), st.data())
 def test_any_json_in_any_place_is_no_traceback(name, data):
     X, y = DATA[name]
