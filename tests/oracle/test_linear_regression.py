@@ -40,7 +40,7 @@ def test_worked_numbers():
     assert round(model.inference_.fit.rss, 5) == 0.81081
     residuals = np.array([2, 4, 0, 4, 6]) - model.predict([[1], [2], [-1], [3], [4]])
     assert abs(residuals.sum()) < 1e-14
-    assert ("correlation r", "0.980316") in model.summary_.facts()
+    assert ("correlation r", "0.980316") in model.summary_.details()
 
 
 def test_systolic_pressure(shared_data):
@@ -60,12 +60,12 @@ def test_moments_of_one_feature_and_the_target():
     assert found.variance_x == pytest.approx(covariance[0, 0], rel=1e-13)
     assert found.variance_y == pytest.approx(covariance[1, 1], rel=1e-13)
     assert found.covariance == pytest.approx(covariance[0, 1], rel=1e-13)
-    facts = dict(model.summary_.facts())
+    details = dict(model.summary_.details())
     assert model.summary_.title == "Linear regression of pressure"
-    assert facts["mean of age"] == "45.1333"
-    assert facts["variance of age"] == "233.913"
-    assert facts["variance of pressure"] == "509.913"
-    assert facts["covariance"] == "227.099"
+    assert details["mean of age"] == "45.1333"
+    assert details["variance of age"] == "233.913"
+    assert details["variance of pressure"] == "509.913"
+    assert details["covariance"] == "227.099"
     rss = ((y - model.predict(X)) ** 2).sum()
     assert model.summary_.to_dict()["header"]["residual sum of squares"] == pytest.approx(rss)
 
@@ -79,9 +79,9 @@ def test_moments_are_those_of_one_feature_and_rows_of_weight_one():
         LinearRegression().fit(x, y, sample_weight=[2.0, 2.0, 2.0]),
     ):
         assert model.inference_.moments is None
-        assert not any("mean of" in name for name, _ in model.summary_.facts())
+        assert not any("mean of" in name for name, _ in model.summary_.details())
     frame = pd.DataFrame({"y": x[:, 0], "mean\x1b": x[:, 0]})
-    names = [name for name, _ in LinearRegression().fit(frame[["y"]], y).summary_.facts()]
+    names = [name for name, _ in LinearRegression().fit(frame[["y"]], y).summary_.details()]
     assert names[1:3] == ["mean of the feature", "mean of y"]
     shown = str(LinearRegression().fit(frame[["mean\x1b"]], y).summary_)
     assert "\x1b" not in shown

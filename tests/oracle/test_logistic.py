@@ -49,9 +49,9 @@ def test_statsmodels_agrees_to_eight_digits(name, cut, storage):
     close(ours.p_values_[0], theirs.pvalues)
     close(np.array(ours.confidence_intervals(0.9))[:, 0].T, theirs.conf_int(0.1))
     close(ours.covariance_, theirs.cov_params())
-    facts = ["log_likelihood_", "null_log_likelihood_", "mcfadden_r2_", "aic_", "bic_"]
+    names = ["log_likelihood_", "null_log_likelihood_", "mcfadden_r2_", "aic_", "bic_"]
     same = [theirs.llf, theirs.llnull, theirs.prsquared, theirs.aic, theirs.bic]
-    close([getattr(ours, fact) for fact in facts], same)
+    close([getattr(ours, name) for name in names], same)
     close(ours.likelihood_ratio_[:2], (theirs.llr, theirs.df_model))
     close(ours.deviance_, -2 * theirs.llf)
     assert ours.stop_reason_ == "converged"

@@ -254,7 +254,7 @@ def test_a_refused_start_leaves_the_last_fit():
     assert weights(model) == before
 
 
-# Parameters, from the table of facts.
+# Parameters, from the table of specs.
 
 
 def wrong_values(parameter):

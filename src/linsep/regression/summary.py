@@ -75,14 +75,14 @@ class Summary:
         """Return the cells of the table as text."""
         return [list(map(escaped, _cells(row))) for row in self.coefficients]
 
-    def facts(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         """Return the header as text."""
         return [(escaped(name), _fact(name, value)) for name, value in self.header]
 
     def __str__(self) -> str:
         table = [self.columns(), *self.rows()]
         widths = [max(len(row[k]) for row in table) for k in range(7)]
-        lines = [escaped(self.title), *_two_a_line(self.facts()), ""]
+        lines = [escaped(self.title), *_two_a_line(self.details()), ""]
         for row in table:
             cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
             lines.append(f"{row[0]:<{widths[0]}}  {'  '.join(cells)}".rstrip())
@@ -102,15 +102,15 @@ class Summary:
             table.add_column(Text(name), justify="right" if k else "left", no_wrap=bool(k))
         for row in self.rows():
             table.add_row(*map(Text, row))
-        facts = [Text(line) for line in _two_a_line(self.facts())]
+        details = [Text(line) for line in _two_a_line(self.details())]
         notes = [Text(escaped(note)) for note in self.notes]
-        return Group(Text(escaped(self.title), style="bold"), *facts, "", table, *notes)
+        return Group(Text(escaped(self.title), style="bold"), *details, "", table, *notes)
 
     def _repr_html_(self) -> str:
         left = "style='text-align:left'"
-        facts = "".join(
+        details = "".join(
             f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(status)}</td></tr>"
-            for name, status in self.facts()
+            for name, status in self.details()
         )
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns())
         body = "".join(
@@ -121,7 +121,7 @@ class Summary:
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (
-            f"<table><caption>{escape(self.title)}</caption>{facts}</table>"
+            f"<table><caption>{escape(self.title)}</caption>{details}</table>"
             f"<table><tr>{head}</tr>{body}</table>{notes}"
         )
 
@@ -189,10 +189,10 @@ def _fact(name: str, value: str | int | float) -> str:
     return f"{value:,}"
 
 
-def _two_a_line(facts: list[tuple[str, str]]) -> list[str]:
+def _two_a_line(details: list[tuple[str, str]]) -> list[str]:
     """Return the pairs in two aligned columns, read downwards."""
-    half = (len(facts) + 1) // 2
-    sides = [facts[:half], facts[half:]]
+    half = (len(details) + 1) // 2
+    sides = [details[:half], details[half:]]
     shown = []
     for side in sides:
         name = max((len(name) for name, _ in side), default=0)

@@ -134,7 +134,7 @@ def _stop_all() -> None:
     """End the text for threads that read ahead for iterators that were never closed."""
     for text in list(_open):
         text.stop()
-        text.settle()
+        text.wait_for_reader()
 
 
 @contextmanager
@@ -152,7 +152,7 @@ def _drained(reader: Any, text: "BlockStream") -> Iterator[None]:
             with suppress(Exception):  # of rows that nobody asks for any more
                 for _ in reader:
                     pass
-            text.settle()
+            text.wait_for_reader()
 
 
 class BlockStream(io.RawIOBase):
@@ -201,8 +201,8 @@ class BlockStream(io.RawIOBase):
         _open.discard(self)
         super().close()
 
-    def settle(self) -> None:
-        """Wait a moment for who reads ahead to be told of the end."""
+    def wait_for_reader(self) -> None:
+        """Give the thread that reads ahead a moment to notice the end."""
         self._ended.wait(MOMENT)
 
 

@@ -47,9 +47,11 @@ class Reflection(NamedTuple):
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         texts = []
         for *cells, last in lines:
-            told = [cell.ljust(width) for cell, width in zip(cells[:2], widths, strict=False)]
-            told += [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=False)]
-            texts.append("  ".join([*told, last]))
+            padded = [cell.ljust(width) for cell, width in zip(cells[:2], widths, strict=False)]
+            padded += [
+                cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=False)
+            ]
+            texts.append("  ".join([*padded, last]))
         return "\n".join(texts)
 
 

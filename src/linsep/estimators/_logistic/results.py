@@ -221,9 +221,9 @@ class LogisticResults(HasEquation):
         ]
         others, reference = ", ".join(self._others()), label_text(self.reference_)
         title = f"Logistic regression of {others} against {reference}"
-        return Summary(title, self._facts(), rows, "z", self._level, self._notes())
+        return Summary(title, self._details(), rows, "z", self._level, self._notes())
 
-    def _facts(self) -> list[tuple[str, str | int | float]]:
+    def _details(self) -> list[tuple[str, str | int | float]]:
         statistic, df, p = self.likelihood_ratio_
         return [
             ("rows", self.n_rows_),

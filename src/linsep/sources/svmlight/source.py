@@ -65,7 +65,7 @@ class SvmlightSource(Source):
         The index of the first feature, which becomes column 0. None (the default) finds out: 0
         when the first chunk with any pair holds an index 0, else 1.
     chunk_bytes : int
-        Bytes of text scanned at once, 2 MiB unless told.
+        Bytes of text scanned at once, 2 MiB by default.
     threads : int or None
         Threads that scan; None takes one for each processor, at most 8. One more reads.
     dtype : numpy float type

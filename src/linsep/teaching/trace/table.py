@@ -16,7 +16,7 @@ from linsep.drawing import display
 from linsep.escaping import cell, escaped
 from linsep.online.passes import StopReason
 
-#: mistakes that are drawn unless told
+#: mistakes that are drawn by default
 MOST_DRAWN = 9
 
 Vectors = tuple[tuple[float, ...], ...]
