@@ -4,10 +4,63 @@ linsep.plot is imported when a picture is drawn, the only import that goes up th
 that nothing else needs matplotlib.
 """
 
+from base64 import b64encode
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+
+from linsep.errors import LinsepError
+
+#: of a result that a notebook shows with its picture: most rows, and most numbers in them
+MOST_ROWS, MOST_NUMBERS = 1000, 20_000
 
 
 def display(name: str) -> Any:
     """Return a class of :mod:`linsep.plot`."""
     return getattr(import_module("linsep.plot"), name)
+
+
+def beside(table: str, draw: Callable[[], Any] | None) -> str:
+    """Return HTML of a table, and beside it what ``draw`` draws.
+
+    It is the table alone without matplotlib, without a function, and where no picture can be drawn.
+    """
+    if draw is None or find_spec("matplotlib") is None:
+        return table
+    try:
+        png = b64encode(draw()._repr_png_()).decode()
+    except (LinsepError, TypeError, ValueError):
+        return table
+    return (
+        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+        f"<div>{table}</div>"
+        f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{png}">'
+        "</div>"
+    )
+
+
+class WithRows:
+    """Mixin of results that need their rows to be drawn, for notebooks: they remember few rows.
+
+    The rows are no part of what the result claims, and are not pickled.
+    """
+
+    _rows: tuple[Any, Any] | None
+
+    def remember(self, X: Any, y: Any) -> Self:
+        """Keep the rows if they are few, and return the result."""
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        if len(shape) == 2 and shape[0] <= MOST_ROWS and shape[0] * shape[1] <= MOST_NUMBERS:
+            object.__setattr__(self, "_rows", (X, y))  # also of a frozen dataclass
+        return self
+
+    def _beside(self, table: str) -> str:
+        """Return HTML of a table, with the picture beside it if the rows are known."""
+        rows = getattr(self, "_rows", None)
+        return beside(table, None if rows is None else lambda: self.plot(*rows))  # type: ignore
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}

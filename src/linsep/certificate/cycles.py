@@ -20,7 +20,7 @@ from linsep.certificate.proof_file import FORMAT
 from linsep.certificate.rendering import AS_STORED
 from linsep.certificate.replay import Rows, read_rows, replay
 from linsep.certificate.verdicts import TIME_LIMIT
-from linsep.drawing import display
+from linsep.drawing import WithRows, display
 from linsep.errors import DataError
 
 #: largest ``power``: values with more binary places would be very long integers
@@ -32,7 +32,7 @@ MOST_ROUNDS = 10**8
 
 
 @dataclass(frozen=True)
-class Cycle:
+class Cycle(WithRows):
     """Weights of a perceptron that recur after some passes over the rows in their order.
 
     All numbers are integers: a row is its values times ``base ** power``, the weights are multiples
@@ -131,6 +131,9 @@ class Cycle:
 
     def __str__(self) -> str:
         return f"cycle: {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        return self._beside(f"<p>{self}</p>")
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Draw the weights of the cycle, by :meth:`linsep.plot.CycleDisplay.from_cycle`."""
@@ -265,7 +268,7 @@ class Cycle:
 
 
 @dataclass(frozen=True)
-class Cycles:
+class Cycles(WithRows):
     """The cycles of several machines of a one-vs-rest or one-vs-one learner.
 
     Every machine that makes mistakes has a cycle of its own and never separates its rows; the
@@ -278,6 +281,9 @@ class Cycles:
     """
 
     cycles: tuple[Cycle, ...]
+
+    def _repr_html_(self) -> str:
+        return self._beside(f"<p>{self}</p>")
 
     def __iter__(self) -> Iterator[Cycle]:
         return iter(self.cycles)

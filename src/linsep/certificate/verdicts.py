@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from linsep.certificate.integers import Space
-from linsep.drawing import display
+from linsep.drawing import WithRows, display
 from linsep.escaping import escaped
 
 #: default time limit, in seconds, of the exact arithmetic in a check
@@ -128,7 +128,7 @@ class Combination:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Verdict(WithRows):
     """Base class of all verdicts."""
 
     subject: Subject
@@ -190,7 +190,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         from linsep.certificate.rendering import html
 
-        return html(self)
+        return self._beside(html(self))
 
     def __rich__(self) -> Any:
         from rich.text import Text

@@ -17,6 +17,7 @@ from linsep.plot.display import (
     legend,
     limits,
     new_axes,
+    wrapped,
 )
 from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale
 from linsep.plot.rows import class_handles, density_title, draw_rows
@@ -181,7 +182,7 @@ class AugmentationDisplay(Display):
                 *cut[:, None], color=COLOURS[5], marker="D", ls="", markersize=8, zorder=5,
                 fillstyle="none", label=f"boundary: {cut[0]:.4g}",
             )  # fmt: skip
-        self.ax_.set(xlim=xs, ylim=ys, xlabel=self.names[0], ylabel="constant feature")
+        self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
         if same_scale(xs, ys) and np.any(self.weights):
             self.ax_.set_aspect("equal")
             self.normal_ = arrow(
@@ -194,7 +195,7 @@ class AugmentationDisplay(Display):
         tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
         return self.ax_.stairs(
             tall, edges, baseline=1.0, fill=True, color=COLOURS[k], alpha=0.5,
-            label=label_text(self.classes[k]),
+            label=wrapped(label_text(self.classes[k])),
         )  # fmt: skip
 
     def _draw_space(self, size: float) -> None:
@@ -218,7 +219,11 @@ class AugmentationDisplay(Display):
             )
             (self.cut_,) = self.ax_.plot(*cut.T, color=COLOURS[5], linewidth=2.0, label="boundary")
         self.ax_.set(xlim=xs, ylim=ys, zlim=(0.0, 1.2))
-        self.ax_.set(xlabel=self.names[0], ylabel=self.names[1], zlabel="constant feature")
+        self.ax_.set(
+            xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="constant feature"
+        )
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            axis.labelpad = 4.0 + 8.0 * axis.get_label_text().count("\n")
         self.ax_.view_init(elev=20.0, azim=self._side(float(np.ptp(xs)), float(np.ptp(ys))))
 
     def _side(self, width: float, depth: float) -> float:
@@ -235,7 +240,7 @@ class AugmentationDisplay(Display):
             look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
         return self.ax_.scatter(
             *own.T, np.ones(len(own)), s=size, color=[COLOURS[k]] * len(own), marker=MARKERS[k],
-            depthshade=False, label=label_text(self.classes[k]), **look,
+            depthshade=False, label=wrapped(label_text(self.classes[k])), **look,
         )  # fmt: skip
 
     def _cut_within(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray | None:

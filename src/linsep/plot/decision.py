@@ -6,7 +6,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.plot.display import MOST_POINTS, Display, colours, ink, legend, limits, new_axes
+from linsep.errors import DataError
+from linsep.plot.display import (
+    MOST_POINTS,
+    Display,
+    colours,
+    ink,
+    legend,
+    limits,
+    new_axes,
+    wrapped,
+)
 from linsep.plot.plane import (
     Plane,
     frame_like,
@@ -56,6 +66,7 @@ class DecisionDisplay(Display):
     undecided_ : ContourSet with hatches, or None
     line_ : Line2D of the boundary of a linear classifier of two classes, or None
     curve_ : ContourSet of the boundary of other classifiers of two classes, or None
+    borders_ : list of ContourSet, around the region of each of several classes
     margin_lines_ : list of Line2D, the band without rows around a line that separates them
     normal_ : Annotation, the weight vector as an arrow from the line, or None
     points_ : list of PathCollection, one a class, or of PolyCollection, the density of many rows
@@ -138,6 +149,8 @@ class DecisionDisplay(Display):
             labels that the estimator does not know.
         """
         check_is_fitted(estimator)
+        if not hasattr(estimator, "classes_"):
+            raise DataError(f"{type(estimator).__name__} has no classes: draw a classifier.")
         predicted = estimator.predict(X)  # refuses other widths by itself
         rows = numbers_of(X)
         plane = plane_of(estimator, rows, features)
@@ -177,7 +190,7 @@ class DecisionDisplay(Display):
         self._draw_regions(alpha)
         self._draw_boundary()
         self._draw_points(size)
-        self.ax_.set(xlabel=self.plane.names[0], ylabel=self.plane.names[1])
+        self.ax_.set(xlabel=wrapped(self.plane.names[0]), ylabel=wrapped(self.plane.names[1]))
         self.ax_.set_xlim(self.xs[0], self.xs[-1])
         self.ax_.set_ylim(self.ys[0], self.ys[-1])
         if same_scale(self.xs, self.ys):
@@ -205,6 +218,7 @@ class DecisionDisplay(Display):
     def _draw_boundary(self) -> None:
         self.line_: Any = None
         self.curve_: Any = None
+        self.borders_: list[Any] = []
         self.normal_: Any = None
         self.margin_lines_: list[Any] = []
         if self.line is not None:
@@ -215,6 +229,15 @@ class DecisionDisplay(Display):
                 ends = self._ends(side)
                 self.margin_lines_ += self.ax_.plot(*ends, color=ink(), linewidth=0.8, ls="--")
             self._draw_normal(normal, offset)
+        elif len(self.classes) > 2:
+            self.borders_ = [
+                self.ax_.contour(
+                    self.xs, self.ys, (self.codes == k).astype(float), levels=[0.5],
+                    colors=[ink()], linewidths=0.6, zorder=1,
+                )
+                for k in range(len(self.classes))
+                if 0 < np.count_nonzero(self.codes == k) < self.codes.size
+            ]  # fmt: skip
         elif self.boundary is not None and self.boundary.min() < 0 < self.boundary.max():
             self.curve_ = self.ax_.contour(
                 self.xs, self.ys, self.boundary, levels=[0.0], colors=[ink()], linewidths=1.5,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from io import BytesIO
 from math import ceil
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from linsep.errors import LinsepError
 #: colours that the colour-blind can tell apart (Okabe and Ito, 2008); grey is the eighth
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 MARKERS = "os^DvP*X<>hpd8H"
+#: characters in a line of a name
+LONGEST_LINE = 34
 #: more points than these are drawn as a density
 MOST_POINTS = 20_000
 
@@ -48,12 +51,16 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
 
 
 def colours(n: int) -> list[Any]:
-    """Return ``n`` colours: those of Okabe and Ito, or of viridis beyond eight."""
+    """Return ``n`` colours: those of Okabe and Ito, or beyond eight of the part of viridis that
+    shows on the background of the style in use.
+    """
     if n <= len(COLOURS):
         return list(COLOURS[:n])
     from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
 
-    return [colormaps["viridis"](k / (n - 1)) for k in range(n)]
+    first, last = (0.3, 1.0) if sum(to_rgb(ink())) > 1.5 else (0.0, 0.9)
+    return [colormaps["viridis"](place) for place in np.linspace(first, last, n)]
 
 
 def ink() -> Any:
@@ -81,6 +88,11 @@ def legend(ax: Any, handles: Sequence[Any]) -> Any:
         handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0,
         frameon=False,
     )  # fmt: skip
+
+
+def wrapped(name: str) -> str:
+    """Return a name in lines that fit beside the axes; a very long one is cut."""
+    return "\n".join(wrap(name, LONGEST_LINE, max_lines=3, placeholder=" ...")) or name
 
 
 def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:

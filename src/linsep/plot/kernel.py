@@ -12,7 +12,7 @@ from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
-from linsep.plot.display import COLOURS, MARKERS, Display, colours, ink, limits, new_axes
+from linsep.plot.display import COLOURS, MARKERS, Display, colours, ink, limits, new_axes, wrapped
 from linsep.plot.plane import frame_like
 from linsep.plot.rows import codes_of
 
@@ -255,11 +255,11 @@ class KernelDisplay(Display):
             self.points_.append(
                 ax.scatter(
                     *own.T, floor, color=[colour], marker=MARKERS[k], s=8, depthshade=False,
-                    label=label_text(self.classes[k]),
+                    label=wrapped(label_text(self.classes[k])),
                 )
             )  # fmt: skip
         ax.set_zlim(floor, None)
-        ax.set(xlabel=self.names[0], ylabel=self.names[1], zlabel="f(x)")
+        ax.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="f(x)")
         ax.zaxis.labelpad = 8
         ax.view_init(elev=32, azim=-60)
         ax.legend(frameon=False, loc="upper right")

@@ -109,8 +109,9 @@ class LearningCurveDisplay(Display):
             self.ax_.set_yscale("log")
         else:
             self.ax_.set_ylim(0, 1.05 * max(1, high))
+            self.ax_.yaxis.set_major_locator(MaxNLocator(integer=True))
         self.ax_.set(xlabel="pass", ylabel="mistakes")
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         self.errors_: list[Any] = []
         self.error_ax_: Any = None
         self.criterion_: Any = None

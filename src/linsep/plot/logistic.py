@@ -19,6 +19,7 @@ from linsep.plot.display import (
     legend,
     limits,
     new_axes,
+    wrapped,
 )
 from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of, plane_of
 from linsep.plot.rows import class_handles, codes_of, density_title, draw_rows
@@ -228,7 +229,7 @@ class LogisticDisplay(Display):
             )  # fmt: skip
             handles.append(self.threshold_)
         handles += self._draw_gaussians(x)
-        self.ax_.set(xlabel=self.names[0], ylabel=probability, xlim=x[[0, -1]])
+        self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(probability), xlim=x[[0, -1]])
         self.ax_.set(ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5))
         return handles
 
@@ -262,7 +263,7 @@ class LogisticDisplay(Display):
                 *self.grid, self.values, levels=LEVELS, colors=[ink()], linewidths=widths, zorder=4
             )
             self.ax_.clabel(self.contours_, fmt="%g", fontsize="small")
-        self.ax_.set(xlabel=self.names[0], ylabel=self.names[1])
+        self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]))
 
 
 def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:

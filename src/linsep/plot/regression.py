@@ -7,8 +7,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names
-from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
+from linsep.estimators.linear_regression import LinearRegression
+from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of
+from linsep.plot.rows import density_title, draw_rows
 
 #: more sticks than that hide the points
 MOST_STICKS = 200
@@ -98,10 +100,12 @@ class RegressionDisplay(Display):
         Raises
         ------
         ValueError
-            For rows of another width than those of the fit, and where ``feature`` is needed or
-            unknown.
+            For another estimator, for rows of another width than those of the fit, and where
+            ``feature`` is needed or unknown.
         """
         check_is_fitted(estimator)
+        if not isinstance(estimator, LinearRegression):
+            raise DataError(f"{type(estimator).__name__} is no line: draw a LinearRegression.")
         predicted = np.asarray(estimator.predict(X))
         rows, target = numbers_of(X), column_or_1d(y)
         check_consistent_length(rows, target)
@@ -156,9 +160,12 @@ class RegressionDisplay(Display):
             self.residuals_ = self.ax_.add_collection(
                 LineCollection(list(ends), colors=[COLOURS[5]], linewidths=0.8, label="residuals")
             )
-        self.points_ = self.ax_.scatter(self.x, self.y, s=14, color=[ink()], zorder=3, label="rows")
-        self.ax_.set(xlabel=self.names[0], ylabel=self.names[1], xlim=self.grid[[0, -1]])
-        self.ax_.set_title(self.title, fontsize="medium")
+        self._draw_points()
+        self.ax_.set(
+            xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), xlim=self.grid[[0, -1]]
+        )
+        said = [self.title] if self.title else []
+        self.ax_.set_title("\n".join(said + density_title(len(self.x))), fontsize="medium")
         if squares:
             self.ax_.set_aspect("equal")
             boxes = [
@@ -168,6 +175,17 @@ class RegressionDisplay(Display):
             self.squares_ = self.ax_.add_collection(
                 PatchCollection(boxes, facecolor=COLOURS[5], alpha=0.15, label="squares")
             )
-        drawn = (self.points_, self.line_, self.residuals_, *self.bands_.values())
+        rows = self.points_ if len(self.x) <= MOST_POINTS else None
+        drawn = (rows, self.line_, self.residuals_, *self.bands_.values())
         self.legend_ = legend(self.ax_, [artist for artist in drawn if artist is not None])
         return self
+
+    def _draw_points(self) -> None:
+        if len(self.x) <= MOST_POINTS:
+            self.points_ = self.ax_.scatter(
+                self.x, self.y, s=14, color=[ink()], zorder=3, label="rows"
+            )
+            return
+        places = np.column_stack([self.x, self.y])
+        (self.points_,) = draw_rows(self.ax_, places, None, np.empty(0), 14.0)
+        self.line_.set_zorder(3)

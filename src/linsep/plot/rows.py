@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text, listed
-from linsep.plot.display import MARKERS, MOST_POINTS, colours, ink, limits
+from linsep.plot.display import MARKERS, MOST_POINTS, colours, ink, limits, wrapped
 
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
@@ -50,7 +50,7 @@ def draw_rows(
         return [
             ax.hexbin(
                 *points[own == k].T, gridsize=60, bins="log", mincnt=1, linewidths=0, zorder=2,
-                extent=(*ends[0], *ends[1]), cmap=_shades(colour),
+                extent=(*ends[0], *ends[1]), cmap=_shades(colour, 0.5 if codes is None else 0.8),
             )
             for k, colour in enumerate(palette)
         ]  # fmt: skip
@@ -59,18 +59,18 @@ def draw_rows(
         ax.scatter(
             *points[own == k].T, s=size, color=[colour], linewidths=0.5,
             marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
-            label=None if codes is None else label_text(classes[k]),
+            label=None if codes is None else wrapped(label_text(classes[k])),
         )
         for k, colour in enumerate(palette)
     ]  # fmt: skip
 
 
-def _shades(colour: Any) -> Any:
-    """Shades of a colour, dense ones nearly full."""
+def _shades(colour: Any, most: float) -> Any:
+    """Shades of a colour, of this opacity where rows are most dense."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     full = to_rgba(colour)
-    ends = [(*full[:3], alpha) for alpha in (0.1, 0.8)]
+    ends = [(*full[:3], alpha) for alpha in (0.1, most)]
     return LinearSegmentedColormap.from_list("shades", ends)
 
 
@@ -80,7 +80,7 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
 
     if n_rows > MOST_POINTS:
         patches = [
-            Patch(facecolor=colour, alpha=0.5, label=label_text(label))
+            Patch(facecolor=colour, alpha=0.5, label=wrapped(label_text(label)))
             for label, colour in zip(classes, colours(len(classes)), strict=True)
         ]
         return patches[:MOST_IN_LEGEND]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
-from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
+from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import (
     Plane,
     box_around,
@@ -165,7 +165,7 @@ class SeparationDisplay(Display):
         shown = self.points[self.proof]
         self.proof_ = draw_rings(self.ax_, shown, 4 * size, "-", f"{name} ({len(shown):,})")
         self.ax_.set(xlim=box[0], ylim=box[1])
-        self.ax_.set(xlabel=self.plane.names[0], ylabel=self.plane.names[1])
+        self.ax_.set(xlabel=wrapped(self.plane.names[0]), ylabel=wrapped(self.plane.names[1]))
         if same_scale(*box):
             self.ax_.set_aspect("equal")
         title = [self._claim(), self.plane.title, *density_title(len(self.points))]

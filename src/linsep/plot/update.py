@@ -8,7 +8,7 @@ from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError
 from linsep.mistake_bounds.linear import augmented, unit_rows
-from linsep.plot.display import COLOURS, Display, arrow, ink, legend, new_axes, new_grid
+from linsep.plot.display import COLOURS, Display, arrow, ink, legend, new_axes, new_grid, wrapped
 from linsep.plot.plane import (
     Plane,
     box_around,
@@ -206,6 +206,9 @@ class UpdateDisplay(Display):
         self.new_lines_: list[Any] = []
         for place, (update, step) in zip(self.axes_, panels, strict=True):
             plane = self._draw(place, update, step, size)
+        for k, place in enumerate(self.axes_):  # beside an axis of the same name none is needed
+            if place.get_ylabel() == self.axes_[k - k % 3].get_ylabel() and k % 3:
+                place.set_ylabel("")
         self._say([plane, *density_title(self.rows.shape[0])])
         self.legend_ = legend(self.axes_[min(len(panels), 3) - 1], self._handles())
         return self
@@ -238,7 +241,9 @@ class UpdateDisplay(Display):
             self._change(ax, before, after)
         if step != "before":
             self._weights(ax, after, lines[1], old=False)
-        ax.set(xlim=box[0], ylim=box[1], xlabel=plane.names[0], ylabel=plane.names[1])
+        ax.set(
+            xlim=box[0], ylim=box[1], xlabel=wrapped(plane.names[0]), ylabel=wrapped(plane.names[1])
+        )
         if same_scale(*box):
             ax.set_aspect("equal")
         said = f"mistake {update.mistake:,}: {step or f'row {update.row:,}'}"

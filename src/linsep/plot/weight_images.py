@@ -1,5 +1,6 @@
 """The weights of pixels as images."""
 
+from itertools import combinations
 from math import isqrt
 from typing import Any, Self
 
@@ -8,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
-from linsep.estimators._common.reference import positive_code
 from linsep.plot.display import Display, new_grid
 
 #: more images than that are too small to look at
@@ -68,8 +68,11 @@ class WeightImageDisplay(Display):
             weights of features.
         """
         check_is_fitted(estimator)
-        if not hasattr(estimator, "coef_"):
-            raise DataError(f"{type(estimator).__name__} has no weights of features to draw.")
+        if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_"):
+            raise DataError(
+                f"{type(estimator).__name__} has no weights of features for classes: draw a linear "
+                "classifier."
+            )
         coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
         d = coef.shape[1]
         if shape is None:
@@ -80,25 +83,18 @@ class WeightImageDisplay(Display):
             raise DataError(
                 f"Images of shape {shape} have {shape[0] * shape[1]:,} pixels, not {d:,}."
             )
-        classes = [label_text(label) for label in estimator.classes_]
-        names = classes if len(classes) == len(np.atleast_2d(estimator.coef_)) else []
-        if not names:
-            turned = len(classes) == 2 and not positive_code(estimator)
-            classes = classes[::-1] if turned else classes
-            pairs = [(a, b) for k, a in enumerate(classes) for b in classes[k + 1 :]]
-            names = [f"{b} against {a}" for a, b in pairs]
-        made = cls(images=coef.reshape(-1, *shape), titles=names[: len(coef)])
+        made = cls(images=coef.reshape(-1, *shape), titles=_titles(estimator)[: len(coef)])
         return made.plot(**kwargs)
 
-    def plot(self, *, columns: int = 5, cmap: str = "RdBu_r") -> Self:
+    def plot(self, *, columns: int = 5, cmap: str = "viridis") -> Self:
         """Draw on a new figure.
 
         Parameters
         ----------
         columns : int, default=5
             How many images stand beside each other.
-        cmap : str, default="RdBu_r"
-            A diverging colour map of matplotlib, whose middle stands for 0.
+        cmap : str, default="viridis"
+            A colour map of matplotlib, whose middle stands for 0.
         """
         self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
@@ -110,3 +106,15 @@ class WeightImageDisplay(Display):
         self.ax_ = self.axes_[0]
         self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
         return self
+
+
+def _titles(estimator: Any) -> list[str]:
+    """Return what the rows of ``coef_`` decide: classes, or one against another."""
+    labels = [label_text(label) for label in estimator.classes_]
+    reference = getattr(estimator, "reference_", None)
+    if reference is not None or len(labels) == 2:
+        against = labels[0] if reference is None else label_text(reference)
+        return [f"{label} against {against}" for label in labels if label != against]
+    if getattr(estimator, "multiclass", None) == "ovo":
+        return [f"{b} against {a}" for a, b in combinations(labels, 2)]
+    return labels

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.mistake_bounds.linear import linear_of
-from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
+from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import names_of, numbers_of, weight_of
 
 #: more lines than that are a grey mass
@@ -162,7 +162,7 @@ class WeightSpaceDisplay(Display):
         handles += self._draw_centre(reach) + self._draw_path()
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
-            xlabel=weight_of(self.names[0]), ylabel=weight_of(self.names[1]),
+            xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
         )  # fmt: skip
         self.ax_.set_title("" if cone is not None else "no weights satisfy every row")
         self.legend_ = legend(self.ax_, handles)

@@ -5,8 +5,11 @@ from html import escape
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
-from linsep.drawing import display
+from linsep.drawing import beside, display
 from linsep.escaping import escaped
+
+#: coefficients of a table that a notebook shows with its picture
+MOST_DRAWN = 30
 
 
 class Coefficient(NamedTuple):
@@ -120,10 +123,11 @@ class Summary:
             for name, *cells in self.rows()
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return (
+        table = (
             f"<table><caption>{escape(self.title)}</caption>{details}</table>"
             f"<table><tr>{head}</tr>{body}</table>{notes}"
         )
+        return beside(table, self.plot if len(self.coefficients) <= MOST_DRAWN else None)
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the coefficients with their intervals.

@@ -111,7 +111,9 @@ def separation(
     """
     task = Task(time_limit)
     if K is None:
-        return decide(data_of(X, y), fit_intercept is not False, margin, formulations, task=task)
+        data = data_of(X, y)
+        found = decide(data, fit_intercept is not False, margin, formulations, task=task)
+        return found.remember(X, y) if isinstance(found, Verdict) else found
     if X is not None or margin is not None:
         raise ParameterError("K takes the place of X and has no margin: give K and y only")
     return _of_kernel(checked(K), y, bool(fit_intercept), formulations, task)

@@ -18,6 +18,9 @@ from linsep.online.rows.array import NO_IMPORTANCE
 from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.base import Source
 
+#: types of rows that are learnt without a copy
+FLOATS = (np.float64, np.float32)
+
 #: types of parameters that several learners have
 Multiclass = Literal["native", "ovr", "ovo"]
 Tie = Literal["negative", "positive", "random"]

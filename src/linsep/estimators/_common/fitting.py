@@ -16,7 +16,7 @@ from linsep.compiled.core.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Counted
-from linsep.estimators._common.checking import Parameter, brings_labels, check_parameters
+from linsep.estimators._common.checking import FLOATS, Parameter, brings_labels, check_parameters
 from linsep.estimators._common.from_source import fit_source
 from linsep.estimators._common.predicting import Predicts
 from linsep.estimators._common.proofs import Proofs
@@ -147,11 +147,10 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
         """Set the initial state."""
         self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
-        self._passes, self._open_mistakes, self._cycle = [], None, None
+        self._passes, self._open_mistakes, self._cycle, self.stop_reason_ = [], None, None, None
         self._weighted, self._fresh = self.class_weight is not None, fresh
         weights = self.class_weight.values() if isinstance(self.class_weight, dict) else ()
         self._left_out = bool(self.early_stopping) or 0 in weights
-        self.stop_reason_ = None
 
     def _shaping(self) -> dict[str, Any]:
         """Return the parameters that fix the shape and meaning of the state."""
@@ -198,6 +197,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
             if problem.not_finite:
                 assert_all_finite(X, input_name="X")
             raise self._refusal(problem.row, problem.bad or problem) from None
+        if self._cycle is not None:
+            self._cycle.remember(X, y)
 
     def _run(
         self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
@@ -254,9 +255,6 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         """Return the attributes of a copy that predicts as if fit had ended here."""
         copied = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_keeping")}
         return copied | {"_learnt_with": self._learnt_with, "_passes": list(self._passes)}
-
-
-FLOATS = (np.float64, np.float32)
 
 
 class LinearClassifier(Proofs, Predicts, OnlineClassifier):
@@ -414,7 +412,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         state.forget()
         state.set_weights(coef, intercept)
         learner.start(state)
-        given = [array for array in (coef, intercept) if array is not None]
-        self._begin(state, classes, not warm and not any(array.any() for array in given))
+        given = any(array is not None and array.any() for array in (coef, intercept))
+        self._begin(state, classes, fresh=not warm and not given)
         self._keeping = keeping_of(self.keep, self.vote_mb, self.tie)
         return Run(state, learner, self._keeping)

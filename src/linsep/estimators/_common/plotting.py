@@ -10,23 +10,32 @@ from linsep.drawing import display
 class PlotsDecision:
     """Mixin of classifiers without probabilities."""
 
+    classes_: Any
+    n_features_in_: int
+
     def plot(self, X: Any, y: Any = None, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the regions of the classes, and rows.
+        """Draw the regions of the classes, and rows; of one feature the constant one beside it.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,), default None
-            The classes, to show mistakes.
+            The classes, to show mistakes; needed for one feature.
         ax : matplotlib Axes, default None
             Where to draw; None makes a new figure.
-        **kwargs : passed to :meth:`linsep.plot.DecisionDisplay.from_estimator`
+        **kwargs : passed to ``from_estimator`` of the picture
 
         Returns
         -------
+        linsep.plot.AugmentationDisplay
+            For a linear classifier of two classes and one feature.
         linsep.plot.DecisionDisplay
+            Else.
         """
-        return display("DecisionDisplay").from_estimator(self, X, y, ax=ax, **kwargs)
+        check_is_fitted(self)
+        one = getattr(self, "n_features_in_", 0) == 1 and len(self.classes_) == 2
+        name = "AugmentationDisplay" if one and hasattr(self, "coef_") else "DecisionDisplay"
+        return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
 
 
 class PlotsProbability:

@@ -12,12 +12,14 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from linsep.drawing import display
+from linsep.drawing import beside, display
 from linsep.escaping import cell, escaped
 from linsep.online.passes import StopReason
 
 #: mistakes that are drawn by default
 MOST_DRAWN = 9
+#: rounds of a table that a notebook shows with its picture
+MOST_ROUNDS = 100
 
 Vectors = tuple[tuple[float, ...], ...]
 Shown = Callable[[float], str]
@@ -227,7 +229,7 @@ class Trace(Sequence):
         )
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return beside(self.to_html(), self.plot if len(self) <= MOST_ROUNDS else None)
 
     def __rich__(self) -> Table:
         table = Table(caption=Text(escaped(self.stopped)), caption_justify="left")

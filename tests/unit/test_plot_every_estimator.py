@@ -1,0 +1,179 @@
+"""Every picture of every estimator: it is drawn to PNG, or refused in one sentence."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import rc_context, rcParams, style
+from sklearn.datasets import load_iris, make_blobs
+
+import linsep
+from linsep import plot
+from linsep.errors import LinsepError
+
+pytestmark = pytest.mark.compiled
+PNG = b"\x89PNG"
+
+IRIS = load_iris(as_frame=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[IRIS.target]
+LONG = ["the length of the petal in centimetres, as it was measured by hand", "width"]
+BINARY = pd.DataFrame((IRIS.data > IRIS.data.mean()).astype(float))
+
+ONLINE = {
+    "perceptron": linsep.Perceptron(max_iter=9, shuffle=False),
+    "batch": linsep.Perceptron(max_iter=9, update="batch"),
+    "average": linsep.Perceptron(max_iter=9, keep="average", early_stopping=True),
+    "vote": linsep.Perceptron(max_iter=9, keep="vote", reference="other"),
+    "ovr": linsep.Perceptron(max_iter=9, multiclass="ovr", normalize=True),
+    "ovo": linsep.Perceptron(max_iter=9, multiclass="ovo"),
+    "margin": linsep.MarginPerceptron(max_iter=9),
+    "pa": linsep.PassiveAggressive(max_iter=9),
+    "winnow": linsep.Winnow(max_iter=9),
+    "balanced": linsep.BalancedWinnow(max_iter=9),
+    "kernel": linsep.KernelPerceptron(max_iter=9),
+}
+REGRESSIONS = {
+    "logistic": linsep.LogisticRegression(l2=1.0),
+    "bayes": linsep.GaussianNaiveBayes(),
+    "linear": linsep.LinearRegression(),
+}
+EVERY = ONLINE | REGRESSIONS
+LINEAR = set(EVERY) - {"kernel", "linear"}
+#: which estimators of two classes and one or two features each picture accepts
+ACCEPTED = {
+    "DecisionDisplay": set(EVERY) - {"linear"},
+    "UpdateDisplay": set(ONLINE) - {"kernel", "batch", "average"},
+    "WeightSpaceDisplay": LINEAR - {"bayes"},
+    "AugmentationDisplay": LINEAR - {"bayes"},
+    "LearningCurveDisplay": set(ONLINE),
+    "BoundDisplay": {"perceptron", "average", "vote", "ovr", "ovo"},
+    "ConvergenceDisplay": {"perceptron", "vote", "ovr", "ovo"},
+    "MarginDisplay": LINEAR - {"bayes"},
+    "CoefficientDisplay": {"logistic", "linear"},
+    "WeightImageDisplay": LINEAR - {"bayes"},
+    "RegressionDisplay": {"linear"},
+    "AssumptionsDisplay": {"linear"},
+    "LogisticDisplay": {"logistic", "bayes"},
+    "KernelDisplay": {"kernel"},
+    "CycleDisplay": set(),
+}
+#: the weights of two are three with the intercept; a line has one
+OF_ONE_FEATURE = ("WeightSpaceDisplay", "RegressionDisplay")
+#: arguments of a picture other than the estimator, rows and labels
+OTHERS = {
+    "LearningCurveDisplay": lambda X, y: ((), {}),
+    "CoefficientDisplay": lambda X, y: ((), {}),
+    "WeightImageDisplay": lambda X, y: ((), {"shape": (1, X.shape[1])}),
+}
+
+
+def drawn(kind, model, X, y):
+    """The picture of a fitted estimator."""
+    of = OTHERS.get(kind, lambda X, y: ((X, y), {}))
+    more, named = of(X, y)
+    return getattr(plot, kind).from_estimator(model, *more, **named)
+
+
+def png(display):
+    """The picture as PNG, small."""
+    file = io.BytesIO()
+    display.save(file, format="png", dpi=30)
+    return file.getvalue()
+
+
+def data_of(name, columns, several=False):
+    """The rows and labels that an estimator learns."""
+    X = (BINARY if name == "winnow" else IRIS.data).iloc[:, columns].copy()
+    if len(columns) == 2:
+        X.columns = LONG
+    labels = NAMES if several else np.where(NAMES == "setosa", "first", "other")
+    return X, IRIS.target if name == "linear" else labels
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("kind", ACCEPTED)
+def test_a_picture_of_two_classes_is_drawn_or_refused(kind, name):
+    X, y = data_of(name, [2] if kind in OF_ONE_FEATURE else [2, 1])
+    model = EVERY[name].fit(X, y)
+    if name in ACCEPTED[kind]:
+        before = dict(rcParams)
+        assert png(drawn(kind, model, X, y)).startswith(PNG)
+        assert dict(rcParams) == before
+        return
+    with pytest.raises((LinsepError, TypeError, ValueError)) as refusal:
+        drawn(kind, model, X, y)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in ("linear", "vote")])
+def test_several_classes_and_features_are_drawn(name):
+    X, y = data_of(name, [0, 1, 2, 3], several=True)
+    model = EVERY[name].fit(X, y)
+    for columns in ([2, 1], [0, 1, 2, 3]):
+        rows, labels = data_of(name, columns, several=True)
+        assert png(EVERY[name].fit(rows, labels).plot(rows, labels)).startswith(PNG)
+    kinds = ["LearningCurveDisplay"] * (name in ONLINE) + ["KernelDisplay"] * (name == "kernel")
+    kinds += ["MarginDisplay"] * (name not in ("bayes", "kernel", "logistic"))
+    model = EVERY[name].fit(X, y)
+    for kind in kinds:
+        assert png(drawn(kind, model, X, y)).startswith(PNG)
+
+
+@pytest.mark.parametrize("look", ["default", "dark_background", "grayscale"])
+def test_awkward_data_are_drawn_in_any_style(look):
+    X, y = make_blobs(200, centers=20, random_state=0)
+    flat = np.column_stack([X[:, 0], np.full(200, 3.0)])
+    three = IRIS.data.iloc[:, :2]
+    with style.context(look), rc_context({"figure.max_open_warning": 1}):
+        model = linsep.Perceptron(max_iter=5, keep="average")
+        shown = model.fit(X, y).plot(X, y)
+        assert png(shown).startswith(PNG)
+        assert len(shown.legend_.get_texts()) >= 20
+        assert png(model.fit(flat, y > 9).plot(flat, y > 9)).startswith(PNG)
+        some = NAMES != "versicolor"  # a class without rows
+        assert png(model.fit(three, NAMES).plot(three[some], NAMES[some])).startswith(PNG)
+        assert png(model.fit(X[:, :1], y > 9).plot(X[:, :1], y > 9)).startswith(PNG)
+
+
+def test_images_of_weights_say_what_their_signs_mean():
+    titles = {}
+    for name, model in {
+        "ovo": linsep.Perceptron(max_iter=3, multiclass="ovo"),
+        "native": linsep.Perceptron(max_iter=3),
+        "logistic": linsep.LogisticRegression(l2=1.0),
+    }.items():
+        shown = plot.WeightImageDisplay.from_estimator(model.fit(IRIS.data, NAMES), shape=(2, 2))
+        titles[name] = [ax.get_title() for ax in shown.axes_]
+    first, second, third = np.unique(NAMES)
+    pairs = [(second, first), (third, first), (third, second)]
+    assert titles["ovo"] == [f"{b} against {a}" for b, a in pairs]
+    assert titles["native"] == [first, second, third]
+    assert titles["logistic"] == [f"{label} against {third}" for label in (first, second)]
+    sides = np.where(first == NAMES, "first", "other")
+    for reference, title in (("first", "other against first"), ("other", "first against other")):
+        model = linsep.Perceptron(reference=reference).fit(IRIS.data, sides)
+        shown = plot.WeightImageDisplay.from_estimator(model, shape=(2, 2))
+        assert shown.ax_.get_title() == title
+
+
+def test_many_rows_of_a_regression_are_a_density():
+    X = np.linspace(0, 1, 20_001)[:, None]
+    shown = (
+        linsep.LinearRegression()
+        .fit(X, 2 * X[:, 0] + np.sin(9 * X[:, 0]))
+        .plot(X, 2 * X[:, 0] + np.sin(9 * X[:, 0]))
+    )
+    assert shown.ax_.get_title() == "density of 20,001 rows"
+    assert type(shown.points_).__name__ == "PolyCollection"
+
+
+def test_long_names_are_broken_and_cut():
+    X, y = data_of("pa", [2, 1])
+    X.columns = [LONG[0], "word " * 40]
+    shown = linsep.PassiveAggressive().fit(X, y).plot(X, y)
+    assert shown.ax_.get_xlabel().replace("\n", " ") == LONG[0]
+    lines = shown.ax_.get_ylabel().split("\n")
+    assert len(lines) == 3
+    assert lines[-1].endswith(" ...")
+    assert max(map(len, lines)) <= 34
