@@ -27,6 +27,8 @@ demo: $(VENV)/installed
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
 test: lint
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+		echo "no Chromium: tests in a browser are skipped (apt-get install chromium brings it)"
 	$(RUN) -m pytest -n auto --dist loadfile
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -m "not slow" -p no:cacheprovider
 

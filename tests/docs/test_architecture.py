@@ -51,6 +51,7 @@ INNER = {
     "compiled": ["rules", "scanners", "core"],
     "estimators": ["_logistic", "_common"],
     "kernels": [],
+    "lab": [],
     "mistake_bounds": [],
     "model_files": [],
     "online": ["rows"],

@@ -28,6 +28,7 @@ COMMANDS = {
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "bounds": ("bounds", "Bound the mistakes of learners on DATA; margins of weights."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
+    "lab": ("lab", "Open the lab: points, a learner and its run in a browser."),
     "compile": ("compile", "Compile the loops of learners ahead of their first use."),
 }
 

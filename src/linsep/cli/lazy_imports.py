@@ -21,5 +21,8 @@ class LazyModule(ModuleType):
 
 def import_lazily(name: str) -> None:
     """Let ``import name`` succeed at once; the module is executed on first use."""
-    if name not in sys.modules and find_spec(name) is not None:
+    if name not in sys.modules and (spec := find_spec(name)) is not None:
         sys.modules[name] = LazyModule(name)
+        sys.modules[
+            name
+        ].__spec__ = spec  # others look for it to see whether the module is installed

@@ -180,7 +180,19 @@ def pocket(
     y: Sequence[int],
     row_weights: Sequence[Number] | None = None,
 ) -> list[Machine]:
-    """Return the machines with the fewest mistakes, each counted on its own rows.
+    """Return the machines with the fewest mistakes, each counted on its own rows."""
+    *_, best = pockets(steps, scheme, X, y, row_weights)
+    return best
+
+
+def pockets(
+    steps: list[Step],
+    scheme: Scheme,
+    X: Rows,
+    y: Sequence[int],
+    row_weights: Sequence[Number] | None = None,
+) -> Iterator[list[Machine]]:
+    """Yield after every pass the machines with the fewest mistakes so far.
 
     At the end of every pass two candidates are evaluated: the longest-surviving of the versions
     current in the pass, then the last. One with fewer mistakes than the pocket replaces it.
@@ -203,7 +215,7 @@ def pocket(
             better = [count < least for count, least in zip(counts, fewest, strict=True)]
             best = [c if b else m for c, b, m in zip(candidates, better, best, strict=True)]
             fewest = [min(pair) for pair in zip(counts, fewest, strict=True)]
-    return best
+        yield best
 
 
 def mistakes(

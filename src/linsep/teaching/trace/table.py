@@ -15,6 +15,7 @@ from rich.text import Text
 from linsep.drawing import beside, display
 from linsep.escaping import cell, escaped
 from linsep.online.passes import StopReason
+from linsep.teaching.textbook.running import Step
 
 #: mistakes that are drawn by default
 MOST_DRAWN = 9
@@ -67,6 +68,8 @@ class Trace(Sequence):
         Why the fit ends; None if the trace was cut before.
     stopped : str
         The same as text.
+    steps : list of linsep.textbook.Step
+        The steps of the textbook that the rounds show.
     """
 
     def __init__(
@@ -79,12 +82,13 @@ class Trace(Sequence):
         stop_reason: StopReason | None,
         sentence: str | None = None,
         given: dict[str, Any] | None = None,
+        steps: Sequence[Step] = (),
     ):
         self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
         # Labels do not show that the second of two classes is +1.
         signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
         self._signs = signs if len(classes) == 2 else {}
-        self.stop_reason, self._given = stop_reason, given or {}
+        self.stop_reason, self._given, self.steps = stop_reason, given or {}, list(steps)
         self._sentence = sentence or (stop_reason.sentence if stop_reason else "")
         weights = ["intercept", *map(str, features)][not with_intercept :]
         heads = [f"{vector} " for vector in vectors] or [""]

@@ -129,7 +129,7 @@ def trace(
     return Trace(
         list(trace_rows(taken, start, rows, y)), features, texts, vectors,
         learnt or not rule.learns_intercept,
-        *ending.reason(taken, cut=next(steps, None) is not None), given=given,
+        *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
     )  # fmt: skip
 
 

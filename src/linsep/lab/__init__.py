@@ -1,0 +1,1 @@
+"""The lab: points, a learner and its run in a browser."""

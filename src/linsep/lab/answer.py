@@ -1,0 +1,150 @@
+"""The answers to a page: stateless, so that tabs cannot disturb each other.
+
+A page asks with plain data: the address that it was opened with, or a scene that its user changed.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from linsep.errors import LinsepError
+from linsep.lab.fields import for_page
+from linsep.lab.own_points import MOST_TEXT, scene_of_csv
+from linsep.lab.pages import standalone
+from linsep.lab.proof import proof_of
+from linsep.lab.ready import FIRST, READY, ready_made
+from linsep.lab.run import run_of, trace_of
+from linsep.lab.scene import (
+    MOST_CLASSES,
+    MOST_POINTS,
+    Scene,
+    scene_of,
+    scene_of_url,
+    url_of,
+)
+from linsep.lab.script import script_of
+
+UNKNOWN = "The page asked for something unknown: reload it."
+
+
+def answer(request: Any) -> dict[str, Any]:
+    """Return what the page asks for; whatever it sends, the answer has a sentence or data."""
+    kinds = {
+        "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table,
+        "script": script, "html": html,
+    }  # fmt: skip
+    kind = request.get("kind") if isinstance(request, dict) else None
+    if not isinstance(kind, str) or kind not in kinds:
+        return {"kind": "fault", "fault": UNKNOWN}
+    number = request.get("number")
+    known = {"kind": kind, "number": number if isinstance(number, int) else 0}
+    try:
+        return known | kinds[kind](request)
+    except (LinsepError, ValueError) as problem:
+        return known | {"fault": str(problem)}
+
+
+def opened(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer an address: its scene, or the first ready-made one with a sentence on the fault."""
+    url, fault = request.get("url"), ""
+    scene = ready_made(FIRST)
+    if isinstance(url, str) and url.lstrip("#"):
+        try:
+            scene = scene_of_url(url)
+        except LinsepError as problem:
+            fault = f"This address cannot be shown. {problem}"
+    return {**shown(scene), **for_controls()} | ({"fault": fault} if fault else {})
+
+
+def changed(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer a scene that the user changed, or a ready-made one by its name."""
+    name = request.get("ready")
+    return shown(ready_made(name) if isinstance(name, str) else scene_of(request.get("scene")))
+
+
+def loaded(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer a CSV text with the scene of its points, and the settings of the present one."""
+    text = request.get("text")
+    if not isinstance(text, str):
+        raise ValueError(UNKNOWN)
+    return shown(scene_of_csv(text, scene_of(request.get("scene"))))
+
+
+def shown(scene: Scene) -> dict[str, Any]:
+    """Return a scene with its run, or with a sentence on why it has none."""
+    plain = plain_scene(scene)
+    try:
+        return {**plain, "run": cached_run(key_of(scene)), "idle": ""}
+    except (LinsepError, ValueError) as problem:
+        return {**plain, "run": None, "idle": str(problem)}
+
+
+def proved(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with what can be proved about a scene."""
+    scene = scene_of(request.get("scene"))
+    return {"proof": proof_of(scene, cached_run(key_of(scene)))}
+
+
+def table(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the table of rounds as CSV, Markdown or LaTeX."""
+    scene, form = scene_of(request.get("scene")), request.get("format")
+    if form not in ("csv", "markdown", "latex"):
+        raise ValueError(UNKNOWN)
+    if scene["learner"] == "kernel":
+        raise ValueError("The kernel perceptron has weights of points, and no table of rounds.")
+    return {"format": form, "text": getattr(trace_of(scene), f"to_{form}")()}
+
+
+def script(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the scene as a Python script."""
+    return {"text": script_of(scene_of(request.get("scene")))}
+
+
+def html(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the run as a page that needs no server."""
+    return {"text": standalone(still(scene_of(request.get("scene"))))}
+
+
+def still(scene: Scene) -> dict[str, Any]:
+    """Return all that a page without a server shows of a scene."""
+    run = cached_run(key_of(scene))
+    return {**shown(scene), **for_controls(), "proof": proof_of(scene, run)}
+
+
+def key_of(scene: Scene) -> str:
+    """Return the address of a scene, whatever round it shows."""
+    return url_of(replace(scene, at=0))
+
+
+@lru_cache(maxsize=8)
+def cached_run(url: str) -> dict[str, Any]:
+    """Return the run of an address: table and proof need that of the picture again."""
+    return run_of(scene_of_url(url))
+
+
+def plain_scene(scene: Scene) -> dict[str, Any]:
+    """Return a scene as plain data, with its address and the names that the page shows."""
+    return {
+        "scene": {
+            "points": [list(point) for point in scene.points],
+            "name": scene.name,
+            "labels": list(scene.labels),
+            "features": list(scene.features),
+            "settings": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in scene.settings.items()
+            },
+            "at": scene.at,
+        },
+        "url": url_of(scene),
+        "classNames": list(scene.class_names),
+    }
+
+
+def for_controls() -> dict[str, Any]:
+    """Return what the controls of a page are made of."""
+    return {
+        "fields": for_page(),
+        "ready": [{"name": name, "title": ready.title} for name, ready in READY.items()],
+        "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_TEXT},
+    }

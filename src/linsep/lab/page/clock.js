@@ -1,0 +1,94 @@
+// Time: step, step back, play, the next mistake, the end, and a slider over all positions.
+
+import { make } from "./dom.js";
+
+const SPEEDS = [["1 a second", 1], ["5 a second", 5], ["30 a second", 30], ["200 a second", 200],
+  ["1,000 a second", 1000]];
+
+export class Clock {
+  constructor(lab) {
+    this.lab = lab;
+    this.playing = false;
+    const button = (label, sign, action) => make("button", { type: "button", "aria-label": label,
+      title: label, onclick: action }, sign);
+    this.play = make("button", { type: "button", class: "play", onclick: () => this.toggle() });
+    this.slider = make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Round",
+      oninput: () => { this.pause(); this.lab.goTo(Number(this.slider.value)); } });
+    this.speed = make("select", { "aria-label": "Speed" },
+      ...SPEEDS.map(([text, value]) => make("option", { value }, text)));
+    this.speed.value = 30;
+    this.counts = make("div", { class: "counts" });
+    this.numbers = Object.fromEntries(["round", "pass", "mistakes", "updates"].map((name) => {
+      const number = make("b", { id: `count-${name}` }, "0");
+      this.counts.append(make("span", {}, make("small", {}, name), number));
+      return [name, number];
+    }));
+    this.node = make("div", { class: "clock card", role: "group", "aria-label": "Time" },
+      make("div", { class: "buttons" },
+        button("To the start", "|\u25C2", () => this.go(() => 0)),
+        button("Step back", "\u25C2", () => this.go((t) => t - 1)),
+        this.play,
+        button("Step", "\u25B8", () => this.go((t) => t + 1)),
+        button("Next mistake", "\u2717 \u25B8", () => this.nextMistake()),
+        button("To the end", "\u25B8|", () => this.go(() => this.rounds))),
+      this.slider, make("label", { class: "speed" }, "rounds ", this.speed), this.counts);
+    this.show();
+  }
+
+  get rounds() { return this.lab.run ? this.lab.run.rounds : 0; }
+
+  go(where) { this.pause(); this.lab.goTo(where(this.lab.at)); }
+
+  nextMistake() { this.go((t) => (this.lab.run ? this.lab.run.nextMistake(t) : 0)); }
+
+  toggle() {
+    if (this.playing) { this.pause(); return; }
+    if (!this.rounds) return;
+    if (this.lab.at >= this.rounds) this.lab.goTo(0);
+    this.playing = true;
+    this.show();
+    let before = null;
+    let left = 0;
+    const frame = (now) => {
+      if (!this.playing) return;
+      left += before === null ? 0 : ((now - before) / 1000) * Number(this.speed.value);
+      before = now;
+      const whole = Math.floor(left);
+      if (whole) {
+        left -= whole;
+        this.lab.goTo(Math.min(this.rounds, this.lab.at + whole));
+      }
+      if (this.lab.at >= this.rounds) this.pause();
+      else requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.playing = false;
+    this.show();
+    this.lab.remember();
+  }
+
+  show() {
+    this.play.textContent = this.playing ? "\u275A\u275A Pause" : "\u25B6 Play";
+    this.play.setAttribute("aria-pressed", String(this.playing));
+  }
+
+  scene() {
+    this.slider.max = this.rounds;
+    this.node.classList.toggle("idle", !this.lab.run);
+  }
+
+  at(t) {
+    const { run } = this.lab;
+    this.slider.value = t;
+    const pass = run && t ? run.pass[t - 1] : 0;
+    this.slider.setAttribute("aria-valuetext", `round ${t} of ${this.rounds}, pass ${pass}`);
+    this.numbers.round.textContent = t.toLocaleString("en");
+    this.numbers.pass.textContent = pass.toLocaleString("en");
+    this.numbers.mistakes.textContent = (run ? run.madeMistakes[t] : 0).toLocaleString("en");
+    this.numbers.updates.textContent = (run ? run.madeUpdates[t] : 0).toLocaleString("en");
+  }
+}

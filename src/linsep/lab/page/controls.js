@@ -1,0 +1,98 @@
+// Controls: one for each setting that Python declares, for the learner in use.
+
+import { make } from "./dom.js";
+
+const WORDS = { "passive-aggressive": "passive-aggressive", "balanced-winnow": "balanced Winnow",
+  winnow: "Winnow", batch: "perceptron, batch rule", margin: "margin perceptron",
+  kernel: "kernel perceptron", poly: "polynomial", rbf: "radial basis",
+  inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one against the rest",
+  ovo: "one against one", native: "one joint rule", vote: "vote", best: "best so far" };
+
+export class Controls {
+  constructor(lab) {
+    this.lab = lab;
+    this.ready = make("select", { id: "ready", "aria-label": "Points", onchange: () => lab.open(this.ready.value) });
+    this.fields = make("div", { class: "fields" });
+    this.shows = make("fieldset", { class: "shows" }, make("legend", {}, "Show"));
+    this.paste = make("textarea", { rows: 4, placeholder: "x, y, class\n1.5, 2, a\n3, 1.2, b",
+      "aria-label": "Points as CSV" });
+    this.says = make("p", { class: "status", "aria-live": "polite" });
+    const file = make("input", { type: "file", accept: ".csv,.txt,text/csv", "aria-label":
+      "CSV file", onchange: async () => {
+      const text = await file.files[0]?.slice(0, lab.limits.file).text();
+      file.value = "";
+      if (text) lab.load(text);
+    } });
+    this.own = make("details", { class: "own" }, make("summary", {}, "Your own points"),
+      make("p", {}, "Click in the plane, or paste two columns and a class:"), this.paste,
+      make("div", { class: "row" }, make("button", { type: "button",
+        onclick: () => lab.load(this.paste.value) }, "Use these"), file));
+    this.node = make("section", { class: "card controls", "aria-label": "Learner" },
+      make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
+      this.fields, this.shows);
+  }
+
+  start() {
+    const options = this.lab.ready.map(({ name, title }) => make("option", { value: name }, title));
+    this.ready.replaceChildren(make("option", { value: "", disabled: true }, "your own points"),
+      ...options);
+    const show = (name, text) => make("label", { class: "check" }, make("input", {
+      type: "checkbox", checked: this.lab.shows[name], "data-show": name,
+      onchange: (event) => this.lab.show(name, event.target.checked) }), text);
+    this.shows.append(show("kept", "average and best lines"), show("proof", "proof in the plane"));
+  }
+
+  scene() {
+    const { scene } = this.lab;
+    if (!this.ready.childElementCount) return;
+    this.ready.value = scene.name;
+    const busy = this.fields.contains(this.lab.root.getRootNode().activeElement)
+      ? this.lab.root.getRootNode().activeElement.id : null;
+    this.fields.replaceChildren(...this.lab.fields.filter((field) => this.used(field))
+      .map((field) => this.control(field)));
+    if (busy) this.fields.querySelector(`#${busy}`)?.focus();
+  }
+
+  used(field) {
+    const { scene, run } = this.lab;
+    const { learner, kernel } = scene.settings;
+    if (field.usedBy.length && !field.usedBy.includes(learner)) return false;
+    if (field.name === "classes") return run ? run.present.length > 2 : false;
+    if (field.name === "seed") return scene.settings.shuffle;
+    if (field.name === "degree") return kernel === "poly";
+    if (field.name === "keep") return learner !== "kernel";
+    return true;
+  }
+
+  control(field) {
+    const value = this.lab.scene.settings[field.name];
+    const id = `set-${field.name}`;
+    const send = (next) => this.lab.changeSetting(field.name, next);
+    if (field.kind === "yes or no") {
+      return make("label", { class: "check", title: field.help }, make("input", { id,
+        type: "checkbox", checked: value, onchange: (event) => send(event.target.checked) }),
+      field.label);
+    }
+    if (field.kind === "choice") {
+      const select = make("select", { id, title: field.help, "aria-label": field.label,
+        onchange: () => send(select.value) },
+      ...field.choices.map((name) => make("option", { value: name }, WORDS[name] ?? name)));
+      select.value = value;
+      return make("label", { class: "field" }, make("span", {}, field.label), select);
+    }
+    const number = (given, place, name) => make("input", { type: "number", step: "any",
+      id: field.size > 1 ? `${id}-${place}` : id, value: given, min: field.low, max: field.high,
+      title: field.help, "aria-label": name, onchange: (event) => {
+        const typed = event.target.valueAsNumber;
+        if (!Number.isFinite(typed)) { event.target.value = given; return; }
+        send(field.size > 1 ? value.map((old, k) => (k === place ? typed : old)) : typed);
+      } });
+    const inputs = field.size > 1
+      ? value.map((given, place) => number(given, place, `${field.label} ${["b", "w1", "w2"][place]}`))
+      : [number(value, 0, field.label)];
+    return make("div", { class: "field" }, make("span", {}, field.label),
+      make("div", { class: "row" }, ...inputs));
+  }
+
+  at() {}
+}

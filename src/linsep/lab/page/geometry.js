@@ -1,0 +1,78 @@
+// Boxes, half-planes and ticks.
+
+// The part of a convex polygon where b + w1 x + w2 y >= 0.
+export function clipped(polygon, [b, w1, w2]) {
+  const found = [];
+  const height = ([x, y]) => b + w1 * x + w2 * y;
+  polygon.forEach((point, place) => {
+    const next = polygon[(place + 1) % polygon.length];
+    const [here, there] = [height(point), height(next)];
+    if (here >= 0) found.push(point);
+    if ((here < 0 && there > 0) || (here > 0 && there < 0)) {
+      const share = here / (here - there);
+      found.push(point.map((value, axis) => value + share * (next[axis] - value)));
+    }
+  });
+  return found;
+}
+
+// Where the line b + w1 x + w2 y = 0 enters and leaves a box, or null.
+export function chord([left, bottom, right, top], [b, w1, w2]) {
+  const length = Math.hypot(w1, w2);
+  if (!(length > 0)) return null;
+  const [cx, cy] = [(left + right) / 2, (bottom + top) / 2];
+  const away = (b + w1 * cx + w2 * cy) / length;
+  const reach = Math.hypot(right - left, top - bottom);
+  if (Math.abs(away) > reach) return null;
+  const [ux, uy] = [w1 / length, w2 / length];
+  const [fx, fy] = [cx - away * ux, cy - away * uy];
+  return { from: [fx + reach * uy, fy - reach * ux], to: [fx - reach * uy, fy + reach * ux],
+    foot: [fx, fy], normal: [ux, uy] };
+}
+
+export function corners([left, bottom, right, top]) {
+  return [[left, bottom], [right, bottom], [right, top], [left, top]];
+}
+
+// Round numbers between two values, about as many as wanted.
+export function ticks(low, high, wanted = 6) {
+  const rough = (high - low) / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k += 1) {
+    found.push(Number((k * step).toPrecision(12)));
+  }
+  return found;
+}
+
+// A box of the given shape (width / height) around points, with room on all sides.
+export function boxAround(points, shape, room = 0.18) {
+  const xs = points.map((point) => point[0]);
+  const ys = points.map((point) => point[1]);
+  let [left, right] = points.length ? [Math.min(...xs), Math.max(...xs)] : [-5, 5];
+  let [bottom, top] = points.length ? [Math.min(...ys), Math.max(...ys)] : [-5, 5];
+  const size = Math.max(right - left, (top - bottom) * shape, 1e-9) || 1;
+  const width = Math.max(size * (1 + 2 * room), 1e-6);
+  const wide = points.length < 2 ? 10 : width;
+  const [cx, cy] = [(left + right) / 2, (bottom + top) / 2];
+  return [cx - wide / 2, cy - wide / shape / 2, cx + wide / 2, cy + wide / shape / 2];
+}
+
+// Maps between the units of a box and the pixels of a picture.
+export class Scale {
+  constructor(box, width, height) {
+    Object.assign(this, { box, width, height });
+    this.unit = width / (box[2] - box[0]);
+  }
+
+  x(value) { return (value - this.box[0]) * this.unit; }
+
+  y(value) { return this.height - (value - this.box[1]) * this.unit; }
+
+  point([x, y]) { return [this.x(x), this.y(y)]; }
+
+  back(px, py) {
+    return [this.box[0] + px / this.unit, this.box[1] + (this.height - py) / this.unit];
+  }
+}

@@ -1,0 +1,246 @@
+// The lab: a scene, its run and the position that is shown; views draw them.
+//
+// Python answers with scenes and runs (`connection`); scrubbing a run asks nothing. Without a
+// connection the page is still: it shows one answer that was written into it.
+
+import { make } from "./dom.js";
+import { Clock } from "./clock.js";
+import { Controls } from "./controls.js";
+import { onTheme } from "./looks.js";
+import { Plane } from "./plane.js";
+import { Proof } from "./proof.js";
+import { Run } from "./run.js";
+import { Sharing } from "./sharing.js";
+import { Table } from "./table.js";
+import { Weights } from "./weights.js";
+
+const KEYS = "Keys: space plays, \u2190 \u2192 step, M next mistake, Home and End, 1 to 4 choose a "
+  + "class. A point in focus: arrows move it, digits relabel it, Delete removes it.";
+
+export class Lab {
+  constructor(root, connection, answer = null) {
+    Object.assign(this, { root, connection, still: !connection, scene: null, run: null, proof: null,
+      idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
+      selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
+    this.plane = new Plane(this);
+    this.clock = new Clock(this);
+    this.controls = new Controls(this);
+    this.proofs = new Proof(this);
+    this.sharing = new Sharing(this);
+    this.views = [this.clock, this.plane, new Weights(this), this.proofs, new Table(this),
+      this.sharing, this.controls];
+    this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
+    const [, , weights, , table] = this.views;
+    this.node = make("main", { class: `lab${this.still ? " still" : ""}` },
+      make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")), this.sharing.node),
+      this.fault,
+      make("div", { class: "columns" },
+        make("div", { class: "side left" }, this.controls.node),
+        make("div", { class: "middle" }, this.clock.node, this.plane.node, table.node),
+        make("div", { class: "side right" }, this.proofs.node, weights.node)),
+      make("footer", {}, KEYS));
+    root.append(this.node);
+    document.addEventListener("keydown", (event) => this.key(event));
+    onTheme(() => this.redraw());
+    if (answer) this.begin(answer);
+    else this.reopen();
+    if (connection) addEventListener("popstate", () => this.reopen());
+  }
+
+  // Ask Python; the promise resolves with its answer.
+  ask(kind, more = {}) {
+    this.number += 1;
+    const { number } = this;
+    this.connection.send({ kind, number, ...more });
+    return new Promise((resolve) => { this.waiting.set(number, resolve); });
+  }
+
+  answered(answer) {
+    this.waiting.get(answer.number)?.(answer);
+    this.waiting.delete(answer.number);
+  }
+
+  async reopen() {
+    const answer = await this.ask("open", { url: location.hash });
+    if (!this.fields.length) this.begin(answer);
+    else this.take(answer, { at: answer.scene.at, fit: true });
+    if (location.hash.slice(1) !== answer.url) history.replaceState(null, "", `#${answer.url}`);
+  }
+
+  begin(answer) {
+    const { fields, ready, limits } = answer;
+    Object.assign(this, { fields, ready, limits });
+    this.controls.start();
+    this.take(answer, { at: answer.scene.at, fit: true });
+    this.node.classList.add("begun");
+  }
+
+  fail(text) {
+    this.fault.textContent = text;
+  }
+
+  // Show an answer with a scene.
+  take(answer, { at, fit = false }) {
+    this.fail(answer.fault ?? "");
+    if (!answer.scene) return;
+    const { scene, run, idle, classNames } = answer;
+    const same = run && this.run && JSON.stringify(scene.points) === JSON.stringify(this.scene.points);
+    Object.assign(this, { scene, idle, classNames, proof: answer.proof ?? null });
+    this.run = run ? new Run(run, scene.points) : null;
+    if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
+    this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
+    if (fit) this.plane.fit();
+    this.redraw();
+    if (run && !answer.proof && !this.still) this.prove();
+  }
+
+  redraw() {
+    if (!this.scene) return;
+    for (const view of this.views) view.scene();
+    this.goTo(this.at);
+  }
+
+  async prove() {
+    const { scene } = this;
+    const answer = await this.ask("proof", { scene });
+    if (scene !== this.scene) return;
+    this.proof = answer.proof ?? null;
+    if (answer.fault) this.fail(answer.fault);
+    this.proofs.scene();
+    this.plane.drawProof();
+    this.node.dataset.proved = this.number;
+  }
+
+  goTo(t) {
+    this.at = Math.max(0, Math.min(t, this.run ? this.run.rounds : 0));
+    for (const view of this.views) view.at(this.at);
+    if (!this.clock.playing) this.remember();
+  }
+
+  // Keep the position in the address, once it rests.
+  remember() {
+    if (this.still || !this.scene) return;
+    clearTimeout(this.remembering);
+    this.remembering = setTimeout(() => {
+      if (this.clock.playing || !this.scene || this.changing) return;
+      this.scene.at = this.at;
+      const bare = location.hash.slice(1).replace(/&?at=\d+/, "");
+      history.replaceState(null, "", `#${bare}${this.at ? `&at=${this.at}` : ""}`);
+    }, 250);
+  }
+
+  // Ask for the run of a changed scene; while an answer is awaited only the last change is kept.
+  async change(scene, { at = this.at, fit = false, final = true } = {}) {
+    if (this.still) return;
+    this.clock.pause();
+    clearTimeout(this.remembering);
+    this.next = { request: scene, at, fit, final };
+    if (this.changing) return;
+    this.changing = true;
+    try {
+      while (this.next) {
+        const { request, ...how } = this.next;
+        this.next = null;
+        // eslint-disable-next-line no-await-in-loop
+        const answer = await this.ask("scene", typeof request === "string" ? { ready: request }
+          : { scene: { ...request, at: 0 } });
+        const atEnd = this.run && how.at && how.at === this.run.rounds;
+        this.take(answer, { at: atEnd && answer.run ? answer.run.rounds : how.at, fit: how.fit });
+        if (!answer.scene) this.redraw();
+        else if (how.final) history.pushState(null, "", `#${answer.url}`);
+      }
+    } finally {
+      this.changing = false;
+    }
+    this.remember();
+  }
+
+  open(name) { this.selected = null; this.change(name, { at: 0, fit: true }); }
+
+  changeSetting(name, value) {
+    const settings = { ...this.scene.settings, [name]: value };
+    this.change({ ...this.scene, settings }, { at: name === "keep" ? this.at : 0 });
+  }
+
+  async load(text) {
+    const answer = await this.ask("load", { text, scene: this.scene });
+    this.take(answer, { at: 0, fit: true });
+    if (answer.scene) history.pushState(null, "", `#${answer.url}`);
+  }
+
+  changePoints(points, how) {
+    this.change({ ...this.scene, points, name: "" }, how);
+  }
+
+  addPoint(place) {
+    if (this.still || this.scene.points.length >= this.limits.points) return;
+    const points = [...this.scene.points, [...place, this.active]];
+    this.selected = points.length - 1;
+    this.changePoints(points);
+  }
+
+  // While a point is dragged it moves at once, and its run follows.
+  movePoint(j, place, dragged = false) {
+    if (this.still) return;
+    const latest = this.next && typeof this.next.request === "object" ? this.next.request : this.scene;
+    const points = latest.points.map((point, k) => (k === j ? [...place, point[2]] : point));
+    const [x, y] = this.plane.scale.point(place);
+    this.plane.dots[j].setAttribute("transform", `translate(${x},${y})`);
+    this.moved = points;
+    this.changePoints(points, { final: !dragged });
+  }
+
+  endMove() { if (!this.still && this.moved) this.changePoints(this.moved); }
+
+  deletePoint(j) {
+    if (j === null || this.still) return;
+    const points = this.scene.points.filter((_, k) => k !== j);
+    this.selected = null;
+    this.changePoints(points);
+  }
+
+  clear() {
+    this.selected = null;
+    this.change({ ...this.scene, points: [], labels: [], name: "" }, { at: 0 });
+  }
+
+  select(j) {
+    if (this.selected === j) return;
+    this.selected = j;
+    this.plane.showSelected();
+    this.plane.drawTools();
+  }
+
+  chooseClass(code) {
+    if (code >= this.limits.classes) return;
+    this.active = code;
+    if (this.selected !== null && this.scene.points[this.selected]?.[2] !== code && !this.still) {
+      this.changePoints(this.scene.points.map((point, k) => (
+        k === this.selected ? [point[0], point[1], code] : point)));
+    }
+    this.plane.drawTools();
+  }
+
+  show(name, value) {
+    this.shows[name] = value;
+    this.plane.drawProof();
+    this.plane.at(this.at);
+  }
+
+  key(event) {
+    const target = event.composedPath()[0];
+    const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
+    if (typing && (target.type !== "range" || event.key.startsWith("Arrow"))) return;
+    const actions = { ArrowLeft: () => this.clock.go((t) => t - 1),
+      ArrowRight: () => this.clock.go((t) => t + 1), Home: () => this.clock.go(() => 0),
+      End: () => this.clock.go((t) => this.clock.rounds), m: () => this.clock.nextMistake(),
+      " ": () => this.clock.toggle() };
+    if (event.key === " " && ["BUTTON", "SUMMARY"].includes(target.tagName)) return;
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (action) action();
+    else if ("1234".includes(event.key)) this.chooseClass(Number(event.key) - 1);
+    else return;
+    event.preventDefault();
+  }
+}

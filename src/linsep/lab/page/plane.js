@@ -1,0 +1,327 @@
+// The plane: points that can be added, moved, relabelled and deleted, and the line of the weights.
+
+import { equation, make, makeSvg, minus, set, short } from "./dom.js";
+import { boxAround, chord, clipped, corners, Scale, ticks } from "./geometry.js";
+import { scoresOf } from "./run.js";
+import { Regions } from "./regions.js";
+import { classColour, ink, mark } from "./looks.js";
+
+const KEPT = ["average", "best"];
+const ARROW = 56;
+
+export class Plane {
+  constructor(lab) {
+    this.lab = lab;
+    this.canvas = make("canvas", { class: "regions", "aria-hidden": "true" });
+    const line = (name) => makeSvg("line", { class: name });
+    this.parts = {
+      positive: makeSvg("polygon", { class: "side" }), negative: makeSvg("polygon", { class: "side" }),
+      grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
+      witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
+      average: line("kept average"), best: line("kept best"),
+      line: line("line"), normal: line("normal"), points: makeSvg("g", { class: "points" }),
+    };
+    const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
+      markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
+    makeSvg("path", { d: "M0,0 L10,5 L0,10 z", class: "arrowhead" }));
+    this.svg = makeSvg("svg", { class: "picture", role: "group",
+      "aria-label": "Plane with the points. Click to add a point." },
+    makeSvg("defs", {}, head), ...Object.values(this.parts));
+    this.svg.addEventListener("pointerdown", (event) => this.press(event));
+    this.svg.addEventListener("pointermove", (event) => this.move(event));
+    this.svg.addEventListener("pointerup", (event) => this.release(event));
+    this.svg.addEventListener("pointercancel", () => { this.held = null; });
+    this.svg.addEventListener("contextmenu", (event) => this.menu(event));
+    this.frame = make("div", { class: "frame" }, this.canvas, this.svg);
+    this.tools = make("div", { class: "tools", role: "toolbar", "aria-label": "Edit the points" });
+    this.says = make("p", { class: "equation", id: "equation" });
+    this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
+    this.node = make("section", { class: "card plane", "aria-label": "Plane" },
+      this.tools, this.frame, make("div", { class: "below" }, this.says, this.status));
+    new ResizeObserver(() => this.resize()).observe(this.frame);
+    this.dots = [];
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.frame;
+    if (!width || !height || (this.width === width && this.height === height)) return;
+    [this.width, this.height] = [width, height];
+    if (this.lab.scene) { this.fit(); this.scene(); this.at(this.lab.at); }
+  }
+
+  // Choose the part of the plane that is shown.
+  fit() {
+    const { points, settings } = this.lab.scene;
+    const around = points.map((point) => point.slice(0, 2));
+    if (points.length && !settings.intercept) around.push([0, 0]);
+    this.box = boxAround(around, (this.width || 600) / (this.height || 480));
+  }
+
+  scene() {
+    const { scene } = this.lab;
+    if (!this.width) return;
+    if (!this.box) this.fit();
+    this.scale = new Scale(this.box, this.width, this.height);
+    set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
+    this.drawTools();
+    this.drawGrid();
+    this.drawPoints();
+    const { settings } = scene;
+    const { run } = this.lab;
+    const shaded = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
+    this.regions = shaded ? new Regions(run, scene, this.scale) : null;
+    this.canvas.style.display = shaded ? "" : "none";
+    this.drawProof();
+  }
+
+  drawTools() {
+    const { lab } = this;
+    const names = lab.classNames.length < lab.limits.classes
+      ? [...lab.classNames, "+"] : lab.classNames;
+    const chips = names.map((name, code) => make("button", { type: "button", class: "chip",
+      "aria-pressed": String(code === lab.active), "data-class": code, "data-key": `class ${code}`,
+      title: `Click in the plane adds a point of this class (key ${code + 1})`,
+      onclick: () => lab.chooseClass(code) },
+    mark(code, 7, 7, 5), code < lab.classNames.length ? minus(name) : "new class"));
+    const chosen = lab.selected !== null;
+    const tool = (label, action, off) => make("button", { type: "button", onclick: action,
+      disabled: off, "data-key": label }, label);
+    const focused = lab.root.getRootNode().activeElement?.dataset?.key;
+    this.tools.replaceChildren(make("span", { class: "chips" }, ...chips),
+      tool("Add", () => lab.addPoint(this.middle()), false),
+      tool("Delete", () => lab.deletePoint(lab.selected), !chosen),
+      tool("Clear", () => lab.clear(), !lab.scene.points.length),
+      tool("Fit", () => { this.fit(); this.scene(); this.at(lab.at); }, false));
+    if (focused) this.tools.querySelector(`[data-key="${focused}"]`)?.focus();
+  }
+
+  middle() {
+    return this.rounded([(this.box[0] + this.box[2]) / 2, (this.box[1] + this.box[3]) / 2]);
+  }
+
+  drawGrid() {
+    const [left, bottom, right, top] = this.box;
+    const { features } = this.lab.scene;
+    const parts = [];
+    const text = (x, y, label, anchor) => makeSvg("text", { x, y, "text-anchor": anchor }, label);
+    for (const x of ticks(left, right)) {
+      const px = this.scale.x(x);
+      parts.push(makeSvg("line", { x1: px, x2: px, y1: 0, y2: this.height,
+        class: x === 0 ? "zero" : "" }), text(px, this.height - 5, minus(short(x)), "middle"));
+    }
+    for (const y of ticks(bottom, top, 5)) {
+      const py = this.scale.y(y);
+      parts.push(makeSvg("line", { x1: 0, x2: this.width, y1: py, y2: py,
+        class: y === 0 ? "zero" : "" }), text(6, py - 3, minus(short(y)), "start"));
+    }
+    parts.push(text(this.width - 8, this.height - 20, features[0], "end"),
+      text(8, 16, features[1], "start"));
+    this.parts.grid.replaceChildren(...parts);
+  }
+
+  drawPoints() {
+    const { points } = this.lab.scene;
+    const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+    this.dots = points.map(([x, y, code], j) => {
+      const [px, py] = this.scale.point([x, y]);
+      const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
+        "data-class": code, "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
+          this.lab.classNames[code]}`, transform: `translate(${px},${py})` },
+      makeSvg("circle", { class: "touch", r: 15 }), makeSvg("circle", { class: "halo", r: 15 }),
+      makeSvg("circle", { class: "wrong-ring", r: 11 }), mark(code, 0, 0, points.length > 120 ? 4 : 6));
+      dot.addEventListener("keydown", (event) => this.key(event, j));
+      dot.addEventListener("focus", () => this.lab.select(j));
+      return dot;
+    });
+    this.parts.points.replaceChildren(...this.dots);
+    if (focused !== undefined) this.dots[focused]?.focus({ preventScroll: true });
+    this.showSelected();
+  }
+
+  showSelected() {
+    this.dots.forEach((dot, j) => dot.classList.toggle("selected", j === this.lab.selected));
+  }
+
+  // The rows of the proof: rings, the hulls of both classes and the place where they meet.
+  drawProof() {
+    const verdict = this.lab.proof?.verdict;
+    const rows = verdict?.rows ?? [];
+    this.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
+    const parts = [];
+    const shown = this.lab.shows.proof;
+    if (shown && verdict?.meeting && rows.every((row) => this.lab.scene.points[row])) {
+      const codes = [...new Set(rows.map((row) => this.lab.scene.points[row][2]))];
+      for (const code of codes) {
+        const hull = rows.map((row) => this.lab.scene.points[row]).filter((p) => p[2] === code);
+        const path = hull.map((p) => this.scale.point(p).join(",")).join(" ");
+        parts.push(makeSvg("polygon", { points: path, class: "hull",
+          stroke: classColour(code), fill: classColour(code) }));
+      }
+      const [px, py] = this.scale.point(verdict.meeting);
+      parts.push(makeSvg("path", { class: "meeting",
+        d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
+    }
+    this.parts.witness.replaceChildren(...parts);
+    this.place(this.parts.widest, shown && verdict?.widest ? verdict.widest : null);
+    this.svg.classList.toggle("with-proof", Boolean(shown));
+  }
+
+  // Draw a line of weights; null hides it. Returns its chord.
+  place(node, weights) {
+    const found = weights && chord(this.box, weights);
+    node.style.display = found ? "" : "none";
+    if (!found) return null;
+    const [[x1, y1], [x2, y2]] = [this.scale.point(found.from), this.scale.point(found.to)];
+    set(node, { x1, y1, x2, y2 });
+    return found;
+  }
+
+  at(t) {
+    if (!this.scale) return;
+    const { run, scene } = this.lab;
+    const { settings } = scene;
+    const line = run && !this.regions;
+    const weights = line ? run.weightsAt(t, 0, settings.keep) : null;
+    const found = this.place(this.parts.line, weights);
+    for (const keep of KEPT) {
+      const shown = run && !run.kernel && run.nVectors === 1 && this.lab.shows.kept
+        && settings.keep !== keep;
+      this.place(this.parts[keep], shown ? run.weightsAt(t, 0, keep) : null);
+    }
+    this.drawSides(weights);
+    this.drawNormal(found);
+    this.markPoints(t, weights);
+    this.says.textContent = weights ? equation(weights, scene.features) : "";
+    this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
+  }
+
+  drawSides(weights) {
+    const { positive, negative } = this.parts;
+    const flat = weights && Math.hypot(weights[1], weights[2]) > 0;
+    const draw = (node, half, code) => {
+      const polygon = flat ? clipped(corners(this.box), half) : [];
+      set(node, { points: polygon.map((p) => this.scale.point(p).join(",")).join(" "),
+        fill: classColour(code) });
+    };
+    const [low, high] = this.lab.run ? this.lab.run.present : [0, 1];
+    draw(positive, weights, high);
+    draw(negative, flat ? weights.map((w) => -w) : null, low);
+  }
+
+  drawNormal(found) {
+    const { normal } = this.parts;
+    normal.style.display = found ? "" : "none";
+    if (!found) return;
+    const [x, y] = this.scale.point(found.foot);
+    set(normal, { x1: x, y1: y, x2: x + ARROW * found.normal[0], y2: y - ARROW * found.normal[1],
+      "marker-end": "url(#lab-arrow)", stroke: ink() });
+  }
+
+  // Rings around mistakes, a halo around the point of this round, the band if no point is wrong.
+  markPoints(t, weights) {
+    const { run, scene } = this.lab;
+    const { band } = this.parts;
+    const visited = run && t ? run.row[t - 1] : -1;
+    const sums = this.regions?.draw(this.canvas, t,
+      [0, 1, 2, 3].map((code) => classColour(code, true)), ink(true));
+    let [wrong, nearest] = [0, Infinity];
+    scene.points.forEach(([x, y], j) => {
+      const scores = !run ? null : weights ? scoresOf([weights], x, y)
+        : this.regions.scoresOfPoint(sums, j);
+      const mistake = Boolean(run) && run.isMistake(scores, j, scene.settings.classes);
+      wrong += mistake;
+      if (weights) nearest = Math.min(nearest, Math.abs(scores[0]));
+      const { classList } = this.dots[j];
+      classList.toggle("wrong", mistake);
+      classList.toggle("visited", j === visited);
+      classList.toggle("missed", j === visited && run.mistakes[t - 1] > 0);
+    });
+    const clean = weights && !wrong && Number.isFinite(nearest) && scene.points.length;
+    const strip = clean ? clipped(clipped(corners(this.box), [weights[0] + nearest, weights[1],
+      weights[2]]), [nearest - weights[0], -weights[1], -weights[2]]) : [];
+    set(band, { points: strip.map((p) => this.scale.point(p).join(",")).join(" ") });
+    this.tell(t, wrong, clean ? nearest / Math.hypot(weights[1], weights[2]) : null);
+  }
+
+  tell(t, wrong, margin) {
+    const { run, scene } = this.lab;
+    const n = scene.points.length;
+    if (!run) { this.status.textContent = this.lab.idle; return; }
+    const right = wrong ? `${wrong} of ${n} points on the wrong side`
+      : `all ${n} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`;
+    this.status.textContent = t === run.rounds && t && run.reason !== "cut"
+      ? `${right}. ${run.reason === "converged" ? "Converged." : ""}${
+        run.reason === "cycle" ? "It goes round in a cycle." : ""}` : right;
+  }
+
+  spot(event) {
+    const box = this.svg.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  press(event) {
+    if (event.button) return;
+    const dot = event.target.closest(".dot");
+    this.held = { point: dot ? Number(dot.dataset.point) : null, from: this.spot(event),
+      moved: false };
+    if (dot) {
+      this.svg.setPointerCapture(event.pointerId);
+      this.lab.select(this.held.point);
+    }
+  }
+
+  move(event) {
+    if (!this.held) return;
+    const [px, py] = this.spot(event);
+    const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
+    this.held.moved ||= far;
+    if (this.held.point === null || !this.held.moved) return;
+    const inside = [Math.min(this.width, Math.max(0, px)), Math.min(this.height, Math.max(0, py))];
+    this.lab.movePoint(this.held.point, this.rounded(this.scale.back(...inside)), true);
+  }
+
+  release(event) {
+    const { held } = this;
+    this.held = null;
+    if (!held) return;
+    if (held.point === null && !held.moved) {
+      this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
+    } else if (held.moved && held.point !== null) {
+      this.lab.endMove();
+    } else if (held.point !== null) {
+      this.dots[held.point]?.focus({ preventScroll: true });
+    }
+  }
+
+  menu(event) {
+    const dot = event.target.closest(".dot");
+    if (!dot) return;
+    event.preventDefault();
+    this.lab.deletePoint(Number(dot.dataset.point));
+  }
+
+  // Coordinates with as many digits as pixels can tell apart.
+  rounded(point) {
+    const digits = Math.max(0, Math.ceil(Math.log10(this.scale.unit)));
+    return point.map((value) => Number(value.toFixed(Math.min(6, digits))));
+  }
+
+  key(event, j) {
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    const step = steps[event.key];
+    if (step) {
+      const size = (event.shiftKey ? 40 : 8) / this.scale.unit;
+      const [x, y] = this.lab.scene.points[j];
+      this.lab.movePoint(j, this.rounded([x + step[0] * size, y + step[1] * size]));
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      this.lab.deletePoint(j);
+    } else if (event.key === "Escape") {
+      event.target.blur();
+      this.lab.select(null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

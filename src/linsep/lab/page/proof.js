@@ -1,0 +1,65 @@
+// What is proved: the verdict with its rows, and the mistakes so far against their bounds.
+
+import { make, short } from "./dom.js";
+
+const SIGNS = { separable: "\u2713", overlapping: "\u2717", "quasi-separable": "\u2248",
+  undecided: "?" };
+
+export class Proof {
+  constructor(lab) {
+    this.lab = lab;
+    this.verdict = make("div", { class: "verdict", id: "verdict", "aria-live": "polite" });
+    this.bounds = make("div", { class: "bounds" });
+    this.cycle = make("p", { class: "cycle" });
+    this.node = make("section", { class: "card proof", "aria-label": "Proof" },
+      make("h2", {}, "Can a line do it?"), this.verdict, this.cycle,
+      make("h2", {}, "Mistakes and their bounds"), this.bounds);
+  }
+
+  scene() {
+    const { proof, run } = this.lab;
+    this.node.classList.toggle("waiting", Boolean(run) && !proof);
+    this.cycle.textContent = run?.cycle
+      ? `The weights before round ${run.cycle[0] + 1} came back after round ${run.cycle[1]}: `
+        + "from here on everything repeats, for ever." : "";
+    if (!run) {
+      this.verdict.replaceChildren(make("p", {}, this.lab.idle));
+      this.bounds.replaceChildren();
+      return;
+    }
+    if (!proof) return;
+    const { verdict } = proof;
+    this.verdict.className = `verdict ${verdict.kind}`;
+    this.verdict.replaceChildren(
+      make("p", { class: "title" }, make("span", { class: "sign", "aria-hidden": "true" },
+        SIGNS[verdict.kind]), verdict.title),
+      ...verdict.sentences.map((text) => make("p", {}, text)));
+    this.drawBounds();
+  }
+
+  drawBounds() {
+    const { bounds, unbounded } = this.lab.proof;
+    this.counts = bounds.map((bound) => {
+      const most = Math.floor(bound.value);
+      const bar = make("div", { class: "fill" });
+      const count = make("span", { class: "count" });
+      return { most, what: bound.what, bar, count, node: make("div", { class: "bound" },
+        make("div", { class: "name" }, make("b", {}, bound.name), make("small", {}, bound.about)),
+        make("div", { class: "bar", "aria-hidden": "true" }, bar), count) };
+    });
+    this.bounds.replaceChildren(...this.counts.map(({ node }) => node),
+      ...(unbounded ? [make("p", {}, unbounded)] : []));
+    this.at(this.lab.at);
+  }
+
+  at(t) {
+    const { run, proof } = this.lab;
+    if (!run || !proof || !this.counts) return;
+    for (const { most, what, bar, count } of this.counts) {
+      const made = (what === "updates" ? run.madeUpdates : run.madeMistakes)[t];
+      bar.style.width = `${Math.min(100, (100 * made) / Math.max(1, most))}%`;
+      count.textContent = `${made.toLocaleString("en")} of at most ${
+        most < 1e9 ? most.toLocaleString("en") : short(most)}`;
+    }
+  }
+}

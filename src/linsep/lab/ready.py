@@ -1,0 +1,134 @@
+"""Ready-made scenes: the worked examples of the lecture notes, and shapes worth a look."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.lab.fields import BY_NAME
+from linsep.lab.scene import LONGEST_NAME, Scene
+from linsep.teaching import datasets
+
+Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
+XY = ("x1", "x2")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A ready-made scene: its title, the function that makes its points, and its settings."""
+
+    title: str
+    make: Callable[[], Points]
+    settings: dict[str, Any]
+
+
+def _signs(load: Callable[..., Any]) -> Callable[[], Points]:
+    """Return a function that makes the points of a data set with classes -1 and +1."""
+
+    def make() -> Points:
+        X, y = load(return_X_y=True)
+        return X, (y == 1).astype(int), (), XY
+
+    return make
+
+
+def _inseparable() -> Points:
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    return X, (y == 1).astype(int), ("2", "1"), XY
+
+
+def _clouds(gap: float, n: int = 40, seed: int = 3) -> Callable[[], Points]:
+    """Return a function that makes two clouds whose centres are ``gap`` apart."""
+
+    def make() -> Points:
+        rng = np.random.default_rng(seed)
+        codes = np.repeat([0, 1], n // 2)
+        centres = np.array([[-gap / 2, -gap / 4], [gap / 2, gap / 4]])
+        return rng.normal(centres[codes], 0.8), codes, (), XY
+
+    return make
+
+
+def _outlier() -> Points:
+    X, codes, labels, features = _clouds(5.0, 30, 5)()
+    return np.vstack([X, [[3.4, 1.6]]]), np.append(codes, 0), labels, features
+
+
+def _four_clouds() -> Points:
+    rng = np.random.default_rng(8)
+    codes = np.repeat(np.arange(4), 12)
+    centres = np.array([[-2.0, -2.0], [2.5, -1.5], [-2.0, 2.0], [2.0, 2.5]])
+    return rng.normal(centres[codes], 0.55), codes, (), XY
+
+
+def _moons() -> Points:
+    from sklearn.datasets import make_moons
+
+    return *make_moons(60, noise=0.12, random_state=0), (), XY
+
+
+def _circles() -> Points:
+    from sklearn.datasets import make_circles
+
+    return *make_circles(60, noise=0.08, factor=0.4, random_state=0), (), XY
+
+
+def _iris(*species: int) -> Callable[[], Points]:
+    """Return a function that makes petals of these species."""
+
+    def make() -> Points:
+        from sklearn.datasets import load_iris
+
+        iris = load_iris()
+        rows = np.isin(iris.target, species)
+        codes = np.searchsorted(species, iris.target[rows])
+        names = tuple(str(iris.target_names[k]) for k in species)
+        return iris.data[rows][:, 2:], codes, names, ("petal length", "petal width")
+
+    return make
+
+
+_THROUGH_ZERO = {"intercept": False}
+READY = {
+    "five-points": Ready(
+        "Five points, separable", _signs(datasets.load_five_points), {"start": (-1.0, 0.0, 0.0)}
+    ),
+    "four-points": Ready(
+        "Four points, a line through 0", _signs(datasets.load_four_points), _THROUGH_ZERO
+    ),
+    "xor": Ready("Exclusive or", _signs(datasets.load_exclusive_or), _THROUGH_ZERO),
+    "inseparable": Ready(
+        "Five points, not separable", _inseparable, {"start": (1.0, 1.0, 1.0)}
+    ),
+    "clouds": Ready("Two clouds", _clouds(4.6), {}),
+    "almost": Ready("Almost separable", _clouds(2.6), {"rounds": 1000}),
+    "outlier": Ready("One outlier", _outlier, {"rounds": 1000}),
+    "200-points": Ready("200 points, close together", _clouds(4.4, 200, 11), {"shuffle": True}),
+    "moons": Ready("Two moons", _moons, {"learner": "kernel", "width": 2.0}),
+    "circles": Ready("Two circles", _circles, {"learner": "kernel", "kernel": "poly"}),
+    "iris-easy": Ready("Iris: setosa, versicolor", _iris(0, 1), {}),
+    "iris-hard": Ready("Iris: versicolor, virginica", _iris(1, 2), {"rounds": 1000}),
+    "iris": Ready("Iris: three species", _iris(0, 1, 2), {"shuffle": True, "rounds": 1000}),
+    "four-clouds": Ready("Four clouds", _four_clouds, {"classes": "ovr"}),
+}  # fmt: skip
+FIRST = "five-points"
+
+
+@cache
+def ready_made(name: str) -> Scene:
+    """Return a ready-made scene with its settings; DataError if there is none of this name."""
+    if name not in READY:
+        raise DataError(
+            f"There is no ready-made scene {name[:LONGEST_NAME]!r}: choose one of the list."
+        )
+    X, codes, labels, features = READY[name].make()
+    points = [
+        (round(float(x), 2), round(float(y), 2), int(code))
+        for (x, y), code in zip(X, codes, strict=True)
+    ]
+    settings = {key: BY_NAME[key].checked(value) for key, value in READY[name].settings.items()}
+    scene = Scene(tuple(points), name, labels, features)
+    return scene.with_settings(**settings)

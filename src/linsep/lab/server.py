@@ -1,0 +1,139 @@
+"""The server of the lab: Panel and Bokeh, one process, nothing from the internet."""
+
+import hmac
+import logging
+import secrets
+import socket
+from typing import Any, ClassVar
+
+import panel as pn
+from bokeh.server.auth_provider import AuthProvider
+from panel.custom import JSComponent
+from tornado.web import RequestHandler
+from tornado.websocket import WebSocketClosedError
+
+from linsep.errors import ParameterError, hint
+from linsep.lab.answer import answer
+from linsep.lab.pages import script, style
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::")
+COOKIE = "linsep-lab"
+#: largest message of a browser, in bytes
+MOST_BYTES = 2_000_000
+#: after so many milliseconds without a connection a session is forgotten
+FORGOTTEN_AFTER = 10_000
+#: what the page adds to Panel's own
+TEMPLATE = """{% block preamble %}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+{% endblock %}"""
+
+
+class Page(JSComponent):
+    """The page of one browser tab, which keeps nothing: every message gets its answer."""
+
+    _esm = script("component")
+    _stylesheets: ClassVar[list[str]] = [style()]
+
+    def _handle_msg(self, data: Any) -> None:
+        self._send_msg(answer(data))
+
+
+def bound_server(
+    address: str = "127.0.0.1",
+    port: int = 0,
+    token: str | None = None,
+) -> Any:
+    """Return a server of the lab, bound but not started.
+
+    Parameters
+    ----------
+    address : str
+        Of the network interface to listen on. Other than loopback needs a token.
+    port : int
+        0 takes a free one.
+    token : str
+        Visitors show it once, as ``?token=``; a cookie remembers it.
+    """
+    if address not in LOOPBACK and not token:
+        raise ParameterError(
+            f"Others could reach the lab at {address}", hint("protect it with {}", token="SECRET")
+        )
+    if token is not None and len(token) < 8:
+        raise ParameterError("The token needs at least 8 characters.")
+    auth: dict[str, Any] = {} if token is None else {
+        "auth_provider": Token(token), "cookie_secret": secrets.token_hex(32)
+    }  # fmt: skip
+    server = pn.io.server.get_server(
+        {"/": make_page}, port=port, address=address, title="linsep lab", location=False,
+        websocket_max_message_size=MOST_BYTES, unused_session_lifetime_milliseconds=FORGOTTEN_AFTER,
+        check_unused_sessions_milliseconds=5000, session_token_expiration=3600,
+        websocket_origin=sorted(origins_of(address)), show=False, start=False, **auth,
+    )  # fmt: skip
+    # A tab may close while its answer is on the way: nobody needs to read about it.
+    logging.getLogger("bokeh.server").setLevel(logging.ERROR)
+    loop: Any = server.io_loop
+    loop.asyncio_loop.set_exception_handler(_unless_closed)
+    return server
+
+
+def _unless_closed(loop: Any, context: dict[str, Any]) -> None:
+    if not isinstance(context.get("exception"), WebSocketClosedError):
+        loop.default_exception_handler(context)
+
+
+def origins_of(address: str) -> set[str]:
+    """Return the hosts whose pages may connect: those that this server is reached by."""
+    found = {address, "localhost", "127.0.0.1"} - set(EVERYWHERE)
+    if address in EVERYWHERE:
+        name = socket.gethostname()
+        found |= {name, *(str(info[4][0]) for info in socket.getaddrinfo(name, None))}
+    return {f"[{host}]" if ":" in host else host for host in found}
+
+
+def make_page() -> Any:
+    """Return the page of a new session."""
+    document: Any = pn.state.curdoc
+    document.template = TEMPLATE
+    return Page(sizing_mode="stretch_width", margin=0)
+
+
+class Token(AuthProvider):
+    """Lets only visitors in who know the token."""
+
+    def __init__(self, token: str):
+        self._token = token
+        super().__init__()
+
+    @property
+    def get_user(self) -> Any:
+        """Return a function that names the visitor of a request, or returns None."""
+
+        def user(request: Any) -> str | None:
+            given = request.get_argument("token", "")
+            if hmac.compare_digest(given.encode(), self._token.encode()):
+                request.set_secure_cookie(COOKIE, "visitor", httponly=True, samesite="Strict")
+                return "visitor"
+            return "visitor" if request.get_secure_cookie(COOKIE) else None
+
+        return user
+
+    @property
+    def login_url(self) -> str:
+        """Return where visitors without the token are sent."""
+        return "/login"
+
+    @property
+    def login_handler(self) -> Any:
+        """Return what they see there."""
+        return Login
+
+
+class Login(RequestHandler):
+    """Says what is missing."""
+
+    def get(self) -> None:
+        """Refuse in one sentence."""
+        self.set_status(403)
+        self.write("This lab is protected: open its address with ?token= and the token.")

@@ -1,0 +1,392 @@
+"""The lab in a real browser, as a person uses it."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.compiled
+
+TRIANGLE = "points=0,0,0;4,0,1;0,4,1"
+
+
+def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):
+    tab.open()
+    assert tab.count("round") == 0
+    tab.page.get_by_label("Speed").select_option("1000")
+    tab.click("▶ Play")
+    tab.says("#status", "Converged.")
+    assert (tab.count("updates"), tab.count("pass"), tab.count("round")) == (446, 232, 1160)
+    assert tab.text("#weights") == "[b, w1, w2] = [−31, 12, 2]"
+    assert tab.text("#equation") == "12 x1 + 2 x2 − 31 = 0"
+    assert "all 5 points on their side" in tab.text("#status")
+    assert tab.text("tr.now td:last-child") == "2"
+
+
+def test_stepping_forward_and_back(tab):
+    tab.open()
+    tab.click("Step")
+    tab.click("Step")
+    assert tab.text("#weights") == "[b, w1, w2] = [0, 3, 2]"
+    assert (tab.count("round"), tab.count("mistakes")) == (2, 1)
+    tab.click("Step back")
+    assert tab.text("#weights") == "[b, w1, w2] = [−1, 0, 0]"
+    tab.click("To the end")
+    assert tab.count("round") == 1160
+    tab.click("To the start")
+    assert tab.count("round") == 0
+
+
+def test_jumping_to_mistakes_marks_their_row(tab):
+    tab.open()
+    tab.click("Next mistake")
+    assert tab.count("round") == 2
+    assert tab.page.locator(".dot.visited.missed").get_attribute("data-point") == "1"
+    tab.click("Next mistake")
+    assert (tab.count("round"), tab.count("mistakes")) == (5, 2)
+
+
+def test_the_slider_scrubs_without_asking_the_server(tab):
+    sent = []
+    tab.page.on("websocket", lambda socket: socket.on("framesent", lambda f: sent.append(f)))  # noqa: PLW0108, playwright takes no built-in
+    tab.open()
+    assert sent
+    sent.clear()
+    slider = tab.page.get_by_label("Round", exact=True)
+    slider.fill("600")
+    assert tab.count("round") == 600
+    slider.fill("3")
+    assert tab.text("#weights") == "[b, w1, w2] = [0, 3, 2]"
+    assert sent == []
+
+
+def test_a_line_of_the_table_goes_to_its_round(tab):
+    tab.open()
+    tab.page.locator("tr[data-round='5']").click()
+    assert tab.count("round") == 5
+    assert tab.text("tr.now").split() == ["5", "1", "5", "−1", "12", "yes", "−1", "1", "−1"]
+    tab.press("End")
+    assert tab.text("tr.now").split()[0] == "1160"
+
+
+def test_adding_points_by_clicks(tab):
+    tab.open()
+    tab.click("Clear")
+    tab.says("#status", "Place points of at least two classes")
+    box = tab.page.locator(".plane .picture").bounding_box()
+    tab.press("1")
+    tab.page.mouse.click(box["x"] + 100, box["y"] + 100)
+    tab.page.locator(".dot").nth(0).wait_for()
+    tab.press("Escape", "2")
+    tab.page.mouse.click(box["x"] + 300, box["y"] + 200)
+    tab.says("#verdict", "A line separates the classes.")
+    assert tab.page.locator(".dot").count() == 2
+    assert tab.page.evaluate("location.hash").count(";") == 1
+
+
+def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
+    tab.open("points=0,0,0;1,0.2,0;4,0,1;4.6,1,1;5,0.5,1&rounds=300")
+    tab.says("#verdict", "A line separates the classes.")
+    right, left = tab.point(5), tab.point(1)
+    tab.drag(1, (right[0] - left[0]) * 0.93, (tab.point(4)[1] - left[1]) * 0.5)
+    tab.says("#verdict", "No line separates the classes.")
+    assert "has this place on both sides" in tab.text("#verdict") or "would have this place" in (
+        tab.text("#verdict")
+    )
+    tab.page.locator(".meeting").wait_for()
+    assert tab.page.locator(".dot.proof").count() >= 3
+
+
+def test_relabelling_a_point_changes_the_verdict(tab):
+    tab.open("points=0,0,0;1,1,0;2,2,0;3,3,1")
+    tab.says("#verdict", "A line separates")
+    tab.page.locator(".dot[data-point='1']").focus()
+    tab.press("2")
+    tab.says("#verdict", "No line separates")
+    assert "points=0,0,0;1,1,1;" in tab.page.evaluate("location.hash")
+
+
+def test_deleting_a_point(tab):
+    tab.open("data=xor")
+    tab.says("#verdict", "No line separates")
+    tab.page.locator(".dot[data-point='0']").focus()
+    tab.press("Delete")
+    tab.says("#verdict", "A line separates")
+    assert tab.page.locator(".dot").count() == 3
+    tab.page.locator(".dot[data-point='0']").click(button="right")
+    tab.page.wait_for_function("location.hash.split(';').length === 2")
+
+
+def test_the_back_button_returns_to_the_last_scene(tab):
+    tab.open(TRIANGLE)
+    tab.page.get_by_label("Points", exact=True).select_option("xor")
+    tab.says("#verdict", "No line through 0")
+    tab.page.get_by_label("Intercept").check()
+    tab.says("#verdict", "No line separates")
+    tab.page.go_back()
+    tab.says("#verdict", "No line through 0")
+    tab.page.go_back()
+    tab.says("#verdict", "A line separates")
+    assert tab.page.locator(".dot").count() == 3
+    tab.page.go_forward()
+    tab.says("#verdict", "No line through 0")
+
+
+def test_the_address_shared_into_a_second_tab(tab, new_tab):
+    tab.open("data=outlier&keep=average")
+    tab.page.get_by_label("Round", exact=True).fill("77")
+    tab.page.wait_for_function("location.hash.endsWith('at=77')")
+    other = new_tab().open(tab.page.evaluate("location.hash").lstrip("#"))
+    assert other.count("round") == 77
+    assert other.text("#equation") == tab.text("#equation")
+    assert other.page.get_by_label("Weights to predict with").input_value() == "average"
+    other.page.reload()
+    other.ready()
+    assert other.count("round") == 77
+
+
+def test_two_tabs_do_not_disturb_each_other(tab, new_tab):
+    tab.open("data=xor")
+    other = new_tab().open(TRIANGLE)
+    other.page.get_by_label("Learning rate").fill("0.5")
+    other.press("Enter")
+    other.page.wait_for_function("location.hash.includes('rate=0.5')")
+    tab.click("Step")
+    assert tab.text("#weights") == "[b, w1, w2] = [1, 1, 1]"
+    assert tab.page.evaluate("location.hash").startswith("#data=xor")
+
+
+@pytest.mark.parametrize(
+    "address", ["points=1,2", "spam=%F0%9F", "data=../../etc/passwd", "learner=<script>alert(1)"]
+)
+def test_a_damaged_address_leaves_the_page_usable(tab, address):
+    tab.open(address)
+    said = tab.text("#fault")
+    assert said.startswith("This address cannot be shown.")
+    assert len(said) < 150
+    tab.click("Step")
+    assert tab.count("round") == 1
+
+
+def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
+    tab.open("data=xor&intercept=no")
+    tab.press("End")
+    assert "goes round in a cycle" in tab.text("#status")
+    assert "everything repeats, for ever" in tab.text(".cycle")
+    assert "No line through 0 separates" in tab.text("#verdict")
+
+
+def test_several_classes_are_coloured_and_scored(tab):
+    tab.open("data=four-clouds&classes=ovr")
+    tab.press("End")
+    assert "all 48 points on their side" in tab.text("#status")
+    assert "A score" in tab.text(".table thead")
+    for scheme in ("ovo", "native"):
+        tab.page.get_by_label("Several classes").select_option(scheme)
+        tab.page.wait_for_function(
+            f"location.hash.includes('classes={scheme}')"
+            if scheme == "ovo"
+            else "!location.hash.includes('classes')"
+        )
+        tab.press("End")
+        tab.says("#status", "all 48 points on their side")
+
+
+def test_a_kernel_bends_the_boundary(tab):
+    tab.open("data=moons&learner=kernel&width=2")
+    tab.press("End")
+    tab.says("#status", "all 60 points on their side. Converged.")
+    tab.press("Home")
+    assert "on the wrong side" in tab.text("#status")
+    tab.page.get_by_label("Kernel", exact=True).select_option("poly")
+    tab.page.get_by_label("Degree").wait_for()
+
+
+def test_votes_are_counted_in_the_browser(tab):
+    tab.open("data=outlier&keep=vote")
+    tab.press("End")
+    tab.says("#status", "on the wrong side")
+    wrong = int(tab.text("#status").split()[0])
+    from linsep.lab.learners import arguments_of
+    from linsep.lab.ready import ready_made
+
+    scene = ready_made("outlier").with_settings(rounds=2000)
+    passes = -(-2000 // len(scene.points))
+    assert tab.count("pass") == passes
+    model = arguments_of(scene).make(keep="vote", max_iter=passes).fit(scene.X, scene.codes)
+    assert abs(int((model.predict(scene.X) != scene.codes).sum()) - wrong) <= 1
+
+
+def test_clicking_in_weight_space_sets_the_start(tab):
+    tab.open("data=four-points&intercept=no")
+    box = tab.page.locator(".weights .picture").bounding_box()
+    tab.page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4)
+    tab.page.wait_for_function("location.hash.includes('start=0,')")
+    start = re.search(r"start=0,([-.\d]+),([-.\d]+)", tab.page.evaluate("location.hash")).groups()
+    shown = tab.text("#weights").replace("−", "-")
+    assert json.loads(shown.split("=")[1]) == [0, *map(float, start)]
+
+
+def test_keyboard_only(tab):
+    tab.open(TRIANGLE)
+    tab.page.keyboard.press("ArrowRight")
+    assert tab.count("round") == 1
+    tab.press("ArrowLeft", "m")
+    assert tab.count("mistakes") == 1
+    tab.press("Space")
+    tab.says("#status", "Converged.")
+    tab.press("Home")
+    assert tab.count("round") == 0
+    tab.page.get_by_role("button", name="Add", exact=True).focus()
+    tab.press("3", "Enter")
+    tab.says("#verdict", "No scores of this kind")
+    tab.page.locator(".dot[data-point='3']").focus()
+    before = tab.page.evaluate("location.hash")
+    tab.press("ArrowUp", "ArrowUp")
+    tab.page.wait_for_function(f"location.hash !== {json.dumps(before)}")
+    assert tab.page.locator(".dot[data-point='3']").evaluate(
+        "node => node.getRootNode().activeElement === node"
+    )
+
+
+def test_everything_has_a_name_for_screen_readers(tab):
+    tab.open("data=clouds")
+    nameless = tab.page.evaluate(
+        """() => {
+          const all = [];
+          const walk = (root) => root.querySelectorAll('*').forEach((node) => {
+            if (node.shadowRoot) walk(node.shadowRoot);
+            if (node.matches('button, input, select, textarea, [role=button]')) all.push(node);
+          });
+          walk(document);
+          return all.filter((node) => !(node.ariaLabel || node.textContent.trim()
+            || (node.labels && node.labels.length))).map((node) => node.outerHTML);
+        }"""
+    )
+    assert nameless == []
+    assert tab.page.get_by_role("button", name="Point 1 at").count() >= 1
+
+
+def test_phone_width_is_one_column(new_tab):
+    tab = new_tab(width=400, height=800, has_touch=True).open()
+    wide = tab.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 400
+    tab.page.locator("button", has_text="Play").tap()
+    tab.page.locator("button", has_text="Pause").tap()
+    box = tab.page.locator(".plane .picture").bounding_box()
+    assert box["width"] > 340
+    tab.page.touchscreen.tap(box["x"] + 60, box["y"] + 200)
+    tab.page.wait_for_function("location.hash.startsWith('#points=')")
+    assert tab.page.locator(".dot").count() == 6
+
+
+def saved(tab, button):
+    with tab.page.expect_download() as caught:
+        tab.click(button)
+    return caught.value.path().read_bytes()
+
+
+def test_pictures_and_tables_to_take_home(tab):
+    tab.open()
+    tab.press("End")
+    svg = saved(tab, "SVG").decode()
+    assert svg.startswith("<svg")
+    assert svg.count("data-point") == 5
+    assert saved(tab, "PNG").startswith(b"\x89PNG")
+    assert saved(tab, "CSV").decode().splitlines()[-1].endswith("-31,12,2")
+    assert "converged" in saved(tab, "Markdown").decode()
+    assert saved(tab, "LaTeX").decode().startswith("\\begin{tabular}")
+
+
+def test_the_python_script_prints_the_numbers_of_the_page(tab):
+    tab.open()
+    tab.click("Python")
+    tab.page.get_by_role("dialog").wait_for()
+    script = tab.page.get_by_label("Python script").input_value()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "446 ((-31.0, 12.0, 2.0),)" in done.stdout
+
+
+def test_the_html_file_works_with_the_network_off(tab, new_tab, tmp_path):
+    tab.open("data=outlier&rounds=400")
+    file = tmp_path / "run.html"
+    file.write_bytes(saved(tab, "HTML"))
+    other = new_tab(offline=True)
+    other.page.goto(file.as_uri())
+    other.page.wait_for_selector(".lab.begun")
+    assert "No line separates" in other.text("#verdict")
+    other.press("End")
+    assert other.count("round") == 400
+    assert other.text("tr.now").split()[0] == "400"
+    other.click("Step back")
+    assert other.count("round") == 399
+    assert other.page.get_by_role("button", name="Copy link").count() == 0
+
+
+def test_pasted_points(tab):
+    tab.open()
+    tab.page.get_by_text("Your own points", exact=True).click()
+    tab.page.get_by_label("Points as CSV").fill("len,wid,kind\n1,2,old\n2,1,old\n5,6,new\n")
+    tab.click("Use these")
+    tab.page.wait_for_function("location.hash.includes('labels=new,old')")
+    assert tab.page.locator(".dot").count() == 3
+    tab.page.get_by_label("Points as CSV").fill("1,2\n")
+    tab.click("Use these")
+    tab.says("#fault", "Every row needs two coordinates and a class")
+
+
+def test_a_csv_file(tab, tmp_path):
+    tab.open()
+    tab.page.get_by_text("Your own points", exact=True).click()
+    file = tmp_path / "points.csv"
+    file.write_text("a,b,c\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(600)))
+    tab.page.get_by_label("CSV file").set_input_files(file)
+    tab.page.wait_for_function("location.hash.includes('points=')")
+    tab.says("#status", "of 500 points")
+
+
+def test_the_line_average_and_best_are_shown_together(tab):
+    tab.open("data=outlier")
+    tab.press("End")
+    assert not tab.page.locator("line.average").is_visible()
+    tab.page.get_by_label("average and best lines").check()
+    for name in ("line.line", "line.average", "line.best"):
+        assert tab.page.locator(name).is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_enough_contrast(new_tab, scheme):
+    """WCAG AA: 4.5 to 1 for texts, against the colour of the card behind them."""
+    tab = new_tab(scheme=scheme).open("data=outlier")
+    low = tab.page.evaluate(
+        """() => {
+          const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+          const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+            .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+            .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+          const behind = (node) => {
+            for (let at = node; at; at = at.parentElement || at.getRootNode().host) {
+              const colour = rgb(getComputedStyle(at).backgroundColor);
+              if (colour.length < 4 || colour[3] === 1) return colour;
+            }
+            return [255, 255, 255];
+          };
+          const found = [];
+          const walk = (root) => root.querySelectorAll('*').forEach((node) => {
+            if (node.shadowRoot) walk(node.shadowRoot);
+            const own = [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+            if (!own || !node.checkVisibility() || node.disabled || node.closest('svg')) return;
+            if (['STYLE', 'SCRIPT', 'OPTION'].includes(node.tagName)) return;
+            const [a, b] = [light(rgb(getComputedStyle(node).color)), light(behind(node))];
+            const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            if (ratio < 4.5) found.push(`${node.textContent.slice(0, 30)} ${ratio.toFixed(2)}`);
+          });
+          walk(document);
+          return found;
+        }"""
+    )
+    assert low == []

@@ -1,0 +1,186 @@
+"""Runs of the lab: the numbers of the page are those of the library."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep import datasets, textbook
+from linsep.lab.answer import answer
+from linsep.lab.learners import arguments_of
+from linsep.lab.proof import proof_of
+from linsep.lab.ready import READY, ready_made
+from linsep.lab.run import dense_codes, labels_of, run_of, scheme_of, trace_of
+from linsep.lab.scene import Scene
+from linsep.lab.script import script_of
+
+pytestmark = pytest.mark.compiled
+
+#: learners and schemes that an average or a pocket must follow
+KINDS = [
+    {}, {"learner": "batch"}, {"learner": "margin"}, {"learner": "margin", "gamma": 0.2},
+    {"learner": "passive-aggressive", "C": 0.5}, {"learner": "balanced-winnow"},
+    {"intercept": False, "shuffle": True, "seed": 3}, {"rate": 0.5, "schedule": "inverse"},
+]  # fmt: skip
+
+
+def path(run, name):
+    return np.array(run[name]).reshape(-1, max(1, len(run["vectors"])), 3)
+
+
+def test_the_notes_run_of_five_points():
+    run = run_of(ready_made("five-points"))
+    assert (run["rounds"], run["pass"][-1], sum(run["updates"])) == (1160, 232, 446)
+    assert run["weights"][-3:] == [-31, 12, 2]
+    assert run["weights"][:3] == [-1, 0, 0]
+    assert run["scores"][:5] == [-1, -1, 14, 17, 12]
+    assert run["reason"] == "converged"
+
+
+def test_cycles_are_shown_from_where_they_begin():
+    assert run_of(ready_made("xor"))["cycle"] == [0, 4]
+    run = run_of(ready_made("inseparable"))
+    assert run["cycle"] == [121 * 5, 130 * 5]
+    weights = path(run, "weights")
+    assert (weights[605] == weights[650]).all()
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+@pytest.mark.parametrize("name", ["clouds", "outlier", "iris", "four-clouds"])
+@pytest.mark.parametrize("keep", ["last", "average", "best"])
+def test_kept_weights_are_those_of_the_textbook_at_every_round(name, settings, keep):
+    classes = {"classes": "ovo"} if name == "iris" else {}
+    scene = ready_made(name).with_settings(rounds=230, **classes).with_settings(**settings)
+    run = run_of(scene)
+    steps = trace_of(scene).steps
+    k = len(set(scene.codes))
+    found = path(run, {"last": "weights"}.get(keep, keep))
+    ends = [t for t in range(1, len(steps)) if steps[t].pass_number != steps[t - 1].pass_number]
+    # The pocket, and the weights of a batch rule, change at the end of a pass.
+    inside = [] if keep == "best" or settings.get("learner") == "batch" else [1, 57, 79]
+    for t in (*inside, *ends[:3], len(steps)):
+        kept = textbook.kept(
+            steps[:t], keep, scheme_of(scene), k, X=scene.X.tolist(), y=dense_codes(scene)
+        )
+        want = np.column_stack([np.atleast_1d(kept.intercept), np.atleast_2d(kept.weights)])
+        np.testing.assert_allclose(found[t], want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("keep", ["last", "average", "best"])
+def test_the_last_weights_are_those_of_the_compiled_estimator(keep):
+    scene = ready_made("clouds")
+    called = arguments_of(scene)
+    model = called.make(keep=keep).fit(scene.X, labels_of(scene)[0])
+    found = path(run_of(scene), {"last": "weights"}.get(keep, keep))[-1, 0]
+    np.testing.assert_allclose(found, [*model.intercept_, *model.coef_[0]], rtol=1e-12)
+
+
+def test_a_kernel_run_is_that_of_the_compiled_estimator():
+    for name in ("moons", "circles"):
+        scene = ready_made(name)
+        run = run_of(scene)
+        duals = np.zeros(len(scene.points))
+        for changed in run["duals"]:
+            for k in range(0, len(changed), 3):
+                duals[int(changed[k + 1])] += changed[k + 2]
+        model = arguments_of(scene).make().fit(scene.X, scene.codes)
+        whole = np.zeros(len(scene.points))
+        whole[model.support_] = model.dual_coef_[0]
+        assert duals.tolist() == whole.tolist()
+        assert sum(run["mistakes"]) == sum(model.mistakes_)
+        assert run["reason"] == str(model.stop_reason_) == "converged"
+
+
+@pytest.mark.parametrize("name", READY)
+def test_scripts_print_the_numbers_of_the_page(name):
+    """In this process, as a process for each takes seconds; one of them is a process below."""
+    scene, said = ready_made(name), []
+    exec(compile(script_of(scene), name, "exec"), {"print": lambda *parts: said.append(parts)})
+    run = run_of(scene)
+    if scene["learner"] == "kernel":
+        assert said[0] == (run["reason"], sum(run["updates"]))
+        return
+    assert said[1][0] == sum(run["updates"])
+    np.testing.assert_array_equal(said[1][1], path(run, "weights")[-1])
+    assert str(said[0][0].stopped) == run["stopped"]
+
+
+def test_a_script_runs():
+    script = answer(
+        {"kind": "script", "scene": answer({"kind": "scene", "ready": "five-points"})["scene"]}
+    )["text"]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "446 ((-31.0, 12.0, 2.0),)" in done.stdout
+    assert "verdict     separable" in done.stdout
+
+
+def test_tables_are_those_of_the_trace():
+    scene = answer({"kind": "scene", "ready": "four-points"})["scene"]
+    csv, markdown, latex = (
+        answer({"kind": "table", "scene": scene, "format": form})["text"]
+        for form in ("csv", "markdown", "latex")
+    )
+    assert csv.splitlines()[0] == "round,pass,row,class,score,mistake,update,x1,x2"
+    assert len(csv.splitlines()) == 9
+    assert "converged" in markdown
+    assert latex.startswith(r"\begin{tabular}")
+
+
+def test_verdicts_in_words():
+    said = {name: proof_of(ready_made(name), run_of(ready_made(name))) for name in
+            ("five-points", "xor", "inseparable", "iris-hard", "clouds")}  # fmt: skip
+    verdict = said["five-points"]["verdict"]
+    assert verdict["title"] == "A line separates the classes."
+    assert verdict["rows"] == [1, 2, 4]
+    assert verdict["margin"] == pytest.approx(0.05**0.5)
+    assert "no bound" not in str(said["clouds"]["bounds"])
+    assert [bound["name"] for bound in said["clouds"]["bounds"]][:2] == ["Novikoff", "hinge"]
+    assert said["five-points"]["unbounded"].startswith("The bounds hold for runs that start at 0")
+    verdict = said["inseparable"]["verdict"]
+    assert verdict["kind"] == "overlapping"
+    assert verdict["meeting"] == pytest.approx([37 / 13, 57 / 13])
+    assert "same place, (4.8, 1.8)" in said["iris-hard"]["verdict"]["sentences"][1]
+    assert said["xor"]["verdict"]["title"] == "No line through 0 separates the classes."
+
+
+def test_the_meeting_point_is_in_both_hulls():
+    """Checked by its barycentric coordinates, which a library computes anew."""
+    from scipy.optimize import linprog
+
+    for name in ("inseparable", "outlier", "moons", "circles"):
+        scene = ready_made(name)
+        verdict = proof_of(scene, run_of(scene))["verdict"]
+        for code in (0, 1):
+            mine = np.array([scene.X[j] for j in verdict["rows"] if scene.codes[j] == code])
+            A = np.vstack([mine.T, np.ones(len(mine))])
+            b = np.append(verdict["meeting"], 1.0)
+            assert linprog(np.zeros(len(mine)), A_eq=A, b_eq=b, method="highs").status == 0
+
+
+def test_points_without_a_run_say_why():
+    for points, said in [((), "two classes"), (((1.0, 1.0, 0),), "two classes")]:
+        scene = {"points": [list(point) for point in points]}
+        answered = answer({"kind": "scene", "scene": scene})
+        assert answered["run"] is None
+        assert said in answered["idle"]
+    negative = {"points": [[-1, 1, 0], [1, 1, 1]], "settings": {"learner": "winnow"}}
+    assert "BalancedWinnow" in answer({"kind": "scene", "scene": negative})["idle"]
+
+
+def test_runaway_weights_are_refused():
+    scene = Scene(((1e6, 1e6, 0), (1e6, 999_999.0, 1))).with_settings(
+        learner="balanced-winnow", promotion=1000.0
+    )
+    answered = answer({"kind": "scene", "scene": {"points": [list(p) for p in scene.points],
+                       "settings": {"learner": "balanced-winnow", "promotion": 1000}}})  # fmt: skip
+    assert answered["run"] is None or np.isfinite(answered["run"]["weights"]).all()
+
+
+def test_steps_of_a_trace():
+    X, y = datasets.load_four_points(return_X_y=True)
+    trace = linsep.trace(linsep.Perceptron(fit_intercept=False, shuffle=False), X, y)
+    assert [step.weights for step in trace.steps[:4]] == [[4, 0], [3, -1], [3, -1], [1, -3]]

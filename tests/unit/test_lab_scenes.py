@@ -1,0 +1,180 @@
+"""Scenes of the lab: as data, as addresses, as CSV, and what damaged ones are answered."""
+
+import json
+import random
+
+import pytest
+
+from linsep.errors import DataError
+from linsep.lab.answer import answer
+from linsep.lab.fields import BY_NAME, FIELDS
+from linsep.lab.own_points import csv_of, scene_of_csv
+from linsep.lab.ready import READY, ready_made
+from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene, scene_of, scene_of_url, url_of
+
+pytestmark = pytest.mark.compiled
+
+LETTERS = "abzXY0123456789.,;=&-+e%#<>'\"(){}[]/\\ \n\0éλ中"
+
+
+@pytest.mark.parametrize("name", READY)
+def test_a_ready_made_scene_is_its_own_address(name):
+    scene = ready_made(name)
+    assert scene_of_url(url_of(scene)) == scene
+    assert scene_of(json.loads(json.dumps(answer({"kind": "scene", "ready": name})["scene"]))) == (
+        scene
+    )
+
+
+def test_an_address_holds_every_setting_and_own_points():
+    other = {
+        "learner": "kernel", "keep": "vote", "rate": 0.1, "schedule": "inverse", "gamma": 0.25,
+        "C": 2.5, "promotion": 1.5, "kernel": "poly", "degree": 3, "width": 0.5, "classes": "ovo",
+        "intercept": False, "start": (-1.5, 1e-05, 2.0), "shuffle": True, "seed": 7, "rounds": 99,
+    }  # fmt: skip
+    assert set(other) == {field.name for field in FIELDS}
+    scene = Scene(
+        ((1.0, -2.5, 0), (0.1, 1e5, 3)), "", ("a,b", "c&d", "é;", "="), ("x y", "#")
+    ).with_settings(**other)  # fmt: skip
+    assert scene_of_url("#" + url_of(scene)) == scene
+
+
+def test_a_changed_ready_made_scene_loses_its_name():
+    given = answer({"kind": "scene", "ready": "xor"})["scene"]
+    given["points"][0][0] = 7
+    assert scene_of(given).name == ""
+    assert answer({"kind": "scene", "scene": given})["url"].startswith("points=7,1,1;")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("points=1,2", "Point 1 needs two coordinates and a class."),
+        ("points=1,2,9", "Point 1 needs a class from 0 to 3."),
+        ("points=1e9,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
+        ("points=nan,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
+        ("data=nothing", "There is no ready-made scene 'nothing': choose one of the list."),
+        ("rate=-1", "The setting rate must be a number from 0.000001 to 1,000,000."),
+        ("rate=1_000", "The setting rate must be a number from 0.000001 to 1,000,000."),
+        ("rounds=10.5", "The setting rounds must be a whole number from 1 to 10,000."),
+        ("start=1,2", "The setting start must be 3 numbers, each from -1,000,000 to 1,000,000."),
+        ("intercept=True", "The setting intercept must be yes or no."),
+        ("keep=__import__", "The setting keep must be one of last, average, vote, best."),
+        ("spam=1", "The address has an unknown part 'spam'."),
+        ("labels=a,a", "Name two to four classes, each differently."),
+        ("at=-1", "The round is a whole number from 0 to 10,000."),
+        ("data=xor&at=x", "The round is a whole number from 0 to 10,000."),
+        ("points=" + "1,1,1;" * 501, "There are 501 points: at most 500 can be shown."),
+    ],
+)
+def test_a_fault_in_an_address_is_one_sentence(address, said):
+    with pytest.raises(DataError) as caught:
+        scene_of_url(address)
+    assert str(caught.value) == said
+    answered = answer({"kind": "open", "url": "#" + address})
+    assert answered["fault"] == "This address cannot be shown. " + said
+    assert answered["scene"]["name"] == "five-points"
+
+
+def test_a_long_address_is_not_read():
+    with pytest.raises(DataError, match="at most 40,000 are read"):
+        scene_of_url("points=" + "0" * MOST_CHARACTERS)
+
+
+def mutated(rng, text):
+    """The text with some characters changed, left out or repeated."""
+    parts = list(text)
+    for _ in range(rng.randrange(1, 6)):
+        place = rng.randrange(len(parts)) if parts else 0
+        action = rng.randrange(4)
+        if action == 0 and parts:
+            parts[place] = rng.choice(LETTERS)
+        elif action == 1 and parts:
+            del parts[place]
+        elif action == 2:
+            parts.insert(place, rng.choice(LETTERS) * rng.choice([1, 1, 1, 60]))
+        else:
+            parts[place:place] = parts[place : place + rng.randrange(1, 30)]
+    return "".join(parts)
+
+
+def test_a_thousand_mutated_addresses_are_answered():
+    rng = random.Random(17)
+    own = url_of(Scene(((1.0, 2.0, 0), (-1.5, 0.25, 1), (3.0, 1.0, 2)), "", ("a", "b", "c")))
+    known = [url_of(ready_made(name)) for name in ("xor", "five-points", "moons")]
+    known += [own, own + "&learner=winnow&keep=best&start=1,1,1&rate=0.5&at=3&rounds=50"]
+    faults = 0
+    for _ in range(1000):
+        url = mutated(rng, rng.choice(known))
+        answered = answer({"kind": "open", "url": url})
+        assert answered["scene"]["points"] or answered["idle"]
+        json.dumps(answered, allow_nan=False)
+        said = answered.get("fault", "")
+        faults += bool(said)
+        assert len(said) < 250
+        assert "\n" not in said
+        assert scene_of_url(answered["url"]).points == tuple(
+            tuple(point) for point in answered["scene"]["points"]
+        )
+    assert 300 < faults < 1000
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        None, 7, [], {}, {"kind": None}, {"kind": ["open"]}, {"kind": "delete"},
+        {"kind": "scene"}, {"kind": "scene", "scene": []}, {"kind": "scene", "ready": "../etc"},
+        {"kind": "scene", "scene": {"points": {"a": 1}}},
+        {"kind": "scene", "scene": {"points": [[1, 2, True]]}},
+        {"kind": "scene", "scene": {"points": [[10**400, 2, 1]]}},
+        {"kind": "scene", "scene": {"points": [1, 2]}},
+        {"kind": "scene", "scene": {"settings": {"rate": "1"}}},
+        {"kind": "scene", "scene": {"settings": {"rate": {"__class__": 1}}}},
+        {"kind": "scene", "scene": {"settings": {"os.system": 1}}},
+        {"kind": "scene", "scene": {"labels": "ab"}}, {"kind": "scene", "scene": {"more": 1}},
+        {"kind": "scene", "scene": {"features": ["x"]}}, {"kind": "scene", "scene": {"name": 3}},
+        {"kind": "table", "scene": {}, "format": "pickle"}, {"kind": "load", "text": 3},
+        {"kind": "proof", "scene": {}}, {"kind": "html", "scene": {}},
+    ],
+)  # fmt: skip
+def test_whatever_is_asked_is_answered_by_a_sentence(request_):
+    said = answer(request_)["fault"]
+    assert said.endswith(".")
+    assert len(said) < 250
+
+
+def test_csv_takes_two_columns_of_numbers_and_a_class():
+    text = 'name;length;width;kind\n"A";1.5;2;old\n"B";-3;1e1;new\n'
+    scene = scene_of_csv(text, Scene())
+    assert scene.points == ((1.5, 2.0, 1), (-3.0, 10.0, 0))
+    assert (scene.labels, scene.features) == (("new", "old"), ("length", "width"))
+    assert scene_of_csv(csv_of(scene), Scene()) == scene
+    numbers = scene_of_csv("1 2 10\n3 4 9\n", Scene())
+    assert numbers.points == ((1.0, 2.0, 1), (3.0, 4.0, 0))
+    assert len(scene_of_csv("1,2,a\n" * 900, Scene()).points) == MOST_POINTS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no rows"),
+        ("x,y,class\n", "has no rows"),
+        ("1,2\n", "two coordinates and a class"),
+        ("1,2,a\n1,2\n", "Row 2 has 2 cells, and the first one has 3."),
+        ("1,a,b\n", "Two columns must be numbers"),
+        ("1,2,a\n3,4,\n", "Column 3 is the class, and it is empty"),
+        ("".join(f"1,2,c{k}\n" for k in range(5)), "has 5 different values"),
+        ('1,2,"a\n', "is no CSV"),
+        ("1,2,a\n" * 200_000, "at most 1,000,000 are read"),
+        ("1e7,2,a\n3,4,b\n", "Point 1 needs coordinates"),
+    ],
+)
+def test_a_fault_in_csv_is_one_sentence(text, said):
+    with pytest.raises(DataError, match=said):
+        scene_of_csv(text, Scene())
+
+
+def test_every_setting_spells_its_default():
+    for field in FIELDS:
+        assert BY_NAME[field.name].parse(field.spell(field.default)) == field.default
+        assert field.help.endswith(".")
