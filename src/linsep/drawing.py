@@ -1,7 +1,7 @@
 """What the method ``plot`` of estimators and results draws with.
 
-linsep.plot is imported when a picture is drawn, the only import that goes up the list of rooms, so
-that nothing else needs matplotlib.
+linsep.plot is imported when a picture is drawn, so that nothing else needs matplotlib, and
+linsep.lab when a trace becomes a page: the only imports that go up the list of rooms.
 """
 
 from base64 import b64encode
@@ -21,6 +21,12 @@ MOST_ROWS, MOST_NUMBERS = 1000, 20_000
 def display(name: str) -> Any:
     """Return a class of :mod:`linsep.plot`."""
     return getattr(import_module("linsep.plot"), name)
+
+
+def lab_page(trace: Any, X: Any, y: Any) -> str:
+    """Return the run of a trace as a page of the lab."""
+    page: str = import_module("linsep.lab.traces").page_of(trace, X, y)
+    return page
 
 
 def beside(table: str, draw: Callable[[], Any] | None) -> str:

@@ -19,7 +19,7 @@ from linsep.online.rows.array import ArrayStream
 from linsep.teaching.textbook.keeping import pockets
 from linsep.teaching.textbook.schemes import SCHEMES
 from linsep.teaching.trace.table import Trace
-from linsep.teaching.trace.tracer import orders, rule_of, vector_names
+from linsep.teaching.trace.tracer import orders, vector_names
 
 #: most multiplications for the Gram matrices and the scores of a kernel run
 MOST_PRODUCTS = 4_000_000
@@ -79,17 +79,24 @@ def names_of_vectors(scene: Scene) -> list[str]:
 
 def linear_columns(scene: Scene) -> dict[str, Any]:
     """Return the columns of a run of a linear learner."""
-    trace = trace_of(scene)
+    return columns_of_trace(trace_of(scene), scene.X.tolist(), dense_codes(scene), scheme_of(scene))
+
+
+def columns_of_trace(
+    trace: Trace, X: list[list[float]], codes: list[int], scheme: str
+) -> dict[str, Any]:
+    """Return the columns of a trace of rows ``X`` of the classes ``codes``."""
     steps = trace.steps
-    path = np.array([start_of(scene), *(row.weights for row in trace)], dtype=float)
+    path = np.array([trace.start, *(row.weights for row in trace)], dtype=float)
+    best = best_weights(X, codes, scheme, steps, path[0])
     return columns_of(steps) | {
         "weights": flat(path),
         "average": flat(np.concatenate([path[:1], averages(steps, path[1:])])),
-        "best": flat(np.concatenate([path[:1], best_weights(scene, steps, path[0])])),
+        "best": flat(np.concatenate([path[:1], best])),
         "stopped": trace.stopped,
         "reason": "cut" if trace.stop_reason is None else str(trace.stop_reason),
         "cycle": cycle_of(steps, path) if str(trace.stop_reason) == "cycle" else None,
-    }  # fmt: skip
+    }
 
 
 def columns_of(steps: list[textbook.Step]) -> dict[str, Any]:
@@ -109,19 +116,6 @@ def columns_of(steps: list[textbook.Step]) -> dict[str, Any]:
 def flat(path: np.ndarray) -> list[float]:
     """Return an array of (positions, vectors, 3) as a list."""
     return path.ravel().tolist()
-
-
-def start_of(scene: Scene) -> list[list[float]]:
-    """Return the intercept and weights of every vector before the first round."""
-    called = arguments_of(scene)
-    how = SCHEMES[scheme_of(scene)](len(set(scene.codes)), "negative")
-    rule = rule_of(called.make())
-    weights, intercept = how.same(2, *rule.first(2, how.joint))
-    weights = called.start.get("coef_init", weights)
-    intercept = called.start.get("intercept_init", intercept)
-    if n_vectors(scene) == 1:
-        return [[intercept, *weights]]
-    return [[b, *w] for b, w in zip(intercept, weights, strict=True)]
 
 
 def scheme_of(scene: Scene) -> str:
@@ -150,14 +144,20 @@ def averages(steps: list[textbook.Step], after: np.ndarray) -> np.ndarray:
     return found
 
 
-def best_weights(scene: Scene, steps: list[textbook.Step], start: np.ndarray) -> np.ndarray:
+def best_weights(
+    X: list[list[float]],
+    codes: list[int],
+    scheme: str,
+    steps: list[textbook.Step],
+    start: np.ndarray,
+) -> np.ndarray:
     """Return the pocket after every step: that of the last pass that ended before it."""
     found = np.empty((len(steps), *start.shape))
-    how = SCHEMES[scheme_of(scene)](len(set(scene.codes)), "negative")
+    how = SCHEMES[scheme](max(codes) + 1, "negative")
     before, place = start, 0
     for _, group in groupby(steps, key=lambda step: step.attempt):
         attempt = list(group)
-        best = pockets(attempt, how, scene.X.tolist(), dense_codes(scene))
+        best = pockets(attempt, how, X, codes)
         for _, parts in groupby(attempt, key=lambda step: step.pass_number):
             n = len(list(parts))
             machines = next(best)

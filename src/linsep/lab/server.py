@@ -22,7 +22,7 @@ COOKIE = "linsep-lab"
 #: largest message of a browser, in bytes
 MOST_BYTES = 2_000_000
 #: after so many milliseconds without a connection a session is forgotten
-FORGOTTEN_AFTER = 10_000
+FORGOTTEN_AFTER, LOOK_EVERY = 10_000, 5_000
 #: what the page adds to Panel's own
 TEMPLATE = """{% block preamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -68,7 +68,7 @@ def bound_server(
     server = pn.io.server.get_server(
         {"/": make_page}, port=port, address=address, title="linsep lab", location=False,
         websocket_max_message_size=MOST_BYTES, unused_session_lifetime_milliseconds=FORGOTTEN_AFTER,
-        check_unused_sessions_milliseconds=5000, session_token_expiration=3600,
+        check_unused_sessions_milliseconds=LOOK_EVERY, session_token_expiration=3600,
         websocket_origin=sorted(origins_of(address)), show=False, start=False, **auth,
     )  # fmt: skip
     # A tab may close while its answer is on the way: nobody needs to read about it.

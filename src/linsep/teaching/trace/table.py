@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from linsep.drawing import beside, display
+from linsep.drawing import beside, display, lab_page
 from linsep.escaping import cell, escaped
 from linsep.online.passes import StopReason
 from linsep.teaching.textbook.running import Step
@@ -70,6 +70,8 @@ class Trace(Sequence):
         The same as text.
     steps : list of linsep.textbook.Step
         The steps of the textbook that the rounds show.
+    start : tuple of tuples
+        The initial weights: for each score the intercept, then one number per feature.
     """
 
     def __init__(
@@ -83,12 +85,14 @@ class Trace(Sequence):
         sentence: str | None = None,
         given: dict[str, Any] | None = None,
         steps: Sequence[Step] = (),
+        start: Vectors = (),
     ):
         self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
         # Labels do not show that the second of two classes is +1.
         signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
         self._signs = signs if len(classes) == 2 else {}
-        self.stop_reason, self._given, self.steps = stop_reason, given or {}, list(steps)
+        self.stop_reason, self._given = stop_reason, given or {}
+        self.steps, self.start = list(steps), start
         self._sentence = sentence or (stop_reason.sentence if stop_reason else "")
         weights = ["intercept", *map(str, features)][not with_intercept :]
         heads = [f"{vector} " for vector in vectors] or [""]
@@ -117,6 +121,11 @@ class Trace(Sequence):
         if self.stop_reason is None:
             return f"cut after {len(self):,} rounds: learning goes on"
         return f"{self.stop_reason}: {self._sentence}"
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator whose fit this is; it was not fitted."""
+        return self._given.get("estimator")
 
     def plot(self, *, mistake: int = 1, n_mistakes: int | None = None, **kwargs: Any) -> Any:
         """Draw mistakes: the weights and their line before and after, and the update.
@@ -215,8 +224,15 @@ class Trace(Sequence):
         body = [rf"\begin{{tabular}}{{{kinds}}}", r"\hline", head, r"\hline", *lines, r"\hline"]
         return "\n".join([*body, r"\end{tabular}", "", latex(self.stopped)]) + "\n"
 
-    def to_html(self) -> str:
-        """Return an HTML table with why the fit stopped as its foot."""
+    def to_html(self, *, interactive: bool = False) -> str:
+        """Return an HTML table with why the fit stopped as its foot.
+
+        With ``interactive``, return a page of :doc:`the lab <lab>`: a whole file that steps through
+        the rounds, forward and back, and asks nothing of the internet. It is for rows of two
+        features; a notebook shows it by ``IPython.display.IFrame``, once it is saved.
+        """
+        if interactive:
+            return lab_page(self, self._given["X"], self._given["y"])
         aligns = [' style="text-align:right"' if right else "" for right in self._to_the_right()]
 
         def line(cells: list[str], tag: str) -> str:

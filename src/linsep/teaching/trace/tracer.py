@@ -130,6 +130,7 @@ def trace(
         list(trace_rows(taken, start, rows, y)), features, texts, vectors,
         learnt or not rule.learns_intercept,
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
+        start=vectors_of(*start),
     )  # fmt: skip
 
 

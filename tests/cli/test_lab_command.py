@@ -1,0 +1,162 @@
+"""``linsep lab``: files, refusals, who is let in, and sessions that end."""
+
+import asyncio
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from command_line import here, refused, run
+
+pytestmark = pytest.mark.compiled
+
+
+def test_a_page_is_written_to_a_file(tmp_path):
+    done = here("lab", "--scene", "xor", "--export", "run.html", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "page     run.html\n")
+    assert "No line through 0 separates" in (tmp_path / "run.html").read_text()
+    refused("lab", "--export", "run.html", cwd=tmp_path, said="run.html exists")
+    state = "points=0,0,0;1,1,1&rate=0.5"
+    assert here("lab", "--scene", state, "--export", "a.html", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["--scene", "nothing"], "no ready-made scene 'nothing'", 1),
+        (["--scene", "points=1,2"], "two coordinates and a class", 1),
+        (["--address", "0.0.0.0", "--no-browser"], "--token SECRET", 2),
+        (["--token", "short", "--no-browser"], "at least 8 characters", 2),
+    ],
+)
+def test_what_is_refused(tmp_path, arguments, said, code):
+    refused("lab", *arguments, cwd=tmp_path, said=said, code=code)
+
+
+def test_an_address_of_another_machine_is_refused(tmp_path):
+    where = ("--address", "203.0.113.9", "--token", "long-enough", "--no-browser")
+    done = run("lab", *where, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cannot listen on 203.0.113.9" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_panel_it_says_what_to_install(tmp_path, monkeypatch):
+    for name in [m for m in sys.modules if m.split(".")[0] == "panel" or m == "linsep.lab.server"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "panel", None)
+    refused("lab", cwd=tmp_path, said=r"pip install 'linsep\[lab\]'")
+
+
+@pytest.fixture(scope="module")
+def protected():
+    """A lab with a token, and its address."""
+    command = [sys.executable, "-W", "error", "-m", "linsep", "lab", "--no-browser", "--port", "0"]
+    server = subprocess.Popen(
+        [*command, "--token", "open-sesame"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    line = server.stdout.readline()
+    yield line.split()[1]
+    server.terminate()
+    server.communicate(timeout=20)
+
+
+def asked(url, **headers):
+    """Status and text that a server answers."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as found:
+            return found.status, found.read().decode(), found.headers
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.status, refusal.read().decode(), refusal.headers
+
+
+def test_a_token_is_asked_for(protected):
+    plain = protected.partition("?")[0]
+    for url in (
+        plain,
+        plain + "?token=",
+        plain + "?token=open-sesam",
+        plain + "autoload.js?bokeh-autoload-element=a",
+    ):
+        status, said, _ = asked(url)
+        assert status in (403, 404), url
+        assert "docs_json" not in said
+    status, said, headers = asked(protected)
+    assert status == 200
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert asked(plain, Cookie=cookie.partition(";")[0])[0] == 200
+    assert asked(plain, Cookie="linsep-lab=visitor")[0] == 403
+
+
+def websocket(url, origin, token):
+    """Whether the server opens a web socket for pages of this origin."""
+    from tornado.httpclient import HTTPClientError, HTTPRequest
+    from tornado.websocket import websocket_connect
+
+    async def connected():
+        request = HTTPRequest(
+            re.sub("^http", "ws", url) + "ws",
+            headers={"Origin": origin, "Sec-WebSocket-Protocol": f"bokeh, {token}"},
+        )
+        try:
+            socket = await websocket_connect(request, subprotocols=["bokeh", token])
+        except HTTPClientError as refusal:
+            return refusal.code
+        socket.close()
+        return 200
+
+    return asyncio.run(connected())
+
+
+def test_pages_of_other_origins_are_refused(tmp_path):
+    code = (
+        "import sys\nfrom linsep.lab.server import bound_server\n"
+        "server = bound_server()\nprint(server.port, flush=True)\nserver.start()\n"
+        "server.io_loop.start()"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/"
+        page = asked(url)[1]
+        token = re.search(r'"token":\s*"([^"]+)"', page)[1]
+        assert websocket(url, url.rstrip("/"), token) == 200
+        for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+            assert websocket(url, origin, token) == 403
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+def test_a_session_is_forgotten_when_its_tab_closes(tmp_path):
+    code = (
+        "import linsep.lab.server as lab\nfrom tornado.ioloop import PeriodicCallback\n"
+        "lab.FORGOTTEN_AFTER, lab.LOOK_EVERY = 100, 100\n"
+        "server = lab.bound_server()\nprint(server.port, flush=True)\nserver.start()\n"
+        "say = lambda: print(len(server.get_sessions('/')), flush=True)\n"
+        "PeriodicCallback(say, 50).start()\nserver.io_loop.start()"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/"
+        page = asked(url)[1]
+        token = re.search(r'"token":\s*"([^"]+)"', page)[1]
+        assert websocket(url, url.rstrip("/"), token) == 200
+        counts = []
+        while not counts or counts[-1] != 0 or max(counts) == 0:
+            counts.append(int(server.stdout.readline()))
+        assert max(counts) == 1
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+def test_a_lab_starts_and_ends(tmp_path):
+    done = run("lab", "--help", cwd=tmp_path)
+    assert "--export" in done.stdout
