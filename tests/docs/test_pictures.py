@@ -1,20 +1,46 @@
 """The pictures of the pages are those that their code draws today."""
 
+import re
+import sys
+
 import pytest
 
 from documents import ROOT
 from pictures import DIGEST, LINK, digest, displays
 
 pytestmark = pytest.mark.compiled
+#: a module that a page shows
+PROGRAM = re.compile(r"```python\n(\"\"\".*?)```", re.DOTALL)
 PAGES = sorted(
     page.name for page in (ROOT / "docs").glob("*.md") if LINK.search(page.read_text("utf-8"))
 )
 
 
+#: where data of a page are, in the shared data
+DATA = {"systolic-pressure.md": ".", "promoters.md": "strings"}
+
+
+@pytest.fixture
+def surroundings(request, monkeypatch, tmp_path):
+    """The folder that the code of a page runs in, with the module that a page shows."""
+    name = request.getfixturevalue("name")
+    if name in DATA:
+        monkeypatch.chdir(request.getfixturevalue("shared_data") / DATA[name])
+    for program in PROGRAM.findall((ROOT / "docs" / name).read_text("utf-8")):
+        (tmp_path / "relaxation.py").write_text(program, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "relaxation", raising=False)
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_pictures_show_what_the_code_before_them_draws(name):
+def test_pictures_show_what_the_code_before_them_draws(name, surroundings):
     for path, display in displays(ROOT / "docs" / name):
         assert DIGEST.search(path.read_text("utf-8"))[1] == digest(display), path.name
+
+
+@pytest.mark.parametrize("page", (ROOT / "docs").glob("*.md"), ids=lambda page: page.stem)
+def test_every_page_has_a_picture(page):
+    assert page.name in PAGES
 
 
 def test_every_picture_is_shown():
