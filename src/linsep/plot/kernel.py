@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
+from threadpoolctl import threadpool_limits
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
@@ -209,7 +210,8 @@ class KernelDisplay(Display):
 
     def _draw_spectrum(self, ax: Any) -> None:
         """Draw the eigenvalues that are not rounding errors, those below zero by their size."""
-        values = np.linalg.eigvalsh(self.gram)[::-1]
+        with threadpool_limits(1, "blas"):  # threads that wait for a busy core cost seconds
+            values = np.linalg.eigvalsh(self.gram)[::-1]
         n = len(values)
         rounding = n * np.finfo(np.float64).eps * np.abs(values).max()
         positive, negative = values[values > rounding], -values[values < -rounding][::-1]
