@@ -28,7 +28,8 @@ def test_a_ready_made_scene_is_its_own_address(name):
 
 def test_an_address_holds_every_setting_and_own_points():
     other = {
-        "learner": "kernel", "keep": "vote", "rate": 0.1, "schedule": "inverse", "gamma": 0.25,
+        "room": "line", "learner": "kernel", "keep": "vote", "rate": 0.1, "gamma": 0.25,
+        "schedule": "inverse",
         "C": 2.5, "promotion": 1.5, "kernel": "poly", "degree": 3, "width": 0.5, "classes": "ovo",
         "intercept": False, "start": (-1.5, 1e-05, 2.0), "shuffle": True, "seed": 7, "rounds": 99,
     }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 from linsep.errors import LinsepError
 from linsep.lab.fields import for_page
+from linsep.lab.fits import fit_of, script_of_fit, table_of
 from linsep.lab.own_points import MOST_TEXT, scene_of_csv
 from linsep.lab.pages import standalone
 from linsep.lab.proof import proof_of
@@ -71,12 +72,14 @@ def loaded(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown(scene: Scene) -> dict[str, Any]:
-    """Return a scene with its run, or with a sentence on why it has none."""
-    plain = plain_scene(scene)
+    """Return a scene with its run or its fit, or with a sentence on why it has none."""
+    found: dict[str, Any] = {**plain_scene(scene), "run": None, "fit": None, "idle": ""}
     try:
-        return {**plain, "run": cached_run(key_of(scene)), "idle": ""}
+        if scene["room"] == "classes":
+            return found | {"run": cached_run(key_of(scene))}
+        return found | {"fit": fit_of(scene)}
     except (LinsepError, ValueError) as problem:
-        return {**plain, "run": None, "idle": str(problem)}
+        return found | {"idle": str(problem)}
 
 
 def proved(request: dict[str, Any]) -> dict[str, Any]:
@@ -90,6 +93,8 @@ def table(request: dict[str, Any]) -> dict[str, Any]:
     scene, form = scene_of(request.get("scene")), request.get("format")
     if form not in ("csv", "markdown", "latex"):
         raise ValueError(UNKNOWN)
+    if scene["room"] != "classes":
+        return {"format": form, "text": table_of(fit_of(scene), form)}
     if scene["learner"] == "kernel":
         raise ValueError("The kernel perceptron has weights of points, and no table of rounds.")
     return {"format": form, "text": getattr(trace_of(scene), f"to_{form}")()}
@@ -97,7 +102,8 @@ def table(request: dict[str, Any]) -> dict[str, Any]:
 
 def script(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with the scene as a Python script."""
-    return {"text": script_of(scene_of(request.get("scene")))}
+    scene = scene_of(request.get("scene"))
+    return {"text": script_of(scene) if scene["room"] == "classes" else script_of_fit(scene)}
 
 
 def html(request: dict[str, Any]) -> dict[str, Any]:
@@ -107,8 +113,11 @@ def html(request: dict[str, Any]) -> dict[str, Any]:
 
 def still(scene: Scene) -> dict[str, Any]:
     """Return all that a page without a server shows of a scene."""
-    run = cached_run(key_of(scene))
-    return {**shown(scene), **for_controls(), "proof": proof_of(scene, run)}
+    found = {**shown(scene), **for_controls()}
+    if scene["room"] != "classes":
+        fit_of(scene)  # which says why there is none
+        return found
+    return found | {"proof": proof_of(scene, cached_run(key_of(scene)))}
 
 
 def key_of(scene: Scene) -> str:

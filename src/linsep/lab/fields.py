@@ -131,7 +131,10 @@ LEARNERS = (
 _STARTED = tuple(name for name in LEARNERS if name not in ("margin", "kernel"))
 _INTERCEPT = ("perceptron", "batch", "margin", "passive-aggressive")
 
+ROOMS = ("classes", "line", "curve")
+
 FIELDS = (
+    Field("room", "Room", "What is learnt from the points.", "classes", choices=ROOMS),
     Field("learner", "Learner", "What is done at a mistake.", "perceptron", choices=LEARNERS),
     Field(
         "keep", "Weights to predict with",

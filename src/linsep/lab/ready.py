@@ -91,6 +91,28 @@ def _iris(*species: int) -> Callable[[], Points]:
     return make
 
 
+def _regression(load: Callable[..., Any], *names: str) -> Callable[[], Points]:
+    """Return a function that makes the points of a regression of one feature."""
+
+    def make() -> Points:
+        X, y = load(return_X_y=True)
+        return np.column_stack([X, y]), np.zeros(len(y), int), (), (names[0], names[1])
+
+    return make
+
+
+def _hours(gap: float) -> Callable[[], Points]:
+    """Return a function that makes 20 exams, failed or passed after some hours of work."""
+
+    def make() -> Points:
+        rng = np.random.default_rng(4)
+        hours = np.concatenate([rng.normal(3.0, 1.2, 10), rng.normal(3.0 + gap, 1.2, 10)])
+        codes = np.repeat([0, 1], 10)
+        return np.column_stack([np.abs(hours), codes]), codes, ("fail", "pass"), ("hours", "P")
+
+    return make
+
+
 _THROUGH_ZERO = {"intercept": False}
 READY = {
     "five-points": Ready(
@@ -113,6 +135,15 @@ READY = {
     "iris-hard": Ready("Iris: versicolor, virginica", _iris(1, 2), {"rounds": 1000}),
     "iris": Ready("Iris: three species", _iris(0, 1, 2), {"shuffle": True, "rounds": 1000}),
     "four-clouds": Ready("Four clouds", _four_clouds, {"classes": "ovr"}),
+    "worked-line": Ready(
+        "Line: five points", _regression(datasets.load_line, "x", "y"), {"room": "line"}
+    ),
+    "blood-pressure": Ready(
+        "Line: age and blood pressure",
+        _regression(datasets.load_blood_pressure, "age", "pressure"), {"room": "line"},
+    ),
+    "hours": Ready("Curve: hours and an exam", _hours(2.2), {"room": "curve"}),
+    "hours-apart": Ready("Curve: an exam, separated", _hours(7.0), {"room": "curve"}),
 }  # fmt: skip
 FIRST = "five-points"
 

@@ -2,7 +2,8 @@
 
 import { make } from "./dom.js";
 
-const WORDS = { "passive-aggressive": "passive-aggressive", "balanced-winnow": "balanced Winnow",
+const WORDS = { classes: "classes", line: "least squares", curve: "logistic curve",
+  "passive-aggressive": "passive-aggressive", "balanced-winnow": "balanced Winnow",
   winnow: "Winnow", batch: "perceptron, batch rule", margin: "margin perceptron",
   kernel: "kernel perceptron", poly: "polynomial", rbf: "radial basis",
   inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one against the rest",
@@ -55,7 +56,9 @@ export class Controls {
 
   used(field) {
     const { scene, run } = this.lab;
-    const { learner, kernel } = scene.settings;
+    const { learner, kernel, room } = scene.settings;
+    if (field.name === "room") return true;
+    if (room !== "classes") return false;
     if (field.usedBy.length && !field.usedBy.includes(learner)) return false;
     if (field.name === "classes") return run ? run.present.length > 2 : false;
     if (field.name === "seed") return scene.settings.shuffle;

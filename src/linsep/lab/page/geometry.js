@@ -59,20 +59,31 @@ export function boxAround(points, shape, room = 0.18) {
   return [cx - wide / 2, cy - wide / shape / 2, cx + wide / 2, cy + wide / shape / 2];
 }
 
+// A box around points whose axes have units of their own.
+export function boxFree(points, room = 0.12) {
+  return [0, 1].map((axis) => {
+    const values = points.map((point) => point[axis]);
+    const [low, high] = points.length ? [Math.min(...values), Math.max(...values)] : [-5, 5];
+    const more = room * (high - low) || Math.max(1, Math.abs(low)) * room;
+    return [low - more, high + more];
+  }).reduce(([left, right], [bottom, top]) => [left, bottom, right, top]);
+}
+
 // Maps between the units of a box and the pixels of a picture.
 export class Scale {
   constructor(box, width, height) {
     Object.assign(this, { box, width, height });
     this.unit = width / (box[2] - box[0]);
+    this.unitY = height / (box[3] - box[1]);
   }
 
   x(value) { return (value - this.box[0]) * this.unit; }
 
-  y(value) { return this.height - (value - this.box[1]) * this.unit; }
+  y(value) { return this.height - (value - this.box[1]) * this.unitY; }
 
   point([x, y]) { return [this.x(x), this.y(y)]; }
 
   back(px, py) {
-    return [this.box[0] + px / this.unit, this.box[1] + (this.height - py) / this.unit];
+    return [this.box[0] + px / this.unit, this.box[1] + (this.height - py) / this.unitY];
   }
 }

@@ -6,6 +6,7 @@
 import { make } from "./dom.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
+import { Fit } from "./fit.js";
 import { onTheme } from "./looks.js";
 import { Plane } from "./plane.js";
 import { Proof } from "./proof.js";
@@ -19,16 +20,17 @@ const KEYS = "Keys: space plays, \u2190 \u2192 step, M next mistake, Home and En
 
 export class Lab {
   constructor(root, connection, answer = null) {
-    Object.assign(this, { root, connection, still: !connection, scene: null, run: null, proof: null,
-      idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
+    Object.assign(this, { root, connection, still: !connection, scene: null, run: null, fit: null,
+      proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
       selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
     this.plane = new Plane(this);
     this.clock = new Clock(this);
     this.controls = new Controls(this);
     this.proofs = new Proof(this);
     this.sharing = new Sharing(this);
+    this.fits = new Fit(this);
     this.views = [this.clock, this.plane, new Weights(this), this.proofs, new Table(this),
-      this.sharing, this.controls];
+      this.fits, this.sharing, this.controls];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
     const [, , weights, , table] = this.views;
     this.node = make("main", { class: `lab${this.still ? " still" : ""}` },
@@ -36,8 +38,9 @@ export class Lab {
       this.fault,
       make("div", { class: "columns" },
         make("div", { class: "side left" }, this.controls.node),
-        make("div", { class: "middle" }, this.clock.node, this.plane.node, table.node),
-        make("div", { class: "side right" }, this.proofs.node, weights.node)),
+        make("div", { class: "middle" }, this.clock.node, this.plane.node, table.node,
+          this.fits.table),
+        make("div", { class: "side right" }, this.proofs.node, this.fits.node, weights.node)),
       make("footer", {}, KEYS));
     root.append(this.node);
     document.addEventListener("keydown", (event) => this.key(event));
@@ -87,12 +90,18 @@ export class Lab {
     const same = run && this.run && JSON.stringify(scene.points) === JSON.stringify(this.scene.points);
     Object.assign(this, { scene, idle, classNames, proof: answer.proof ?? null });
     this.run = run ? new Run(run, scene.points) : null;
+    this.fit = answer.fit ?? null;
+    this.node.classList.toggle("regression", this.regression);
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
     this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
     if (fit) this.plane.fit();
     this.redraw();
     if (run && !answer.proof && !this.still) this.prove();
+    else this.node.dataset.proved = this.number;
   }
+
+  // Whether the room is one of the regressions, which have a fit and no run.
+  get regression() { return Boolean(this.scene) && this.scene.settings.room !== "classes"; }
 
   redraw() {
     if (!this.scene) return;
@@ -135,6 +144,7 @@ export class Lab {
     this.clock.pause();
     clearTimeout(this.remembering);
     this.next = { request: scene, at, fit, final };
+    this.wanted = typeof scene === "string" ? null : scene;
     if (this.changing) return;
     this.changing = true;
     try {
@@ -151,15 +161,19 @@ export class Lab {
       }
     } finally {
       this.changing = false;
+      this.wanted = null;
     }
     this.remember();
   }
 
+  // The scene as its user left it, which may be ahead of the last answer.
+  latest() { return this.wanted ?? this.scene; }
+
   open(name) { this.selected = null; this.change(name, { at: 0, fit: true }); }
 
   changeSetting(name, value) {
-    const settings = { ...this.scene.settings, [name]: value };
-    this.change({ ...this.scene, settings }, { at: name === "keep" ? this.at : 0 });
+    const scene = this.latest();
+    this.change({ ...scene, settings: { ...scene.settings, [name]: value } }, { at: name === "keep" ? this.at : 0 });
   }
 
   async load(text) {
@@ -169,12 +183,13 @@ export class Lab {
   }
 
   changePoints(points, how) {
-    this.change({ ...this.scene, points, name: "" }, how);
+    this.change({ ...this.latest(), points, name: "" }, how);
   }
 
   addPoint(place) {
-    if (this.still || this.scene.points.length >= this.limits.points) return;
-    const points = [...this.scene.points, [...place, this.active]];
+    const before = this.latest().points;
+    if (this.still || before.length >= this.limits.points) return;
+    const points = [...before, this.pointAt(place, this.active)];
     this.selected = points.length - 1;
     this.changePoints(points);
   }
@@ -182,19 +197,27 @@ export class Lab {
   // While a point is dragged it moves at once, and its run follows.
   movePoint(j, place, dragged = false) {
     if (this.still) return;
-    const latest = this.next && typeof this.next.request === "object" ? this.next.request : this.scene;
-    const points = latest.points.map((point, k) => (k === j ? [...place, point[2]] : point));
-    const [x, y] = this.plane.scale.point(place);
+    const points = this.latest().points.map((point, k) => (
+      k === j ? this.pointAt(place, point[2]) : point));
+    const curve = this.scene.settings.room === "curve";
+    const [x, y] = this.plane.scale.point([place[0], curve ? points[j][2] : place[1]]);
     this.plane.dots[j].setAttribute("transform", `translate(${x},${y})`);
     this.moved = points;
     this.changePoints(points, { final: !dragged });
+  }
+
+  // A point of a place in the plane: for a curve its height says which class it has.
+  pointAt([x, y], code) {
+    const { room } = this.scene.settings;
+    if (room === "curve") return [x, y, y > 0.5 ? 1 : 0];
+    return [x, y, room === "line" ? 0 : code];
   }
 
   endMove() { if (!this.still && this.moved) this.changePoints(this.moved); }
 
   deletePoint(j) {
     if (j === null || this.still) return;
-    const points = this.scene.points.filter((_, k) => k !== j);
+    const points = this.latest().points.filter((_, k) => k !== j);
     this.selected = null;
     this.changePoints(points);
   }
@@ -215,7 +238,7 @@ export class Lab {
     if (code >= this.limits.classes) return;
     this.active = code;
     if (this.selected !== null && this.scene.points[this.selected]?.[2] !== code && !this.still) {
-      this.changePoints(this.scene.points.map((point, k) => (
+      this.changePoints(this.latest().points.map((point, k) => (
         k === this.selected ? [point[0], point[1], code] : point)));
     }
     this.plane.drawTools();

@@ -1,8 +1,9 @@
 // The plane: points that can be added, moved, relabelled and deleted, and the line of the weights.
 
 import { equation, make, makeSvg, minus, set, short } from "./dom.js";
-import { boxAround, chord, clipped, corners, Scale, ticks } from "./geometry.js";
+import { boxAround, boxFree, chord, clipped, corners, Scale, ticks } from "./geometry.js";
 import { scoresOf } from "./run.js";
+import { drawnFit } from "./fit.js";
 import { Regions } from "./regions.js";
 import { classColour, ink, mark } from "./looks.js";
 
@@ -19,7 +20,7 @@ export class Plane {
       grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
       average: line("kept average"), best: line("kept best"),
-      line: line("line"), normal: line("normal"), points: makeSvg("g", { class: "points" }),
+      fit: makeSvg("g", { class: "fitted" }), line: line("line"), normal: line("normal"), points: makeSvg("g", { class: "points" }),
     };
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
       markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
@@ -52,9 +53,20 @@ export class Plane {
   // Choose the part of the plane that is shown.
   fit() {
     const { points, settings } = this.lab.scene;
-    const around = points.map((point) => point.slice(0, 2));
+    const around = this.places();
+    if (this.lab.regression) {
+      this.box = boxFree(settings.room === "curve" ? [...around, [around[0]?.[0] ?? 0, 0],
+        [around[0]?.[0] ?? 0, 1]] : around);
+      return;
+    }
     if (points.length && !settings.intercept) around.push([0, 0]);
     this.box = boxAround(around, (this.width || 600) / (this.height || 480));
+  }
+
+  // Where the points are drawn: a logistic curve runs between the heights of its classes.
+  places() {
+    const { points, settings } = this.lab.latest();
+    return points.map(([x, y, code]) => [x, settings.room === "curve" ? code : y]);
   }
 
   scene() {
@@ -72,6 +84,8 @@ export class Plane {
     this.regions = shaded ? new Regions(run, scene, this.scale) : null;
     this.canvas.style.display = shaded ? "" : "none";
     this.drawProof();
+    const { fit } = this.lab;
+    this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale) : []));
   }
 
   drawTools() {
@@ -87,7 +101,8 @@ export class Plane {
     const tool = (label, action, off) => make("button", { type: "button", onclick: action,
       disabled: off, "data-key": label }, label);
     const focused = lab.root.getRootNode().activeElement?.dataset?.key;
-    this.tools.replaceChildren(make("span", { class: "chips" }, ...chips),
+    const shown = { line: 0, curve: 2 }[lab.scene.settings.room] ?? chips.length;
+    this.tools.replaceChildren(make("span", { class: "chips" }, ...chips.slice(0, shown)),
       tool("Add", () => lab.addPoint(this.middle()), false),
       tool("Delete", () => lab.deletePoint(lab.selected), !chosen),
       tool("Clear", () => lab.clear(), !lab.scene.points.length),
@@ -122,8 +137,9 @@ export class Plane {
   drawPoints() {
     const { points } = this.lab.scene;
     const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+    const places = this.places();
     this.dots = points.map(([x, y, code], j) => {
-      const [px, py] = this.scale.point([x, y]);
+      const [px, py] = this.scale.point(places[j] ?? [x, y]);
       const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
         "data-class": code, "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
           this.lab.classNames[code]}`, transform: `translate(${px},${py})` },
@@ -191,7 +207,7 @@ export class Plane {
     this.drawSides(weights);
     this.drawNormal(found);
     this.markPoints(t, weights);
-    this.says.textContent = weights ? equation(weights, scene.features) : "";
+    this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
     this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
   }
 
@@ -246,7 +262,11 @@ export class Plane {
   tell(t, wrong, margin) {
     const { run, scene } = this.lab;
     const n = scene.points.length;
-    if (!run) { this.status.textContent = this.lab.idle; return; }
+    if (!run) {
+      this.status.textContent = this.lab.fit ? `${n} points${
+        this.lab.fit.kind === "curve" ? "; solid: likelihood, dashed: Firth" : ""}` : this.lab.idle;
+      return;
+    }
     const right = wrong ? `${wrong} of ${n} points on the wrong side`
       : `all ${n} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`;
     this.status.textContent = t === run.rounds && t && run.reason !== "cut"
@@ -302,17 +322,20 @@ export class Plane {
 
   // Coordinates with as many digits as pixels can tell apart.
   rounded(point) {
-    const digits = Math.max(0, Math.ceil(Math.log10(this.scale.unit)));
-    return point.map((value) => Number(value.toFixed(Math.min(6, digits))));
+    const digits = [this.scale.unit, this.scale.unitY].map((unit) => (
+      Math.min(6, Math.max(0, Math.ceil(Math.log10(unit))))));
+    return point.map((value, axis) => Number(value.toFixed(digits[axis])));
   }
 
   key(event, j) {
     const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const step = steps[event.key];
     if (step) {
-      const size = (event.shiftKey ? 40 : 8) / this.scale.unit;
-      const [x, y] = this.lab.scene.points[j];
-      this.lab.movePoint(j, this.rounded([x + step[0] * size, y + step[1] * size]));
+      const size = event.shiftKey ? 40 : 8;
+      if (!this.places()[j]) return;
+      const [x, y] = this.places()[j];
+      this.lab.movePoint(j, this.rounded([x + (step[0] * size) / this.scale.unit,
+        y + (step[1] * size) / this.scale.unitY]));
     } else if (event.key === "Delete" || event.key === "Backspace") {
       this.lab.deletePoint(j);
     } else if (event.key === "Escape") {

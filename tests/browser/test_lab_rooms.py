@@ -1,0 +1,48 @@
+"""The regression rooms in a real browser."""
+
+import pytest
+
+pytestmark = pytest.mark.compiled
+
+
+def test_dragging_a_point_moves_the_line_the_sticks_and_the_table(tab):
+    tab.open("data=worked-line&room=line")
+    assert tab.text("#fit-title") == "y = 1.10811 + 1.16216 x"
+    assert tab.page.locator(".stick").count() == 5
+    assert "0.980316" in tab.text(".numbers")
+    assert not tab.page.locator(".clock").is_visible()
+    tab.drag(5, 0, 150)
+    tab.page.wait_for_function("location.hash.startsWith('#points=')")
+    assert tab.text("#fit-title") != "y = 1.10811 + 1.16216 x"
+    rows = tab.page.get_by_label("Points and residuals").locator("tbody tr")
+    assert rows.count() == 5
+    assert not rows.last.inner_text().endswith("0.243243")
+
+
+def test_adding_a_point_to_a_line(tab):
+    tab.open("data=blood-pressure&room=line")
+    tab.click("Add")
+    tab.says("#status", "31 points")
+    tab.page.get_by_label("Room").select_option("classes")
+    tab.says("#status", "Place points of at least two classes")
+
+
+def test_a_point_of_the_curve_changes_its_class_by_its_height(tab):
+    tab.open("data=hours-apart&room=curve")
+    assert "runs away" in tab.text("#fit-words")
+    assert tab.page.locator("polyline.curve").count() == 1
+    height = tab.point(11)[1] - tab.point(1)[1]
+    tab.drag(3, 60, height)
+    tab.drag(15, -60, -height)
+    tab.says("#fit-words", "The classes overlap")
+    assert tab.page.locator("polyline.curve").count() == 2
+
+
+def test_a_fit_to_take_home(tab, new_tab, tmp_path):
+    tab.open("data=worked-line&room=line")
+    with tab.page.expect_download() as caught:
+        tab.click("HTML")
+    other = new_tab(offline=True)
+    other.page.goto(caught.value.path().rename(tmp_path / "fit.html").as_uri())
+    other.says("#fit-title", "y = 1.10811")
+    assert other.page.locator(".stick").count() == 5
