@@ -30,6 +30,7 @@ from .mistake_bounds.margins import (
 from .model_files.format import load as load, save as save
 from .separability.deciding import separation as separation
 from .sources.opening import open_source as open_source
+from .sources.text.transformer import Text as Text
 from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
 from .teaching.criterion import PerceptronCriterion as PerceptronCriterion

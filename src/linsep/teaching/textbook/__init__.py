@@ -27,6 +27,15 @@ from linsep.teaching.textbook.schemes import (
     predict_ovo,
     predict_ovr,
 )
+from linsep.teaching.textbook.text import (
+    counted_row,
+    grams,
+    hashed_row,
+    inverse_frequencies,
+    learnt_vocabulary,
+    murmurhash3,
+    weighted_row,
+)
 from linsep.teaching.textbook.winnow import BalancedWinnow, Winnow
 
 __all__ = [
@@ -41,12 +50,18 @@ __all__ = [
     "Step",
     "Winnow",
     "binary_perceptron",
+    "counted_row",
     "dual_row",
     "dual_rows",
     "gradient_ascent",
+    "grams",
+    "hashed_row",
+    "inverse_frequencies",
     "kept",
+    "learnt_vocabulary",
     "log_likelihood",
     "most_updates",
+    "murmurhash3",
     "native_perceptron",
     "newton",
     "ovo_perceptron",
@@ -61,4 +76,5 @@ __all__ = [
     "score",
     "scores",
     "unit_rows",
+    "weighted_row",
 ]

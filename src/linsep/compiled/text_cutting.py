@@ -1,0 +1,200 @@
+"""Loops that cut texts in UTF-8 into words or characters, in lower case.
+
+A text is written to a buffer in lower case and cut into units: words with one blank behind each, or
+characters. An n-gram is then a piece of that buffer.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.jit import borrow, exact, inlined
+
+#: what a code point is; the table has four times its lower case plus this
+LETTER, BLANK = 1, 2
+WORD, CHAR, CHAR_WB = 0, 1, 2
+#: bytes a text may grow by when it is lower-cased and its words are set apart
+GROWTH = 3
+
+
+class Texts(NamedTuple):
+    """Texts as in Arrow: the bytes of text i are ``data[offsets[i]:offsets[i + 1]]``."""
+
+    data: Any
+    offsets: Any
+
+
+class Cutting(NamedTuple):
+    """How texts are cut: ``table`` of code points, analyzer, fewest and most units."""
+
+    table: Any
+    analyzer: int
+    low: int
+    high: int
+
+
+@inlined
+def decoded(data, at, stop):
+    """Return a code point of two bytes or more and its length, which is 0 if it is no UTF-8."""
+    first = np.int64(data[at])
+    length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+    if first < 0xC2 or first > 0xF4 or at + length > stop:
+        return 0, 0
+    point = first & (0x7F >> length)
+    for k in range(1, length):
+        byte = np.int64(data[at + k])
+        if byte & 0xC0 != 0x80:
+            return 0, 0
+        point = (point << 6) | (byte & 0x3F)
+    least = 0x80 if length == 2 else 0x800 if length == 3 else 0x10000
+    if point < least or point > 0x10FFFF or 0xD800 <= point < 0xE000:
+        return 0, 0
+    return point, length
+
+
+@inlined
+def put(out, size, point):
+    """Write a code point in UTF-8 and return where the next begins."""
+    if point < 0x80:
+        out[size] = point
+        return size + 1
+    if point < 0x800:
+        out[size] = 0xC0 | (point >> 6)
+        out[size + 1] = 0x80 | (point & 0x3F)
+        return size + 2
+    if point < 0x10000:
+        out[size] = 0xE0 | (point >> 12)
+        out[size + 1] = 0x80 | ((point >> 6) & 0x3F)
+        out[size + 2] = 0x80 | (point & 0x3F)
+        return size + 3
+    out[size] = 0xF0 | (point >> 18)
+    out[size + 1] = 0x80 | ((point >> 12) & 0x3F)
+    out[size + 2] = 0x80 | ((point >> 6) & 0x3F)
+    out[size + 3] = 0x80 | (point & 0x3F)
+    return size + 4
+
+
+@inlined
+def next_entry(data, at, stop, table):
+    """Return what the table has for a code point, and its length, which is 0 if it is no UTF-8."""
+    if data[at] < 0x80:
+        return table[data[at]], 1
+    point, length = decoded(data, at, stop)
+    return table[point], length
+
+
+@inlined
+def close(out, size, starts, units):
+    """End a unit with a blank."""
+    out[size] = 32
+    starts[units + 1] = size + 1
+
+
+@exact
+def cut_words(data, begin, stop, table, out, starts):
+    """Cut a text into words of two letters or more, as :func:`cut` says."""
+    at, size, units = begin, 0, 0
+    while at < stop:
+        letters = 0
+        while at < stop:
+            entry, length = next_entry(data, at, stop, table)
+            if length == 0:
+                return -1 - at
+            at += length
+            if entry & 3 != LETTER:
+                break
+            size = put(out, size, entry >> 2)
+            letters += 1
+        if letters > 1:
+            close(out, size, starts, units)
+            size, units = size + 1, units + 1
+        else:
+            size = starts[units]
+    return units
+
+
+@exact
+def cut_characters(data, begin, stop, table, out, starts):
+    """Cut a text into characters, of which two blanks or more are one: a space."""
+    at, size, units, blanks = begin, 0, 0, 0
+    while at < stop:
+        entry, length = next_entry(data, at, stop, table)
+        if length == 0:
+            return -1 - at
+        at += length
+        blanks = blanks + 1 if entry & 3 == BLANK else 0
+        if blanks > 1:
+            size = starts[units - 1]
+            close(out, size, starts, units - 1)
+            size += 1
+        else:
+            size = put(out, size, entry >> 2)
+            units += 1
+            starts[units] = size
+    return units
+
+
+@exact
+def cut_padded(data, begin, stop, table, out, starts):
+    """Cut a text into the characters of its words, with a space before and after each word."""
+    at, size, units = begin, 0, 0
+    inside = False
+    while at < stop:
+        entry, length = next_entry(data, at, stop, table)
+        if length == 0:
+            return -1 - at
+        at += length
+        letter = entry & 3 != BLANK
+        if letter != inside:
+            close(out, size, starts, units)
+            size, units = size + 1, units + 1
+        if letter:
+            size = put(out, size, entry >> 2)
+            units += 1
+            starts[units] = size
+        inside = letter
+    if inside:
+        close(out, size, starts, units)
+        units += 1
+    return units
+
+
+@exact
+def cut(data, begin, stop, cutting, out, starts):
+    """Cut one text; return the number of units, or ``-1 - at`` where it is no UTF-8.
+
+    Unit i is ``out[starts[i]:starts[i + 1]]``, of words without the blank at its end.
+    """
+    starts[0] = 0
+    table = borrow(cutting.table)
+    if cutting.analyzer == WORD:
+        return cut_words(data, begin, stop, table, out, starts)
+    if cutting.analyzer == CHAR:
+        return cut_characters(data, begin, stop, table, out, starts)
+    return cut_padded(data, begin, stop, table, out, starts)
+
+
+@inlined
+def longest(texts, first):
+    """Return the number of bytes of the longest text from ``first`` on."""
+    most = 0
+    for i in range(first, texts.offsets.size - 1):
+        most = max(most, texts.offsets[i + 1] - texts.offsets[i])
+    return most
+
+
+@exact
+def special_texts(texts):
+    """Return which texts have a code point whose lower case needs more than a table: U+0130, whose
+    is two characters, or U+03A3, whose depends on the letters around it.
+    """
+    found = np.zeros(texts.offsets.size - 1, np.bool_)
+    for i in range(texts.offsets.size - 1):
+        for at in range(texts.offsets[i], texts.offsets[i + 1] - 1):
+            byte = texts.data[at]
+            if (byte == 0xC4 and texts.data[at + 1] == 0xB0) or (
+                byte == 0xCE and texts.data[at + 1] == 0xA3
+            ):
+                found[i] = True
+                break
+    return found

@@ -1,0 +1,180 @@
+"""Texts to rows: what :class:`linsep.Text` and text columns of tables have in common.
+
+Hashed columns are those of scikit-learn's HashingVectorizer, others those of its CountVectorizer,
+and weights those of its TfidfTransformer.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from linsep.compiled.text_counting import Hashed, Known, count_terms, weigh_rows
+from linsep.compiled.text_cutting import Cutting, Texts, special_texts
+from linsep.errors import DataError, hint
+from linsep.sources.text.seen import NONE_KEPT, SeenTerms
+from linsep.sources.text.settings import ANALYZERS, NORMS, Settings
+from linsep.sources.text.unicode_table import table
+from linsep.sources.text.vocabulary import empty, learnt, of_terms, terms_of, texts_of
+
+
+class NotUtf8(ValueError):
+    """A text is not UTF-8: its number among the texts given, and the first bad byte in it."""
+
+    def __init__(self, text: int, at: int, byte: int):
+        super().__init__(f"byte 0x{byte:02x} after {at:,} others is not UTF-8")
+        self.text = text
+
+
+class TextCounter:
+    """Turns texts into rows of numbers.
+
+    Parameters
+    ----------
+    settings : Settings, checked
+    keep_terms : whether to keep the terms of hashed columns, in bounded memory, for
+        :attr:`seen`
+
+    Attributes
+    ----------
+    terms : list of str, the vocabulary in the order of its columns; None if hashed or not learnt
+    idf : array of shape (columns,), empty unless they are used and learnt
+    n_texts : number of texts learnt from
+    seen : SeenTerms or None
+    """
+
+    def __init__(self, settings: Settings, keep_terms: bool = False):
+        self.settings = settings
+        self.terms: list[str] | None = None
+        self.idf, self.n_texts = np.empty(0), 0
+        self.document_frequencies = np.empty(0, np.int64)
+        hashed = not settings.vocabulary
+        self.seen = SeenTerms(settings.n_features) if keep_terms and hashed else None
+        self._words = empty()
+        self._cutting = Cutting(
+            table(settings.lowercase), ANALYZERS[settings.analyzer], *settings.ngram_range
+        )
+        if settings.use_idf and hashed:
+            self.document_frequencies = np.zeros(settings.n_features, np.int64)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns; 0 before a vocabulary is learnt."""
+        if not self.settings.vocabulary:
+            return self.settings.n_features
+        return len(self.terms or ())
+
+    def learn(self, column: pa.Array) -> None:
+        """Add texts to the document frequencies, of a vocabulary or of hashed columns.
+
+        Raises DataError if the vocabulary becomes too large, NotUtf8 for bytes that are no text.
+        """
+        self.n_texts += len(column)
+        if self.settings.vocabulary:
+            texts = self._texts(column)
+            self._words, number, fault = learnt(self._words, texts, self._cutting)
+            _check_utf8(texts, number, fault)
+        elif self.settings.use_idf:
+            _, columns, _ = self._counts(column)
+            self.document_frequencies += np.bincount(columns, minlength=self.n_columns)
+
+    def finish(self) -> None:
+        """Fix the vocabulary and the weights of its terms, after all texts were learnt.
+
+        Raises DataError if no term is left.
+        """
+        if self.settings.vocabulary:
+            self._choose_terms()
+        if self.settings.use_idf:
+            self._weigh_columns()
+
+    def _choose_terms(self) -> None:
+        found = self._words.texts[: self._words.size[0]]
+        low, high = (
+            limit if isinstance(limit, int) else limit * self.n_texts
+            for limit in (self.settings.min_df, self.settings.max_df)
+        )
+        if high < low:
+            raise DataError("max_df stands for fewer texts than min_df: swap them.")
+        chosen = (found >= low) & (found <= high)
+        if not chosen.any():
+            raise DataError(
+                "No word is left for the vocabulary"
+                if found.size
+                else "The texts have no word to learn from",
+                *(
+                    [hint("choose other limits than {}", min_df=None, max_df=None)]
+                    * bool(found.size)
+                ),
+                *(["give it texts with words of two letters or more"] * (not found.size)),
+            )
+        terms = terms_of(self._words, chosen)
+        order = sorted(range(len(terms)), key=terms.__getitem__)
+        self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
+
+    def restore(self, terms: list[str] | None, frequencies: np.ndarray, n_texts: int) -> None:
+        """Set what was learnt: terms in order (None if hashed), and in how many texts they are."""
+        self.terms, self.n_texts, self.document_frequencies = terms, n_texts, frequencies
+        if terms is not None:
+            self._words = of_terms(terms)
+        if self.settings.use_idf:
+            self._weigh_columns()
+
+    def _weigh_columns(self) -> None:
+        # The order of operations is scikit-learn's, so that the last digit is the same, too.
+        idf = np.full(self.n_columns, float(self.n_texts + 1))
+        idf /= self.document_frequencies + 1.0
+        self.idf = np.log(idf) + 1.0
+
+    def rows(self, column: pa.Array) -> sp.csr_matrix:
+        """Return the rows of texts, shape (texts, columns), float64, canonical.
+
+        Raises NotUtf8 for bytes that are no text.
+        """
+        values, columns, ends = self._counts(column)
+        settings = self.settings
+        if settings.binary:
+            values[:] = 1.0
+        if settings.sublinear_tf:
+            stored = values != 0.0
+            logs = np.log(np.abs(values), where=stored, out=np.zeros_like(values)) + 1.0
+            values = np.where(stored, np.copysign(logs, values), 0.0)
+        weigh_rows(values, columns, ends, self.idf, NORMS[settings.norm])
+        matrix = sp.csr_matrix((len(column), self.n_columns))
+        small = values.size < 1 << 31
+        matrix.data, matrix.indices = values, columns if small else columns.astype(np.int64)
+        matrix.indptr = ends.astype(np.int32) if small else ends
+        matrix.has_canonical_format = True
+        return matrix
+
+    def _counts(self, column: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        texts = self._texts(column)
+        tables = np.empty(0, np.int32), np.empty(0, np.int64), np.zeros(2, np.int64)
+        sink: Any
+        if self.settings.vocabulary:
+            sink = Known(*tables, self._words)
+        else:
+            seen = NONE_KEPT if self.seen is None else self.seen.arrays
+            sink = Hashed(*tables, self.n_columns, self.settings.alternate_sign, seen)
+        *found, number, fault = count_terms(texts, self._cutting, sink, self.n_columns)
+        _check_utf8(texts, number, fault)
+        return found[0], found[1], found[2]
+
+    def _texts(self, column: pa.Array) -> Texts:
+        """Return the buffers of texts, those in lower case for which a table does not suffice."""
+        texts = texts_of(column)
+        if not self.settings.lowercase or not (special := special_texts(texts)).any():
+            return texts
+        found = column.cast(pa.large_binary()).to_pylist()
+        for number in np.flatnonzero(special):
+            with suppress(UnicodeDecodeError):  # the loop finds the same and says where
+                found[number] = found[number].decode().lower().encode()
+        return texts_of(pa.array(found, pa.large_binary()))
+
+
+def _check_utf8(texts: Texts, number: int, fault: int) -> None:
+    if fault:
+        at = -1 - fault
+        raise NotUtf8(number, int(at - texts.offsets[number]), int(texts.data[at]))

@@ -1,0 +1,42 @@
+"""Terms of hashed columns that were seen in training, in bounded memory."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from linsep.compiled.text_counting import Seen
+
+#: terms kept of one column, of all columns, and their bytes
+PLACES, MOST_TERMS, MOST_BYTES = 4, 1 << 19, 1 << 23
+
+NONE_KEPT = Seen(
+    np.zeros((0, PLACES), np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.uint8),
+    np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(2, np.int64),
+)  # fmt: skip
+
+
+class SeenTerms:
+    """The first terms of each of ``n_columns`` hashed columns, until memory is full."""
+
+    def __init__(self, n_columns: int):
+        known = min(n_columns, MOST_TERMS)
+        # Columns beyond have none, so that memory stays bounded whatever the number of columns.
+        self.arrays = NONE_KEPT if known < n_columns else Seen(
+            hashes=np.zeros((n_columns, PLACES), np.uint32),
+            counts=np.zeros(n_columns, np.uint8),
+            pool=np.zeros(MOST_BYTES, np.uint8),
+            ends=np.zeros(MOST_TERMS + 1, np.int64),
+            columns=np.zeros(MOST_TERMS, np.int32),
+            size=np.zeros(2, np.int64),
+        )  # fmt: skip
+
+    def listed(self) -> list[Any]:
+        """Return the terms and the column of each, in order of appearance, as plain JSON."""
+        size = int(self.arrays.size[0])
+        ends = self.arrays.ends[: size + 1]
+        pool = pa.py_buffer(self.arrays.pool[: ends[-1]].tobytes())
+        terms = pa.Array.from_buffers(
+            pa.large_string(), size, [None, pa.py_buffer(ends.tobytes()), pool]
+        )
+        return [terms.to_pylist(), self.arrays.columns[:size].tolist()]

@@ -1,0 +1,299 @@
+"""Words, n-grams and their weights, against scikit-learn and the plain-Python twin."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, SkipTestWarning
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags, murmurhash3_32
+from sklearn.utils.estimator_checks import (
+    check_estimator,
+    check_estimator_cloneable,
+    check_estimator_repr,
+    check_get_params_invariance,
+    check_no_attributes_set_in_init,
+    check_parameters_default_constructible,
+    check_set_params,
+)
+
+from linsep import Perceptron, Text, textbook
+from linsep.errors import DataError, ParameterError
+from linsep.sources.text import vocabulary as vocabulary_room
+
+ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
+ODD = "aAzZ09_ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301\u0307ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85"
+CUTS = st.fixed_dictionaries(
+    {
+        "analyzer": st.sampled_from(["word", "char", "char_wb"]),
+        "ngram_range": st.tuples(st.integers(1, 3), st.integers(0, 3)).map(
+            lambda pair: (pair[0], sum(pair))
+        ),
+        "lowercase": st.booleans(),
+    }
+)
+letters = st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"]))
+TEXTS = st.lists(st.text(letters, max_size=40), min_size=1, max_size=6)
+RULES = [
+    check_estimator_cloneable,
+    check_estimator_repr,
+    check_get_params_invariance,
+    check_no_attributes_set_in_init,
+    check_parameters_default_constructible,
+    check_set_params,
+]
+
+
+def same(ours, theirs, exactly=True):
+    """Equal matrices, to the last bit, with the same values stored."""
+    theirs.sort_indices()
+    assert ours.shape == theirs.shape
+    assert np.array_equal(ours.indptr, theirs.indptr)
+    assert np.array_equal(ours.indices, theirs.indices)
+    if exactly:
+        assert np.array_equal(ours.data, theirs.data)
+    else:
+        assert np.allclose(ours.data, theirs.data, rtol=1e-14, atol=0)
+
+
+def as_matrix(rows, n_columns):
+    data = [(i, j, v) for i, row in enumerate(rows) for j, v in row.items()]
+    i, j, v = zip(*data, strict=True) if data else ((), (), ())
+    return sp.csr_matrix((np.array(v, float), (i, j)), shape=(len(rows), n_columns))
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, CUTS)
+def test_the_twin_cuts_texts_as_scikit_learn(texts, cut):
+    analyze = HashingVectorizer(**cut).build_analyzer()
+    for text in texts:
+        assert sorted(textbook.grams(text, **cut)) == sorted(analyze(text))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=20))
+def test_the_twin_hashes_as_scikit_learn(key):
+    assert textbook.murmurhash3(key) == murmurhash3_32(key, seed=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    TEXTS,
+    CUTS,
+    st.sampled_from([1, 2, 7, 1 << 10, 1 << 18]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["l1", "l2", None]),
+)
+def test_hashed_columns_are_those_of_scikit_learn(texts, cut, n_features, signed, binary, norm):
+    how = cut | {
+        "n_features": n_features, "alternate_sign": signed, "binary": binary, "norm": norm,
+    }  # fmt: skip
+    found = Text(**how).fit_transform(texts)
+    same(found, HashingVectorizer(**how).transform(texts))
+    terms = [textbook.grams(text, **cut) for text in texts]
+    rows = [textbook.hashed_row(row, n_features, signed) for row in terms]
+    rows = [textbook.weighted_row(row, binary=binary, norm=norm) for row in rows]
+    same(found, as_matrix(rows, n_features), exactly=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    TEXTS,
+    TEXTS,
+    CUTS,
+    st.fixed_dictionaries(
+        {
+            "min_df": st.sampled_from([1, 2, 0.0, 0.3]),
+            "max_df": st.sampled_from([1.0, 0.6, 3]),
+            "binary": st.booleans(),
+            "sublinear_tf": st.booleans(),
+            "use_idf": st.booleans(),
+            "norm": st.sampled_from(["l1", "l2", None]),
+        }
+    ),
+)
+def test_vocabularies_and_weights_are_those_of_scikit_learn(texts, others, cut, how):
+    theirs, ours = TfidfVectorizer(**cut, **how), Text(vocabulary=True, **cut, **how)
+    try:
+        theirs.fit(texts)
+    except ValueError:
+        with pytest.raises(DataError, match=r"max_df|word"):
+            ours.fit(texts)
+        return
+    found = ours.fit_transform(texts)
+    assert ours.vocabulary_ == theirs.vocabulary_
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    same(found, theirs.transform(texts))
+    same(ours.transform(others), theirs.transform(others))
+
+
+def test_weights_are_those_of_the_twin():
+    texts = ["free entry free prize", "see you at home", "", "home free"]
+    terms = [list(textbook.grams(text)) for text in texts]
+    vocabulary = textbook.learnt_vocabulary(terms)
+    rows = [textbook.counted_row(row, vocabulary) for row in terms]
+    idf = textbook.inverse_frequencies(rows, len(vocabulary))
+    rows = [textbook.weighted_row(row, sublinear=True, idf=idf, norm="l2") for row in rows]
+    found = Text(vocabulary=True, sublinear_tf=True, use_idf=True)
+    same(found.fit_transform(texts), as_matrix(rows, len(vocabulary)), exactly=False)
+    assert found.vocabulary_ == vocabulary
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_every_code_point(analyzer, lowercase):
+    """Each between letters, between blanks, and all of them in one text of 4 MB."""
+    texts = [ALL, *("".join(f"{c}{c}b {c} " for c in ALL[k::997]) for k in range(0, 997, 50))]
+    how = {
+        "analyzer": analyzer,
+        "lowercase": lowercase,
+        "ngram_range": (1, 2),
+        "n_features": 1 << 20,
+    }
+    same(Text(**how).transform(texts), HashingVectorizer(**how).transform(texts))
+    one = {"analyzer": analyzer, "lowercase": lowercase}
+    theirs = TfidfVectorizer(**one).fit(texts)
+    assert Text(vocabulary=True, **one).fit(texts).vocabulary_ == theirs.vocabulary_
+
+
+@pytest.mark.compiled
+def test_a_text_of_ten_megabytes():
+    text = "free entry İ " * 800_000
+    same(Text().transform(["", text]), HashingVectorizer(n_features=1 << 18).transform(["", text]))
+
+
+def test_hashed_columns_with_inverse_frequencies():
+    texts = ["free prize free", "free home", "home you you"]
+    found = Text(use_idf=True, n_features=64, norm=None, alternate_sign=False).fit(texts)
+    counts = Text(n_features=64, norm=None, alternate_sign=False).transform(texts).toarray()
+    idf = np.log(4 / (1 + np.count_nonzero(counts, axis=0))) + 1
+    assert np.allclose(found.transform(texts).toarray(), counts * idf, rtol=1e-15)
+
+
+def test_signed_counts_keep_their_sign_under_a_logarithm():
+    how = {"n_features": 3, "norm": None}
+    texts = ["aa bb cc dd ee ff gg hh", "aa aa aa bb"]
+    plain = Text(**how).transform(texts).toarray()
+    assert (plain < 0).any()
+    found = Text(sublinear_tf=True, **how).transform(texts).toarray()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.where(plain, np.sign(plain) * (1 + np.log(np.abs(plain))), 0)
+    assert np.array_equal(found, wanted)
+
+
+def test_arrow_arrays_are_texts():
+    texts = ["ab cd", "", "ef İx"]
+    for kind in (pa.string(), pa.large_string()):
+        column = pa.chunked_array(
+            [pa.array(["no", *texts[:2]], kind)[1:], pa.array(texts[2:], kind)]
+        )
+        same(Text().transform(column), Text().transform(texts))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("check", RULES, ids=lambda check: check.__name__)
+def test_scikit_learn_estimator_rules(check):
+    """Those that need no numbers: ``check_estimator`` passes all text vectorizers over."""
+    check("Text", Text())
+    with pytest.warns(SkipTestWarning, match="Can't test estimator Text"):
+        check_estimator(Text(), on_fail=None)
+    for tags, theirs in (
+        (get_tags(Text()), get_tags(HashingVectorizer())),
+        (get_tags(Text(vocabulary=True)), get_tags(TfidfVectorizer())),
+    ):
+        assert tags.input_tags == theirs.input_tags
+        assert tags.requires_fit == theirs.requires_fit
+
+
+def test_in_a_pipeline():
+    model = make_pipeline(Text(vocabulary=True, use_idf=True), Perceptron())
+    model.fit(["free prize", "see you", "free money", "see me"], [1, 0, 1, 0])
+    assert clone(model).fit(["ab", "cd"], [0, 1]).predict(["ab"]) == [0]
+    assert model.predict(["free see free"]) == [1]
+
+
+def test_names_and_learnt_attributes():
+    with pytest.raises(DataError, match="Hashed columns have no names"):
+        Text().get_feature_names_out()
+    with pytest.raises(NotFittedError, match="has not read any text"):
+        Text(use_idf=True).transform(["ab"])
+    assert Text(use_idf=True, n_features=8).fit(["ab"]).idf_.shape == (8,)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"analyzer": "words"}, "analyzer is 'words': choose 'word', 'char' or 'char_wb'"),
+        ({"norm": "l3"}, "norm is 'l3': choose None, 'l1' or 'l2'"),
+        ({"ngram_range": (2, 1)}, r"ngram_range is \(2, 1\)"),
+        ({"ngram_range": 2}, "ngram_range is 2"),
+        ({"ngram_range": (1, 101)}, "of at most 100"),
+        ({"binary": 1}, "binary is 1: choose True or False"),
+        ({"n_features": 0}, "n_features is 0"),
+        ({"n_features": 1 << 31}, "n_features is 2147483648"),
+        ({"vocabulary": True, "min_df": 1.5}, "min_df is 1.5"),
+        ({"vocabulary": True, "max_df": 0}, "max_df is 0"),
+        ({"vocabulary": True, "max_df": True}, "max_df is True"),
+        ({"min_df": 2}, "set vocabulary=True"),
+    ],
+)
+def test_bad_parameters(parameters, said):
+    with pytest.raises(ParameterError, match=said):
+        Text(**parameters).fit(["ab"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ("one", "must be a list of strings"),
+        (["a", None], "Text 1 is of type NoneType"),
+        (["a", 1.5], "Text 1 is of type float"),
+        (["a", "b\ud800"], "Text 1 has half of a surrogate pair"),
+        (pa.array(["a", None]), "Text 1 is missing"),
+        (pa.array([1, 2]), "must be strings, not int64"),
+    ],
+)
+def test_bad_texts(texts, said):
+    with pytest.raises(DataError, match=said):
+        Text().transform(texts)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"],
+)
+def test_bytes_that_are_not_utf8(bad):
+    texts = pa.array([b"fine \xce\xa3", b"a\xc3\xa9\xce\xa3 " + bad + b" b"], pa.binary()).view(
+        pa.string()
+    )
+    said = f"Text 1: byte 0x{bad[0]:02x} after 6 others is not UTF-8; correct it."
+    for how in ({}, {"vocabulary": True}):
+        with pytest.raises(DataError, match=re.escape(said)):
+            Text(**how).fit_transform(texts)
+
+
+def test_a_vocabulary_beyond_its_bound(monkeypatch):
+    texts = ["aa bb cc", "dd ee ff"]
+    for name, value in (("MOST_TERMS", 4), ("MOST_BYTES", 8)):
+        with monkeypatch.context() as patched:
+            patched.setattr(vocabulary_room, "_TERMS", 4)
+            patched.setattr(vocabulary_room, "_BYTES", 8)
+            patched.setattr(vocabulary_room, name, value)
+            small = vocabulary_room.empty(4, 8)
+            patched.setattr("linsep.sources.text.counting.empty", lambda small=small: small)
+            with pytest.raises(DataError, match=r"more than .* different words"):
+                Text(vocabulary=True).fit(texts)
+
+
+def test_a_vocabulary_that_grows_counts_each_text_once():
+    texts = [" ".join(f"w{k % 5000}" for k in range(n, n + 3000)) for n in range(0, 9000, 500)]
+    theirs = TfidfVectorizer().fit(texts)
+    ours = Text(vocabulary=True, use_idf=True).fit(texts)
+    assert np.array_equal(ours.idf_, theirs.idf_)
