@@ -147,7 +147,8 @@ class Changes(NamedTuple):
         size = (self.width + 1) * self.n_parts
         D = np.bincount(self.features * self.n_parts + self.parts, self.amounts, size)
         D = D.reshape(self.width + 1, -1)
-        return X @ D[:-1], D[[-1]]
+        with np.errstate(invalid="ignore", over="ignore"):  # such votes are refused with a sentence
+            return X @ D[:-1], D[[-1]]
 
 
 def _matrix(
