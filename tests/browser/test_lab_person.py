@@ -182,7 +182,7 @@ def test_several_classes_are_coloured_and_scored(tab):
     tab.open("data=four-clouds&classes=ovr")
     tab.press("End")
     assert "all 48 points on their side" in tab.text("#status")
-    assert "A score" in tab.text(".table thead")
+    assert "A score" in tab.text("[aria-label='Table of rounds'] thead")
     for scheme in ("ovo", "native"):
         tab.page.get_by_label("Several classes").select_option(scheme)
         tab.page.wait_for_function(

@@ -190,7 +190,7 @@ export class Lab {
     const before = this.latest().points;
     if (this.still || before.length >= this.limits.points) return;
     const points = [...before, this.pointAt(place, this.active)];
-    this.selected = points.length - 1;
+    this.select(null);
     this.changePoints(points);
   }
 
@@ -258,7 +258,7 @@ export class Lab {
     const actions = { ArrowLeft: () => this.clock.go((t) => t - 1),
       ArrowRight: () => this.clock.go((t) => t + 1), Home: () => this.clock.go(() => 0),
       End: () => this.clock.go((t) => this.clock.rounds), m: () => this.clock.nextMistake(),
-      " ": () => this.clock.toggle() };
+      Escape: () => this.select(null), " ": () => this.clock.toggle() };
     if (event.key === " " && ["BUTTON", "SUMMARY"].includes(target.tagName)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (action) action();
