@@ -88,8 +88,10 @@ class Tab:
 
     def point(self, number):
         """The middle of a point on the screen; points are counted from 1."""
-        box = self.page.locator(f".dot[data-point='{number - 1}'] .mark").bounding_box()
-        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        return self.page.locator(f".dot[data-point='{number - 1}'] .mark").evaluate(
+            "node => { const box = node.getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; }"
+        )
 
     def drag(self, number, dx, dy):
         x, y = self.point(number)

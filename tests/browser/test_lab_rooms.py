@@ -46,3 +46,49 @@ def test_a_fit_to_take_home(tab, new_tab, tmp_path):
     other.page.goto(caught.value.path().rename(tmp_path / "fit.html").as_uri())
     other.says("#fit-title", "y = 1.10811")
     assert other.page.locator(".stick").count() == 5
+
+
+def test_a_lesson_to_its_end(tab):
+    tab.page.goto(f"{tab.lab}?lesson=perceptron")
+    tab.ready()
+    tab.says("#lesson-step", "The perceptron · 1 of 7")
+    assert tab.page.evaluate("location.hash") == "#data=five-points&start=-1,0,0"
+    answer = tab.page.locator("details.answer p")
+    assert not answer.is_visible()
+    tab.page.get_by_text("Show the answer").click()
+    assert "all three squares are wrong" in answer.inner_text()
+    for step in range(2, 8):
+        tab.click("Next")
+        tab.says("#lesson-step", f"{step} of 7")
+    tab.page.wait_for_function("location.search.includes('step=7')")
+    assert tab.page.get_by_role("button", name="Next", exact=True).is_disabled()
+    tab.says("#status", "8 of 31 points on the wrong side")
+    tab.page.get_by_label("Weights to predict with").select_option("best")
+    tab.says("#status", "1 of 31 points on the wrong side")
+    tab.page.go_back()
+    tab.page.go_back()
+    tab.says("#lesson-step", "6 of 7")
+    tab.page.wait_for_function("location.hash.includes('shuffle=yes')")
+    tab.page.reload()
+    tab.ready()
+    tab.says("#lesson-step", "6 of 7")
+    tab.click("Leave the lesson")
+    assert not tab.page.locator("#lesson-text").is_visible()
+    assert tab.page.evaluate("location.search") == ""
+
+
+def test_a_lesson_is_chosen_from_the_list(tab):
+    tab.open()
+    tab.page.get_by_role("combobox", name="Lesson").select_option("regression")
+    tab.says("#fit-title", "y = 1.10811 + 1.16216 x")
+    tab.click("Next")
+    tab.click("Next")
+    tab.says("#fit-title", "pressure = 98.7147 + 0.97087 age")
+
+
+def test_an_unknown_lesson_leaves_the_page_usable(tab):
+    tab.page.goto(f"{tab.lab}?lesson=nothing&step=x")
+    tab.ready()
+    tab.says("#fault", "There is no lesson 'nothing'")
+    tab.click("Step")
+    assert tab.count("round") == 1

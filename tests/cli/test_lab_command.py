@@ -36,6 +36,21 @@ def test_what_is_refused(tmp_path, arguments, said, code):
     refused("lab", *arguments, cwd=tmp_path, said=said, code=code)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "missing.md cannot be read: No such file"),
+        (b"\xff\xfe", "is no text in UTF-8"),
+        (b"words", "missing.md is no lesson"),
+        (b"# T\n## S\n[s](#data=no)\n", "missing.md, step 1 has a scene that cannot be shown"),
+    ],
+)
+def test_a_lesson_that_cannot_be_shown(tmp_path, content, said):
+    if content is not None:
+        (tmp_path / "missing.md").write_bytes(content)
+    refused("lab", "missing.md", "--no-browser", cwd=tmp_path, said=said)
+
+
 def test_an_address_of_another_machine_is_refused(tmp_path):
     where = ("--address", "203.0.113.9", "--token", "long-enough", "--no-browser")
     done = run("lab", *where, cwd=tmp_path)

@@ -2,13 +2,20 @@
 
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import typer
 
 from linsep.cli import options
 from linsep.cli.output import check_all_free, open_output
-from linsep.errors import LinsepError, ParameterError
+from linsep.errors import DataError, LinsepError, ParameterError
 
+LessonFile = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A lesson of your own, as Markdown.", metavar="[LESSON]", show_default=False
+    ),
+]
 Scene = Annotated[
     str | None,
     typer.Option(
@@ -39,6 +46,7 @@ Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the 
 
 
 def lab(
+    lesson: LessonFile = None,
     *,
     scene: Scene = None,
     export: Export = None,
@@ -65,16 +73,33 @@ def lab(
             out.write(standalone(still(begun)))
         print(f"page     {export}")
         return
-    begin = url_of(begun) if scene else ""
-    serve(address, port, token, begin, browser)
+    taught = "" if lesson is None else own_lesson(lesson)
+    serve(address, port, token, (taught, url_of(begun) if scene else ""), browser)
 
 
-def serve(address: str, port: int, token: str | None, begin: str, browser: bool) -> None:
-    """Serve the lab until Ctrl-C."""
+def own_lesson(path: Path) -> str:
+    """Read a lesson of the user's own; return the name that its address has."""
+    from linsep.lab.course import OWN, parsed
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is no text in UTF-8.") from None
+    except OSError as problem:
+        raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
+    OWN["own"] = {"name": "own", **parsed(text, str(path))}
+    return "own"
+
+
+def serve(
+    address: str, port: int, token: str | None, begin: tuple[str, str], browser: bool
+) -> None:
+    """Serve the lab until Ctrl-C; ``begin`` is the lesson and the scene to begin with, or ""."""
     server = _server(address, port, token)
     shown = f"[{address}]" if ":" in address else address
-    query = f"?token={token}" if token else ""
-    url = f"http://{shown}:{server.port}/{query}{'#' if begin else ''}{begin}"
+    lesson, scene = begin
+    query = urlencode({k: v for k, v in (("token", token), ("lesson", lesson)) if v})
+    url = f"http://{shown}:{server.port}/{'?' * bool(query)}{query}{'#' * bool(scene)}{scene}"
     print(f"lab      {url}", flush=True)
     print("         Ctrl-C ends it", flush=True)
     server.start()

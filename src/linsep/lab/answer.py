@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from linsep.errors import LinsepError
+from linsep.lab.course import lesson, titles
 from linsep.lab.fields import for_page
 from linsep.lab.fits import fit_of, script_of_fit, table_of
 from linsep.lab.own_points import MOST_TEXT, scene_of_csv
@@ -32,7 +33,7 @@ def answer(request: Any) -> dict[str, Any]:
     """Return what the page asks for; whatever it sends, the answer has a sentence or data."""
     kinds = {
         "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table,
-        "script": script, "html": html,
+        "script": script, "html": html, "lesson": taught,
     }  # fmt: skip
     kind = request.get("kind") if isinstance(request, dict) else None
     if not isinstance(kind, str) or kind not in kinds:
@@ -120,6 +121,11 @@ def still(scene: Scene) -> dict[str, Any]:
     return found | {"proof": proof_of(scene, cached_run(key_of(scene)))}
 
 
+def taught(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with a lesson."""
+    return {"lesson": lesson(request.get("name"))}
+
+
 def key_of(scene: Scene) -> str:
     """Return the address of a scene, whatever round it shows."""
     return url_of(replace(scene, at=0))
@@ -155,5 +161,6 @@ def for_controls() -> dict[str, Any]:
     return {
         "fields": for_page(),
         "ready": [{"name": name, "title": ready.title} for name, ready in READY.items()],
+        "lessons": titles(),
         "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_TEXT},
     }

@@ -10,7 +10,7 @@ from typing import Any
 #: the modules of the page, each after those that it imports
 MODULES = (
     "dom", "geometry", "looks", "run", "regions", "fit", "plane", "weights", "clock", "table",
-    "proof", "controls", "sharing", "lab",
+    "proof", "lesson", "controls", "sharing", "lab",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 

@@ -29,6 +29,7 @@ export class Controls {
       make("div", { class: "row" }, make("button", { type: "button",
         onclick: () => lab.load(this.paste.value) }, "Use these"), file));
     this.node = make("section", { class: "card controls", "aria-label": "Learner" },
+      lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
       this.fields, this.shows);
   }

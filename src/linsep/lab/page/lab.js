@@ -7,6 +7,7 @@ import { make } from "./dom.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { Fit } from "./fit.js";
+import { Lesson } from "./lesson.js";
 import { onTheme } from "./looks.js";
 import { Plane } from "./plane.js";
 import { Proof } from "./proof.js";
@@ -25,9 +26,10 @@ export class Lab {
       selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
     this.plane = new Plane(this);
     this.clock = new Clock(this);
-    this.controls = new Controls(this);
     this.proofs = new Proof(this);
     this.sharing = new Sharing(this);
+    this.lessons = new Lesson(this);
+    this.controls = new Controls(this);
     this.fits = new Fit(this);
     this.views = [this.clock, this.plane, new Weights(this), this.proofs, new Table(this),
       this.fits, this.sharing, this.controls];
@@ -37,7 +39,7 @@ export class Lab {
       make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")), this.sharing.node),
       this.fault,
       make("div", { class: "columns" },
-        make("div", { class: "side left" }, this.controls.node),
+        make("div", { class: "side left" }, this.lessons.column, this.controls.node),
         make("div", { class: "middle" }, this.clock.node, this.plane.node, table.node,
           this.fits.table),
         make("div", { class: "side right" }, this.proofs.node, this.fits.node, weights.node)),
@@ -63,17 +65,33 @@ export class Lab {
     this.waiting.delete(answer.number);
   }
 
+  // Ask for an address; null if another one was asked for meanwhile.
+  async opened(url) {
+    clearTimeout(this.remembering);
+    this.openings = (this.openings ?? 0) + 1;
+    const mine = this.openings;
+    const answer = await this.ask("open", { url });
+    clearTimeout(this.remembering);
+    return mine === this.openings ? answer : null;
+  }
+
   async reopen() {
-    const answer = await this.ask("open", { url: location.hash });
+    const answer = await this.opened(location.hash);
+    if (!answer) return;
     if (!this.fields.length) this.begin(answer);
     else this.take(answer, { at: answer.scene.at, fit: true });
-    if (location.hash.slice(1) !== answer.url) history.replaceState(null, "", `#${answer.url}`);
+    if (location.hash && location.hash.slice(1) !== answer.url) {
+      history.replaceState(null, "", `#${answer.url}`);
+    }
+    await this.lessons.follow();
+    if (!location.hash) history.replaceState(null, "", `#${answer.url}`);
   }
 
   begin(answer) {
     const { fields, ready, limits } = answer;
     Object.assign(this, { fields, ready, limits });
     this.controls.start();
+    this.lessons.start(answer.lessons);
     this.take(answer, { at: answer.scene.at, fit: true });
     this.node.classList.add("begun");
   }

@@ -134,24 +134,36 @@ export class Plane {
     this.parts.grid.replaceChildren(...parts);
   }
 
+  // Points stay the elements that they are, unless their number or a class changes.
   drawPoints() {
     const { points } = this.lab.scene;
-    const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+    const size = points.length > 120 ? 4 : 6;
+    const looks = points.map(([, , code]) => `${code} ${size} ${classColour(code)}`).join();
+    if (looks !== this.looks) {
+      const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+      this.looks = looks;
+      this.dots = points.map(([, , code], j) => this.newDot(j, code, size));
+      this.parts.points.replaceChildren(...this.dots);
+      if (focused !== undefined) this.dots[focused]?.focus({ preventScroll: true });
+    }
     const places = this.places();
-    this.dots = points.map(([x, y, code], j) => {
+    points.forEach(([x, y, code], j) => {
       const [px, py] = this.scale.point(places[j] ?? [x, y]);
-      const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
-        "data-class": code, "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
-          this.lab.classNames[code]}`, transform: `translate(${px},${py})` },
-      makeSvg("circle", { class: "touch", r: 15 }), makeSvg("circle", { class: "halo", r: 15 }),
-      makeSvg("circle", { class: "wrong-ring", r: 11 }), mark(code, 0, 0, points.length > 120 ? 4 : 6));
-      dot.addEventListener("keydown", (event) => this.key(event, j));
-      dot.addEventListener("focus", () => this.lab.select(j));
-      return dot;
+      set(this.dots[j], { transform: `translate(${px},${py})`,
+        "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
+          this.lab.classNames[code]}` });
     });
-    this.parts.points.replaceChildren(...this.dots);
-    if (focused !== undefined) this.dots[focused]?.focus({ preventScroll: true });
     this.showSelected();
+  }
+
+  newDot(j, code, size) {
+    const ring = (name, r) => makeSvg("circle", { class: name, r });
+    const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
+      "data-class": code }, ring("touch", 15), ring("halo", 15), ring("wrong-ring", 11),
+    mark(code, 0, 0, size));
+    dot.addEventListener("keydown", (event) => this.key(event, j));
+    dot.addEventListener("focus", () => this.lab.select(j));
+    return dot;
   }
 
   showSelected() {

@@ -21,7 +21,6 @@ export class Table {
   scene() {
     const { run, scene } = this.lab;
     this.first = -1;
-    this.caption.textContent = run ? run.stopped : this.lab.idle;
     this.names = ["round", "pass", "point", "class"];
     if (run) {
       const heads = run.vectors.length ? run.vectors.map((name) => `${name} `) : [""];
@@ -90,7 +89,10 @@ export class Table {
   }
 
   at(t) {
-    if (!this.lab.run) return;
+    const { run, idle } = this.lab;
+    // How the run ends is said when it is there.
+    this.caption.textContent = run ? t === run.rounds && run.stopped || "\u00A0" : idle;
+    if (!run) return;
     const top = Math.max(0, t - 1) * HEIGHT;
     const height = this.box.clientHeight;
     if (height && (top < this.box.scrollTop || top > this.box.scrollTop + height - 3 * HEIGHT)) {

@@ -1,0 +1,92 @@
+"""Lessons: Markdown files of short steps that set a scene and ask before they show the answer."""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from linsep.errors import DataError
+from linsep.lab.scene import scene_of_url
+
+#: the lessons of the package, in the order of the course
+LESSONS = ("perceptron", "margin", "kernels", "regression", "several-classes")
+#: lessons that a teacher wrote, by name
+OWN: dict[str, dict[str, Any]] = {}
+MOST_CHARACTERS, MOST_STEPS = 200_000, 100
+_SCENE = re.compile(r"\[[^\]]*\]\(#([^)\s]*)\)")
+_INLINE = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*]+)\*|`(?P<code>[^`]+)`")
+
+
+def lesson(name: Any) -> dict[str, Any]:
+    """Return a lesson by its name; DataError if there is none."""
+    if isinstance(name, str) and name in OWN:
+        return OWN[name]
+    if name not in LESSONS:
+        raise DataError(f"There is no lesson {str(name)[:40]!r}: choose {', '.join(LESSONS)}.")
+    return _of_package(name)
+
+
+@cache
+def _of_package(name: str) -> dict[str, Any]:
+    text = (files("linsep.lab") / "lessons" / f"{name}.md").read_text(encoding="utf-8")
+    return {"name": name, **parsed(text, f"{name}.md")}
+
+
+def titles() -> list[dict[str, str]]:
+    """Return the names and titles of all lessons, those of a teacher first."""
+    return [{"name": name, "title": lesson(name)["title"]} for name in (*OWN, *LESSONS)]
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """Return the title and steps of a lesson; DataError says which step is wrong.
+
+    ``# title``, then for each step ``## title``, a link to a scene as its first paragraph,
+    ``[scene](#data=xor)``, paragraphs with ``**bold**``, ``*italic*`` and `` `code` ``, and as
+    quotes (``> ...``) what is shown when the reader asks for the answer.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise DataError(
+            f"{where} has {len(text):,} characters: a lesson has at most {MOST_CHARACTERS:,}."
+        )
+    head, *parts = re.split(r"^## +", text, flags=re.MULTILINE)
+    title = re.match(r"\s*# +(\S.*)", head)
+    if title is None or not 1 <= len(parts) <= MOST_STEPS:
+        raise DataError(
+            f"{where} is no lesson: it needs a line '# title', and for each of at most "
+            f"{MOST_STEPS} steps a line '## title'."
+        )
+    steps = [_step(part, f"{where}, step {number}") for number, part in enumerate(parts, start=1)]
+    return {"title": title[1].strip(), "steps": steps}
+
+
+def _step(text: str, where: str) -> dict[str, Any]:
+    """Return the title, the address and the paragraphs of a step."""
+    title, _, rest = text.partition("\n")
+    scene = _SCENE.search(rest)
+    if scene is None:
+        raise DataError(f"{where} has no scene: give it a link such as [scene](#data=xor).")
+    try:
+        scene_of_url(scene[1])
+    except DataError as problem:
+        raise DataError(f"{where} has a scene that cannot be shown. {problem}") from None
+    body = rest[: scene.start()] + rest[scene.end() :]
+    blocks = [block.strip() for block in re.split(r"\n\s*\n", body) if block.strip()]
+    return {"title": title.strip(), "url": scene[1], "body": [_block(block) for block in blocks]}
+
+
+def _block(text: str) -> dict[str, Any]:
+    """Return a paragraph, or an answer, as pieces of (style, text)."""
+    answer = text.startswith(">")
+    lines = [line.removeprefix(">").strip() if answer else line.strip()
+             for line in text.splitlines()]  # fmt: skip
+    return {"kind": "answer" if answer else "text", "pieces": _pieces(" ".join(lines))}
+
+
+def _pieces(text: str) -> list[list[str]]:
+    found, place = [], 0
+    for match in _INLINE.finditer(text):
+        if match.start() > place:
+            found.append(["", text[place : match.start()]])
+        found.append([str(match.lastgroup), match[match.lastgroup or 0]])
+        place = match.end()
+    return [*found, ["", text[place:]]] if place < len(text) else found

@@ -1,0 +1,100 @@
+// A lesson: a column of text whose steps set the scene and ask before they show the answer.
+
+import { make } from "./dom.js";
+
+export class Lesson {
+  constructor(lab) {
+    Object.assign(this, { lab, lesson: null, step: 0 });
+    this.menu = make("select", { "aria-label": "Lesson",
+      onchange: () => this.open(this.menu.value, 0, true) });
+    this.title = make("h2");
+    this.place = make("small", { id: "lesson-step" });
+    this.body = make("div", { class: "text", id: "lesson-text" });
+    const button = (text, by) => make("button", { type: "button",
+      onclick: () => this.go(this.step + by, true) }, text);
+    [this.back, this.next] = [button("Back", -1), button("Next", 1)];
+    this.column = make("section", { class: "card lesson hidden", "aria-label": "Lesson" },
+      make("div", { class: "row top" }, this.place, make("button", { type: "button",
+        "aria-label": "Leave the lesson", onclick: () => this.open("", 0, true) }, "\u00D7")),
+      this.title, this.body, make("div", { class: "row" }, this.back, this.next));
+    this.node = make("label", { class: "field" }, make("span", {}, "Lesson"), this.menu);
+  }
+
+  start(lessons) {
+    this.menu.replaceChildren(make("option", { value: "" }, "none"),
+      ...lessons.map(({ name, title }) => make("option", { value: name }, title)));
+  }
+
+  // What the address says: ?lesson=NAME&step=2.
+  asked() {
+    const query = new URLSearchParams(location.search);
+    return [query.get("lesson") ?? "", Math.max(0, (Number(query.get("step")) || 1) - 1)];
+  }
+
+  // Follow the address, without changing the scene that it holds.
+  async follow() {
+    const [name, step] = this.asked();
+    if (name !== (this.lesson?.name ?? "")) await this.open(name, step, false);
+    else if (this.lesson && step !== this.step) { this.step = step; this.draw(); }
+  }
+
+  async open(name, step, goes) {
+    if (!name) {
+      this.lesson = null;
+      if (goes) this.remember(location.hash);
+    } else {
+      const answer = await this.lab.ask("lesson", { name });
+      if (answer.fault) { this.lab.fail(answer.fault); return; }
+      this.lesson = answer.lesson;
+    }
+    this.step = step;
+    this.draw();
+    if (this.lesson && (goes || !location.hash)) await this.go(step, goes);
+  }
+
+  async go(step, pushes) {
+    this.step = Math.max(0, Math.min(step, this.lesson.steps.length - 1));
+    this.draw();
+    const { url } = this.lesson.steps[this.step];
+    this.lab.clock.pause();
+    this.remember(`#${url}`, pushes);
+    const answer = await this.lab.opened(url);
+    if (answer) this.lab.take(answer, { at: answer.scene.at, fit: true });
+  }
+
+  remember(hash, pushes = true) {
+    const query = new URLSearchParams(location.search);
+    query.delete("lesson");
+    query.delete("step");
+    if (this.lesson) {
+      query.set("lesson", this.lesson.name);
+      query.set("step", this.step + 1);
+    }
+    const text = query.toString();
+    const url = `${location.pathname}${text ? `?${text}` : ""}${hash}`;
+    history[pushes ? "pushState" : "replaceState"](null, "", url);
+  }
+
+  draw() {
+    const { lesson } = this;
+    this.column.classList.toggle("hidden", !lesson);
+    this.lab.node.classList.toggle("with-lesson", Boolean(lesson));
+    this.menu.value = lesson?.name ?? "";
+    if (!lesson) return;
+    this.step = Math.min(this.step, lesson.steps.length - 1);
+    const { title, body } = lesson.steps[this.step];
+    this.title.textContent = title;
+    this.place.textContent = `${lesson.title} \u00B7 ${this.step + 1} of ${lesson.steps.length}`;
+    this.body.replaceChildren(...body.map((block) => this.block(block)));
+    this.back.disabled = this.step === 0;
+    this.next.disabled = this.step === lesson.steps.length - 1;
+    this.column.scrollIntoView?.({ block: "nearest" });
+  }
+
+  block({ kind, pieces }) {
+    const text = make("p", {}, ...pieces.map(([style, piece]) => (
+      style ? make(style, {}, piece) : piece)));
+    if (kind === "text") return text;
+    return make("details", { class: "answer" }, make("summary", {}, "Show the answer"), text);
+  }
+}

@@ -1,0 +1,128 @@
+"""Lessons of the lab: their files, and what they say of their scenes."""
+
+import re
+
+import pytest
+
+from linsep.errors import DataError
+from linsep.lab.answer import answer
+from linsep.lab.course import LESSONS, lesson, parsed, titles
+from linsep.lab.fits import fit_of
+from linsep.lab.proof import proof_of
+from linsep.lab.run import run_of
+from linsep.lab.scene import scene_of_url
+
+pytestmark = pytest.mark.compiled
+
+STEPS = [(name, step) for name in LESSONS for step in lesson(name)["steps"]]
+
+
+def texts(step, kind):
+    return " ".join(
+        "".join(piece for _, piece in block["pieces"])
+        for block in step["body"] if block["kind"] == kind
+    )  # fmt: skip
+
+
+def test_the_course_has_some_thirty_steps():
+    assert 28 <= len(STEPS) <= 36
+    assert [title["name"] for title in titles()] == list(LESSONS)
+
+
+@pytest.mark.parametrize("step", [step for _, step in STEPS], ids=lambda step: step["title"])
+def test_every_step_asks_before_it_answers(step):
+    assert "?" in texts(step, "text")
+    assert texts(step, "answer")
+    assert step["body"][-1]["kind"] == "answer"
+    shown = answer({"kind": "open", "url": step["url"]})
+    assert "fault" not in shown
+    assert shown["run"] or shown["fit"]
+    at = scene_of_url(step["url"]).at
+    assert shown["run"] is None or at <= shown["run"]["rounds"]
+
+
+#: what the answers say: the lesson, the address, and a number that its run must have
+SAID = [
+    ("232 passes and 446 updates", "data=five-points&start=-1,0,0",
+     lambda run: (run["pass"][-1], sum(run["updates"])) == (232, 446)),
+    ("207 with this seed", "data=five-points&shuffle=yes", lambda r: sum(r["updates"]) == 207),
+    ("the 445 of the given order", "data=five-points", lambda r: sum(r["updates"]) == 445),
+    ("It made 2, and at most 19", "data=clouds", lambda run: sum(run["mistakes"]) == 2),
+    ("81,889", "data=almost&rounds=1000", lambda run: sum(run["mistakes"]) == 74),
+    ("converges after 94", "data=almost&rounds=10000", lambda run: sum(run["mistakes"]) == 94),
+    ("It takes 18 mistakes", "data=circles&learner=kernel&kernel=poly",
+     lambda run: sum(run["mistakes"]) == 18),
+    ("9: one for each", "data=moons&learner=kernel&width=2", lambda r: sum(r["mistakes"]) == 9),
+    ("right after 4 mistakes", "data=xor&learner=kernel&kernel=poly&degree=2",
+     lambda run: sum(run["mistakes"]) == 4),
+    ("10 mistakes, and 53", "data=four-clouds&classes=ovr", lambda r: sum(r["mistakes"]) == 53),
+    ("10 mistakes, and 53", "data=four-clouds&classes=ovo", lambda r: sum(r["mistakes"]) == 10),
+    ("It makes 5", "data=four-clouds", lambda run: sum(run["mistakes"]) == 5),
+    ("(1, −3)", "data=four-points&intercept=no", lambda r: r["weights"][12:15] == [0, 1, -3]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "url", "holds"), SAID, ids=[said[0] for said in SAID])
+def test_answers_are_true(text, url, holds):
+    everything = " ".join(texts(step, "answer") + texts(step, "text") for _, step in STEPS)
+    assert text in everything
+    assert holds(run_of(scene_of_url(url)))
+
+
+def test_proofs_that_lessons_tell_of():
+    def verdict(url):
+        scene = scene_of_url(url)
+        return proof_of(scene, run_of(scene))
+
+    assert verdict("data=clouds")["verdict"]["rows"] == [4, 13, 32]
+    assert int(verdict("data=clouds")["bounds"][0]["value"]) == 19
+    assert int(verdict("data=almost&rounds=1000")["bounds"][0]["value"]) == 81_889
+    assert verdict("data=outlier")["verdict"]["rows"] == [14, 21, 25, 30]
+    assert verdict("data=iris-hard")["verdict"]["rows"] == [20, 76]
+    scene = scene_of_url("data=outlier&rounds=1000")
+    run = run_of(scene)
+    for name, wrong in (("weights", 8), ("average", 3), ("best", 1)):
+        b, w1, w2 = run[name][-3:]
+        counted = sum((2 * c - 1) * (b + w1 * x + w2 * y) <= 0 for x, y, c in scene.points)
+        assert counted == wrong
+    curves = fit_of(scene_of_url("data=hours&room=curve"))["curves"]
+    assert [round(curve["weights"][1], 5) for curve in curves] == [1.40498, 1.08675]
+
+
+def test_what_a_lesson_looks_like():
+    made = parsed(
+        "# T\n\n## One\n[s](#data=xor)\n\nA *b* **c** `d`\nmore.\n\n> Yes,\n> it is.\n", "f"
+    )
+    assert made["title"] == "T"
+    (step,) = made["steps"]
+    assert (step["title"], step["url"]) == ("One", "data=xor")
+    assert step["body"] == [
+        {"kind": "text", "pieces": [["", "A "], ["em", "b"], ["", " "], ["strong", "c"], ["", " "],
+                                    ["code", "d"], ["", " more."]]},
+        {"kind": "answer", "pieces": [["", "Yes, it is."]]},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "t.md is no lesson"),
+        ("# T\n", "t.md is no lesson"),
+        ("## Step\n[s](#data=xor)\n", "t.md is no lesson"),
+        ("# T\n## Step\nwords\n", "t.md, step 1 has no scene"),
+        (
+            "# T\n## A\n[s](#data=xor)\n## B\n[s](#data=no)\n",
+            "t.md, step 2 has a scene that cannot",
+        ),
+        ("# T\n" + "x" * 200_001, "at most 200,000"),
+        ("# T\n" + "## S\n[s](#data=xor)\n" * 101, "t.md is no lesson"),
+    ],
+)
+def test_a_fault_in_a_lesson_is_one_sentence(text, said):
+    with pytest.raises(DataError, match=re.escape(said)):
+        parsed(text, "t.md")
+
+
+@pytest.mark.parametrize("name", ["nothing", None, 3, "../perceptron", ["own"]])
+def test_an_unknown_lesson(name):
+    assert "There is no lesson" in answer({"kind": "lesson", "name": name})["fault"]
