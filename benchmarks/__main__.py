@@ -24,6 +24,7 @@ from benchmarks import (
     strings,
     suspicion,
     tables,
+    text,
 )  # fmt: skip
 
 REPORTS = {
@@ -39,6 +40,8 @@ REPORTS = {
     "separation": separation.main,
     "suspicion": suspicion.main,
     "tables": tables.main,
+    "text": text.main,
+    "text-choices": text.choices,
 }
 
 

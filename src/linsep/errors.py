@@ -29,7 +29,7 @@ class Hint(NamedTuple):
         return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
 
 
-def hint(text: str, **settings: Any) -> Hint:
+def hint(text: str, /, **settings: Any) -> Hint:
     """Return a :class:`Hint`: ``hint("leave the column out with {}", exclude=["a"])``."""
     return Hint(text, settings)
 

@@ -123,7 +123,7 @@ def test_vocabularies_and_weights_are_those_of_scikit_learn(texts, others, cut, 
     try:
         theirs.fit(texts)
     except ValueError:
-        with pytest.raises(DataError, match=r"max_df|word"):
+        with pytest.raises(DataError, match=r"[Nn]o word"):
             ours.fit(texts)
         return
     found = ours.fit_transform(texts)
@@ -273,7 +273,7 @@ def test_bytes_that_are_not_utf8(bad):
     texts = pa.array([b"fine \xce\xa3", b"a\xc3\xa9\xce\xa3 " + bad + b" b"], pa.binary()).view(
         pa.string()
     )
-    said = f"Text 1: byte 0x{bad[0]:02x} after 6 others is not UTF-8; correct it."
+    said = f"Text 1 is not UTF-8 (byte 0x{bad[0]:02x} after 6 others): correct it."
     for how in ({}, {"vocabulary": True}):
         with pytest.raises(DataError, match=re.escape(said)):
             Text(**how).fit_transform(texts)

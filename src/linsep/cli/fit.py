@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from linsep.cli import learners, options, regressions, report
+from linsep.cli import learners, options, regressions, report, text_options
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
 from linsep.cli.initial_weights import InitialWeights
@@ -26,6 +26,7 @@ from linsep.sources.opening import find_files, kind_of, open_source
 
 
 @reads_data
+@text_options.added
 @learners.options_of(learners.ALL)
 def fit(
     data: options.Data,
@@ -110,6 +111,7 @@ def _columns(
     table = kind_of(find_files(list(data), format), format) == "table"
     intercept = parameters.get("fit_intercept") is not False
     return {
+        "text": parameters.pop("text"),
         "scale": learners.scaling(scale, learner, table),
         "reference_level": learners.reference_levels(levels, learner, intercept, table),
     }

@@ -11,6 +11,10 @@ GROUPS = {
         "target", "row_names", "exclude", "format", "delimiter", "missing", "scale", "hash_bits",
         "reference_level", "index_base", "max_line", "test", "cache", "no_cache",
     ),
+    "Text": (
+        "text", "analyzer", "ngrams", "vocabulary", "min_df", "max_df", "text_bits", "binary",
+        "sublinear", "tf_idf", "norm", "keep_case",
+    ),
     "Learner": (
         "learner", "class_weight", "init_weights", "random_state", "reference",
         "rounds",
@@ -38,7 +42,8 @@ class OptionsInGroups(TyperCommand):
         arguments = [p for p in self.get_params(ctx) if p not in options.values()]
         _write(formatter, "Arguments", [p.get_help_record(ctx) for p in arguments])
         for title, records in _sections(ctx, options, chosen).items():
-            _write(formatter, title, records)
+            if records:
+                _write(formatter, title, records)
         formatter.write_paragraph()
         formatter.write_text(
             f"`linsep {self.name} --learner NAME --help` shows the options of another learner."

@@ -42,6 +42,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     statistical = regressions.is_regression(model)
     summary = (regressions if statistical else report).training_summary(model)
     names = getattr(model, "feature_names_in_", None)
+    named = _hashed_names(model) if names is None else None
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
     coef, intercepts = _weights(model)
     if hasattr(model, "support_"):
@@ -57,7 +58,9 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
                 "nonzero": int(np.count_nonzero(weights)),
                 "norm": float(np.linalg.norm(weights)),
                 "heaviest": [
-                    [str(j + first) if names is None else str(names[j]), float(weights[j])]
+                    _named(named, int(j), float(weights[j]))
+                    if named is not None
+                    else [str(j + first) if names is None else str(names[j]), float(weights[j])]
                     for j in order
                 ],
             }
@@ -67,6 +70,21 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     summary["recipe"] = getattr(model, "recipe_", None)
     summary["weights"] = machines
     return summary
+
+
+def _hashed_names(model: Any) -> Any:
+    """Return the names of hashed words that were seen in training, None without text columns."""
+    if not getattr(model, "recipe_", {}).get("words"):
+        return None
+    from linsep.sources.text.stored import FeatureNames
+
+    return FeatureNames(model.recipe_)
+
+
+def _named(names: Any, feature: int, weight: float) -> list[Any]:
+    """Return a word and its weight, which is that of its column times the sign of its hash."""
+    name, sign = names.of(feature)
+    return [name, sign * weight]
 
 
 def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
@@ -127,11 +145,13 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
     if regressions.is_regression(model):
         return [
             ("learnt", regressions.learnt_text(summary)),
+            *report.text_pairs(model),
             *report.equation_pairs(model),
             ("inference", "`linsep summary` shows estimates, their errors and tests"),
         ]
     return [
         ("learnt", report.learnt_text(summary)),
+        *report.text_pairs(model),
         *report.equation_pairs(model),
         *kernel_pairs(summary),
         ("passes", passes_text(summary)),

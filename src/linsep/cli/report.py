@@ -85,7 +85,7 @@ def equation_text(model: Any) -> str | None:
 
 def recipe_pairs(model: Any) -> list[tuple[str, str]]:
     """Return how columns of a table became features, as pairs of a heading and a text."""
-    recipe, pairs = getattr(model, "recipe_", {}), []
+    recipe, pairs = getattr(model, "recipe_", {}), text_pairs(model)
     if scale := recipe.get("scale"):
         pairs.append(
             (
@@ -99,6 +99,16 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
         more = ", ..." if len(references) > 8 else ""
         pairs.append(("reference", f"{shown}{more}: the other values are compared with that"))
     return pairs
+
+
+def text_pairs(model: Any) -> list[tuple[str, str]]:
+    """Return what the text columns of a model became, as a pair, if it has any."""
+    words = getattr(model, "recipe_", {}).get("words")
+    if not words:
+        return []
+    from linsep.sources.text.stored import described  # compiled loops that other models do not need
+
+    return [("text", described(words))]
 
 
 def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:

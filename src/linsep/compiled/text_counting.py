@@ -233,6 +233,12 @@ def take_grams(sink, cutting, out, starts, units):
 
 
 @exact
+def hash_of(data):
+    """Return the 32-bit MurmurHash3 of all bytes of ``data``."""
+    return murmur(data, 0, data.size)
+
+
+@exact
 def learn_terms(texts, first, cutting, words):
     """Add the terms of texts from number ``first`` on to a vocabulary.
 

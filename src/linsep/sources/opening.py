@@ -27,6 +27,7 @@ def open_source(
     labelled: bool = True,
     max_line: int | str | None = None,
     cache: Path | None = None,
+    text: str | list[str] | dict[str, Any] | None = None,
 ) -> Source:
     """Open files as a source; only their names and formats are checked yet.
 
@@ -55,6 +56,9 @@ def open_source(
         limit, a small compressed file with one endless line would fill memory
     cache : folder for parsed rows that do not fit in memory, for later passes and later runs; None
         keeps them in a temporary folder for one run
+    text : text column or columns whose words become features as :class:`linsep.Text` makes them,
+        or {column: Text} with other settings than the default ones; tables only. Other columns of
+        text have one indicator per value
 
     Raises
     ------
@@ -84,13 +88,13 @@ def open_source(
         source = TableSource(
             paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
             scale=scale, reference_level=reference_level, format=format, delimiter=delimiter,
-            recipe=recipe, require_target=labelled, max_line=limit,
+            recipe=recipe, require_target=labelled, max_line=limit, text=text,
         )  # fmt: skip
     else:
         given = {
             "target": target, "missing": missing != "error", "hash_bits": hash_bits,
             "exclude": exclude, "scale": scale != "none", "reference_level": reference_level,
-            "delimiter": delimiter,
+            "delimiter": delimiter, "text": text,
         }  # fmt: skip
         if any(given.values()):
             raise DataError(

@@ -11,7 +11,7 @@ from linsep.online.deciding import decision, predicted
 from linsep.sources.base import Batch, Source
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
-FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale", "reference")
+FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "words")
 
 
 class Prediction:

@@ -32,6 +32,8 @@ SAMPLE_ROWS = 10_000
 _CELLS = 1 << 20
 #: bytes that are read of a column at a time
 _BUFFER = 1 << 17
+#: bytes of rows that are read of a Parquet file at a time
+_ROWS_BYTES = 1 << 25
 _OLD_FEATHER = b"FEA1"
 
 
@@ -115,6 +117,9 @@ class ParquetFile(TableFile):
         self._done, read = 0.0, 0
         with self._coded() as file:
             total = max(1, file.metadata.num_rows)
+            rows = min(
+                rows, max(64, _ROWS_BYTES * total // max(1, _bytes_of(file.metadata, kinds)))
+            )
             for batch in file.iter_batches(rows, columns=list(kinds)):
                 self.unchanged.check(self.path)
                 _check_codes(batch)
@@ -301,6 +306,13 @@ def _check_codes(batch: pa.RecordBatch) -> None:
             ends = pc.min_max(column.indices).as_py()
             if ends["min"] < 0 or ends["max"] >= len(column.dictionary):
                 raise pa.ArrowInvalid("codes beyond the values of a dictionary")
+
+
+def _bytes_of(metadata: pq.FileMetaData, kinds: Kinds) -> int:
+    """Return how many bytes the columns of ``kinds`` have, without compression."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    columns = (group.column(k) for group in groups for k in range(metadata.num_columns))
+    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in kinds)
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -183,7 +183,8 @@ class CsvFile(TextFile):
                     return misfit(place, name, repr(field), kinds[name])
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     return DataError(
-                        f"{place}, column '{name}' is not UTF-8 text", "save the file as UTF-8"
+                        f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",
+                        "save the file as UTF-8",
                     )
             if bad is None and (message := too_long(place, _length(fields), self._block)):
                 return message
@@ -237,6 +238,12 @@ def _is_utf8(field: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _bad_byte(field: str) -> str:
+    """Return the first byte that is not UTF-8, which stands in the field as half a surrogate."""
+    at = next(k for k, letter in enumerate(field) if 0xDC80 <= ord(letter) <= 0xDCFF)
+    return f"byte 0x{ord(field[at]) - 0xDC00:02x} after {len(field[:at].encode()):,} others"
 
 
 def _count(number: int, what: str) -> str:

@@ -4,7 +4,7 @@ Numeric and bool columns are one feature each, in file order. Behind them a text
 feature per value, named ``column=value``, in the order of the columns and, within one, of the
 values (by code point). A reference level has no feature. With ``hash_bits`` values share
 2**hash_bits places instead: a value's place is the low bits of the CRC-32 of ``column=value`` in
-UTF-8, the same in every process and version.
+UTF-8, the same in every process and version. Columns whose words are features come last.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.declared import check_decoded
 from linsep.sources.exact import exact_numbers
+from linsep.sources.tables.words import learn_words, with_words
 
 #: most characters of a label
 LONGEST_LABEL = 1000
@@ -47,6 +48,8 @@ class Columns:
     reference : dict of text column to the value that has no feature, for columns that have one
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
+    words : dict of text column whose words are features to what counts them
+    seen : terms that training saw in hashed columns, where a recipe has them
     dtype : "float32" or "float64"
     """
 
@@ -61,6 +64,8 @@ class Columns:
     means: dict[str, float] = field(default_factory=dict)
     scale: dict[str, list[float]] = field(default_factory=dict)
     reference: dict[str, str] = field(default_factory=dict)
+    words: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, Any] = field(default_factory=dict)
 
     def order_values(self, values: dict[str, set[str]], reference: dict[str, str]) -> None:
         """Give every value of the text columns, but for ``reference``, its feature."""
@@ -73,6 +78,11 @@ class Columns:
     @property
     def width(self) -> int:
         """Number of features so far."""
+        return self.indicators_end + sum(c.n_columns for c in self.words.values())
+
+    @property
+    def indicators_end(self) -> int:
+        """Number of features before those of words."""
         if self.text and self.hash_bits is not None:
             return len(self.numeric) + (1 << self.hash_bits)
         return len(self.numeric) + sum(map(len, self.text.values()))
@@ -82,10 +92,14 @@ class Columns:
         """Names of the features so far; None when text columns are hashed."""
         if self.text and self.hash_bits is not None:
             return None
-        names = list(self.numeric) + [""] * (self.width - len(self.numeric))
+        if not all(counter.settings.vocabulary for counter in self.words.values()):
+            return None
+        names = list(self.numeric) + [""] * (self.indicators_end - len(self.numeric))
         for column, values in self.text.items():
             for value, place in values.items():
                 names[place] = f"{column}={value}"
+        for column, counter in self.words.items():
+            names += [f"{column}:{term}" for term in counter.terms or ()]
         return names
 
 
@@ -112,9 +126,10 @@ class Encoder:
 
     def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, list[str]]]:
         """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and which
-        values their text columns have; raises what it would raise.
+        values their text columns have; raises what it would raise. Learns the words of others.
         """
-        X, texts, label, place, _ = self._selected(table, place)
+        X, texts, label, place, kept = self._selected(table, place)
+        learn_words(table, self.columns.words, kept, place)
         if label is not None:
             self._labels(label, place)
         return X, {name: coded(column, name, place)[1] for name, column in texts.items()}
@@ -134,7 +149,7 @@ class Encoder:
 
         Returns
         -------
-        X : C-contiguous array, or canonical csr_matrix when there are text columns
+        X : C-contiguous array, or canonical csr_matrix when there are text columns or words
         y : array of shape (rows kept,) or None
         kept : bool array of shape (rows,), or None when all are kept
 
@@ -151,9 +166,13 @@ class Encoder:
             X -= centre
             X /= spread
         elif exact:
-            X = exact_numbers(table, list(self.columns.numeric), kept, X, bool(texts), place)
+            sparse = bool(texts or self.columns.words)
+            X = exact_numbers(table, list(self.columns.numeric), kept, X, sparse, place)
         y = None if label is None else self._labels(label, place)
-        return (self._with_indicators(X, texts, place) if texts else X), y, kept
+        whole = self._with_indicators(X, texts, place) if texts else X
+        if self.columns.words:
+            whole = with_words(whole, table, self.columns.words, kept, place)
+        return whole, y, kept
 
     def _selected(
         self, table: pa.Table, place: Place
@@ -296,7 +315,7 @@ class Encoder:
         stored = values != 0
         ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
         ends = ends.astype(np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64)
-        shape = (rows, self.columns.width)
+        shape = (rows, self.columns.indicators_end)
         matrix = sp.csr_matrix((values[stored], columns[stored], ends), shape=shape)
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix

@@ -14,6 +14,9 @@ from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.roles import check_target, family_of, listed
 
+#: bytes of rows from which on fewer of them make a table
+_MOST_BYTES = 1 << 25
+
 
 def open_table(
     path: Path, format: str | None = None, delimiter: str | None = None, max_line: int = MAX_LINE
@@ -39,7 +42,7 @@ def kinds_in(
     ``first`` is the file that the columns were guessed from, None where they are a model's.
     """
     found, by_recipe = file.columns(), first is None
-    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
     model = "the model was learnt from" if by_recipe else f"{first} has"
     absent = [f"'{name}'" for name in kinds if name not in found]
     if absent and not file.sparse:
@@ -81,12 +84,15 @@ def _fits(family: str | None, kind: str, is_target: bool) -> bool:
 
 
 def rechunked(chunks: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield the rows in tables of `rows` rows, the last with what is left."""
+    """Yield the rows in tables of `rows` rows, or fewer if they are large, and what is left."""
     held: list[pa.RecordBatch] = []
-    count = 0
+    count = size = 0
     for chunk in chunks:
         held.append(chunk)
-        count += chunk.num_rows
+        count, size = count + chunk.num_rows, size + chunk.nbytes
+        if size > _MOST_BYTES and 0 < count < rows:
+            yield pa.Table.from_batches(held)
+            held, count, size = [], 0, 0
         if count < rows:
             continue
         table = pa.Table.from_batches(held)
@@ -94,5 +100,6 @@ def rechunked(chunks: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]
         for start in range(0, whole, rows):
             yield table.slice(start, rows)
         held, count = table.slice(whole).to_batches(), count - whole
+        size = sum(batch.nbytes for batch in held)
     if count:
         yield pa.Table.from_batches(held)

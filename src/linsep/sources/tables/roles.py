@@ -12,6 +12,7 @@ import pyarrow as pa
 from linsep.errors import DataError, hint
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns, coded
+from linsep.sources.tables.words import check_kind, counters_of
 
 #: stands for a delimiter: any run of blanks and tabs
 WHITESPACE = "whitespace"
@@ -44,8 +45,9 @@ _GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 
 
 def guess_columns(
-    files: list[TableFile], target: str | None, exclude: list[str], require_target: bool
-) -> Columns:
+    files: list[TableFile], target: str | None, exclude: list[str], require_target: bool,
+    text: dict[str, Any] | None = None,
+) -> Columns:  # fmt: skip
     """Guess the columns from the first file with rows.
 
     Parameters
@@ -55,6 +57,8 @@ def guess_columns(
         Label column; must be in the file if `require_target`.
     exclude : list of str
         Columns left out; must be in the file.
+    text : dict or None
+        Settings of columns whose words are features; they must be in the file.
 
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
@@ -68,27 +72,43 @@ def guess_columns(
             advice = _closest(name, names) or "check its name."
             raise DataError(f"{file.path} has no column '{name}' to leave out: {advice}")
     columns = Columns(numeric={}, text={}, target=target, target_kind=None, exclude=exclude)
+    text = text or {}
+    for name in text:
+        if name not in names or name in {target, *exclude}:
+            raise _no_text_column(file, name, names, target)
+    columns.words = counters_of(text)
     for name, guessed in zip(names, head.schema.types, strict=True):
         kind = stored[name] or guessed
         if name == target:
             columns.target_kind = _label_kind(file, name, kind)
         elif name not in exclude:
             family = family_of(kind)
-            if family is None:
+            if name in text:
+                check_kind(file, name, kind, family)
+            elif family is None:
                 message, change = _unusable(file, kind)
                 leave_out = hint("leave it out with {}", exclude=[name])
                 raise DataError(f"{file.path}, column '{name}' {message}", change, leave_out)
-            if family == "text":
+            elif family == "text":
                 columns.text[name] = {}
             else:
                 columns.numeric[name] = family
-    if not columns.numeric and not columns.text:
+    if not (columns.numeric or columns.text or columns.words):
         raise DataError(
             f"{file.path} has no column to learn from (its columns: {listed(names)}): give a file "
             f"with features."
         )
     columns.dtype = _dtype(files, columns)
     return columns
+
+
+def _no_text_column(file: TableFile, name: str, names: list[str], target: str | None) -> DataError:
+    """Return the error for a text column that is not there, or has another role."""
+    if name in names:
+        role = "the label column" if name == target else "left out"
+        return DataError(f"Column '{name}' is named as text, but is {role}: choose one of the two.")
+    advice = _closest(name, names) or f"its columns are {listed(names)}."
+    return DataError(f"{file.path} has no column '{name}' to read as text: {advice}")
 
 
 def check_text_columns(files: list[TableFile], columns: Columns) -> None:
@@ -188,7 +208,26 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "reference": dict(columns.reference),
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
-    }
+    } | _words_to_recipe(columns)
+
+
+def _words_to_recipe(columns: Columns) -> dict[str, Any]:
+    """Return what is stored of columns whose words are features, and words of hashed ones."""
+    if not columns.words:
+        return {}
+    from linsep.sources.text.stored import to_json
+
+    seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
+    words = {name: to_json(counter) for name, counter in columns.words.items()}
+    return {"words": words, "seen": columns.seen or seen}
+
+
+def _words_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
+    if recipe.get("words"):
+        from linsep.sources.text.stored import from_json
+
+        columns.words = {name: from_json(stored) for name, stored in recipe["words"].items()}
+        columns.seen = recipe["seen"]
 
 
 def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
@@ -211,6 +250,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
         columns.reference = dict(recipe.get("reference", {}))
+        _words_from_recipe(columns, recipe)
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
         first = len(columns.numeric)

@@ -29,6 +29,7 @@ from linsep.sources.tables.roles import (
     to_recipe,
 )
 from linsep.sources.tables.survey import Survey
+from linsep.sources.tables.words import Given, finish_words, settings_of
 from linsep.sources.text_files import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -89,6 +90,9 @@ class TableSource(Source):
         False allows files without labels: Batch.y is then None, also where some are missing.
     max_line : int
         Bytes that a line of text may have.
+    text : str, list of str, dict of str to Text, or None
+        Columns whose words are features, as :class:`linsep.Text` makes them by default, or as the
+        dict says.
 
     Raises
     ------
@@ -112,6 +116,7 @@ class TableSource(Source):
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
         max_line: int = MAX_LINE,
+        text: Given = None,
     ):
         if not paths:
             raise DataError("There is no file to read: name at least one.")
@@ -127,6 +132,8 @@ class TableSource(Source):
             "exclude": exclude, "recipe": recipe, "as": [format, delimiter], "scale": scale,
             "reference_level": reference_level,
         }  # fmt: skip
+        if words := settings_of(text):
+            self._options["text"] = {name: list(how) for name, how in words.items()}
         self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
         check_delimiter(self._delimiter)
         kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
@@ -139,7 +146,7 @@ class TableSource(Source):
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
-            self._columns = guess_columns(self._files, target, exclude, require_target)
+            self._columns = guess_columns(self._files, target, exclude, require_target, words)
             self._columns.missing, self._columns.hash_bits = missing, hash_bits
             check_text_columns(self._files, self._columns)
             check_reference(reference_level, self._columns, self.name)
@@ -148,14 +155,21 @@ class TableSource(Source):
         first = None if self.by_recipe else self.paths[0]
         self._kinds = [kinds_in(f, self._columns, require_target, first) for f in self._files]
         self._encoder = Encoder(self._columns, require_target)
-        learns = (self._columns.text and hash_bits is None) or (
-            self._columns.numeric and (scale != "none" or missing == "mean")
-        )
-        self._surveyed = self.by_recipe or not learns
+        self._surveyed = self.by_recipe or not self._learns()
         width = len(self._columns.numeric) + len(self._columns.text)
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._starts: list[int] = []  # number of the first row of every file reached so far
         self._running = 0
+
+    def _learns(self) -> bool:
+        """Return whether something must be known of all rows before the first batch."""
+        columns, options = self._columns, self._options
+        numbers = options["scale"] != "none" or columns.missing == "mean"
+        return (
+            (bool(columns.text) and columns.hash_bits is None)
+            or (bool(columns.numeric) and numbers)
+            or any(counter.settings.learns for counter in columns.words.values())
+        )
 
     def _check_separated(self) -> None:
         """Raise DataError where a delimiter has nothing to separate."""
@@ -235,6 +249,7 @@ class TableSource(Source):
             if held > self.memory_bytes // 4:
                 kept = None
         if rows:
+            finish_words(self._columns.words, self.name)
             survey.finish(self.name, scale, options["reference_level"])
             self._surveyed = True
         return kept
@@ -287,6 +302,14 @@ class TableSource(Source):
         """Column names and ``column=value`` names seen so far; None when values are hashed."""
         return self._columns.names
 
+    def feature(self, column: int) -> str:
+        """Return the name of a column of X for messages; of hashed words one that was seen."""
+        if self.feature_names is not None or not self._columns.words:
+            return super().feature(column)
+        from linsep.sources.text.stored import FeatureNames
+
+        return f"feature '{FeatureNames(to_recipe(self._columns)).of(column)[0]}'"
+
     @property
     def unseen(self) -> dict[str, int]:
         """Values of the last reading, by text column, that the recipe does not have."""
@@ -302,6 +325,8 @@ class TableSource(Source):
     def memory_needed(self) -> int | None:
         """Bytes that all rows would take in memory; None unless all files say how many they are."""
         rows = [file.n_rows for file in self._files]
+        if self._columns.words:
+            return None
         numbers, texts = len(self._columns.numeric), len(self._columns.text)
         value = np.dtype(self._columns.dtype).itemsize
         # Sparse rows have a column of four bytes beside each value.

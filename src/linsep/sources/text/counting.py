@@ -24,7 +24,7 @@ class NotUtf8(ValueError):
     """A text is not UTF-8: its number among the texts given, and the first bad byte in it."""
 
     def __init__(self, text: int, at: int, byte: int):
-        super().__init__(f"byte 0x{byte:02x} after {at:,} others is not UTF-8")
+        super().__init__(f"byte 0x{byte:02x} after {at:,} others")
         self.text = text
 
 
@@ -96,19 +96,13 @@ class TextCounter:
             limit if isinstance(limit, int) else limit * self.n_texts
             for limit in (self.settings.min_df, self.settings.max_df)
         )
-        if high < low:
-            raise DataError("max_df stands for fewer texts than min_df: swap them.")
         chosen = (found >= low) & (found <= high)
         if not chosen.any():
+            if not found.size:
+                raise DataError("No word is in the texts: give texts of two letters or more.")
             raise DataError(
-                "No word is left for the vocabulary"
-                if found.size
-                else "The texts have no word to learn from",
-                *(
-                    [hint("choose other limits than {}", min_df=None, max_df=None)]
-                    * bool(found.size)
-                ),
-                *(["give it texts with words of two letters or more"] * (not found.size)),
+                f"No word is in {low:g} texts or more and in {high:g} or fewer",
+                hint("change {}", min_df=None, max_df=None),
             )
         terms = terms_of(self._words, chosen)
         order = sorted(range(len(terms)), key=terms.__getitem__)

@@ -168,7 +168,7 @@ def _checked(method: Any, texts: pa.Array) -> Any:
     try:
         return method(texts)
     except NotUtf8 as error:
-        raise DataError(f"Text {error.text}: {error}; correct it.") from None
+        raise DataError(f"Text {error.text} is not UTF-8 ({error}): correct it.") from None
 
 
 def _as_arrow(X: Any) -> pa.Array:

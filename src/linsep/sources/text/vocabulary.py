@@ -84,7 +84,7 @@ def _grown(words: Vocabulary) -> Vocabulary:
         raise DataError(
             f"The vocabulary has more than {MOST_TERMS:,} different words and n-grams, or "
             f"{MOST_BYTES >> 20} MB of them",
-            hint("hash them with {}", vocabulary=False),
+            hint("hash them by leaving out {}", vocabulary=True),
             "learn shorter n-grams",
         )
     more, size = empty(n_terms, n_bytes), int(words.size[0])

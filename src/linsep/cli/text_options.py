@@ -1,0 +1,164 @@
+"""Options of text columns: what their words become."""
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from linsep.cli.failures import flag_of
+from linsep.cli.options import reader
+from linsep.estimators._common.checking import Parameter
+from linsep.sources.tables.words import ANALYZERS, NORMS
+
+
+def _ngrams(text: Any) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text)
+    low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= low <= high <= 100:
+        raise typer.BadParameter(f"must be a number from 1 to 100 or two, as in 1-2, not {text!r}.")
+    return low, high
+
+
+def _limit(text: Any) -> float:
+    if re.fullmatch(r"\d{1,18}", text) and int(text):
+        return int(text)
+    if re.fullmatch(r"0?\.\d+|[01]\.\d*", text) and float(text) <= 1:
+        return float(text)
+    raise typer.BadParameter(
+        f"must be a number of rows, 1 or more, or a share of them from 0.0 to 1.0, not {text!r}."
+    )
+
+
+def _limit_option(about: str) -> Any:
+    return typer.Option(parser=_limit, help=about, metavar="N|SHARE", show_default=False)
+
+
+Text = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        help="Column of text whose words are features; repeatable. Other text columns have one "
+        "feature per value (tables only).",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+Analyzer = Annotated[
+    Any,
+    typer.Option(
+        "--analyzer",
+        parser=reader(Parameter("analyzer", str, "", choices=tuple(ANALYZERS))),
+        help="N-grams of words, of characters, or of characters within words.  [default: word]",
+        metavar="|".join(ANALYZERS),
+        show_default=False,
+    ),
+]
+Ngrams = Annotated[
+    Any,
+    typer.Option(
+        "--ngrams",
+        parser=_ngrams,
+        help="Words or characters of an n-gram, or fewest and most: 1-2.  [default: 1]",
+        metavar="N|N-N",
+        show_default=False,
+    ),
+]
+Vocabulary = Annotated[
+    bool,
+    typer.Option(
+        "--vocabulary", help="Learn the words in a first reading instead of hashing them."
+    ),
+]
+MinDf = Annotated[Any, _limit_option("Leave out words of fewer rows; needs --vocabulary.")]
+MaxDf = Annotated[Any, _limit_option("Leave out words of more rows; needs --vocabulary.")]
+TextBits = Annotated[
+    Any,
+    typer.Option(
+        "--text-bits",
+        parser=reader(Parameter("text_bits", int, "", low=1, high=30)),
+        help="Hash words into 2^BITS features.  [default: 18]",
+        metavar="BITS",
+        show_default=False,
+    ),
+]
+Binary = Annotated[bool, typer.Option("--binary", help="Count a word once a row.")]
+Sublinear = Annotated[bool, typer.Option("--sublinear", help="Count c as 1 + ln(c).")]
+TfIdf = Annotated[
+    bool, typer.Option("--tf-idf", help="Weigh rare words higher (reads the data twice).")
+]
+Norm = Annotated[
+    Any,
+    typer.Option(
+        "--norm",
+        parser=reader(Parameter("norm", str, "", choices=tuple(NORMS))),
+        help="Divide the words of a row by their norm.  [default: l2]",
+        metavar="|".join(NORMS),
+        show_default=False,
+    ),
+]
+KeepCase = Annotated[bool, typer.Option("--keep-case", help="Do not lower-case text.")]
+
+#: options, in the order of the help, and their parameters of :class:`linsep.Text`
+OPTIONS: dict[str, tuple[str, Any]] = {
+    "analyzer": ("analyzer", Analyzer), "ngrams": ("ngram_range", Ngrams),
+    "vocabulary": ("vocabulary", Vocabulary), "min_df": ("min_df", MinDf),
+    "max_df": ("max_df", MaxDf), "text_bits": ("n_features", TextBits),
+    "binary": ("binary", Binary), "sublinear": ("sublinear_tf", Sublinear),
+    "tf_idf": ("use_idf", TfIdf), "norm": ("norm", Norm), "keep_case": ("lowercase", KeepCase),
+}  # fmt: skip
+_FLAGS = ("vocabulary", "binary", "sublinear", "tf_idf", "keep_case")
+
+
+def added(command: Callable) -> Callable:
+    """Give a command with ``**parameters`` the options of text columns.
+
+    Its ``text`` among these is what each column becomes, None without any.
+    """
+    signature = inspect.signature(command, eval_str=True)
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        chosen = {name: given.pop(name) for name in OPTIONS}
+        return command(**given | {"text": text_columns(given["text"], chosen)})
+
+    own = list(signature.parameters.values())
+    kinds = {"text": Text} | {name: kind for name, (_, kind) in OPTIONS.items()}
+    made = [
+        inspect.Parameter(
+            name, own[-1].kind, default=False if name in _FLAGS else None, annotation=kind
+        )
+        for name, kind in kinds.items()
+    ]
+    run.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
+    return run
+
+
+def text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what each text column becomes, None without any.
+
+    ``given`` has a value for each of :data:`OPTIONS`, None or False if it is not an option given.
+    """
+    chosen = {name: value for name, value in given.items() if value not in (None, False)}
+    if not columns:
+        if chosen:
+            raise typer.BadParameter(f"{flag_of(next(iter(chosen)))} needs --text COLUMN.")
+        return None
+    limits = [name for name in ("min_df", "max_df") if name in chosen]
+    if limits and "vocabulary" not in chosen:
+        raise typer.BadParameter(f"{flag_of(limits[0])} needs --vocabulary.")
+    if "text_bits" in chosen:
+        if "vocabulary" in chosen:
+            raise typer.BadParameter("--text-bits hashes words, --vocabulary does not.")
+        chosen["text_bits"] = 1 << chosen["text_bits"]
+    if "norm" in chosen:
+        chosen["norm"] = NORMS[chosen["norm"]]
+    if "keep_case" in chosen:
+        chosen["keep_case"] = False
+    from linsep.sources.text.transformer import Text as TextColumn
+
+    how = TextColumn(**{OPTIONS[name][0]: value for name, value in chosen.items()})
+    return dict.fromkeys(columns, how)

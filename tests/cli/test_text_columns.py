@@ -1,0 +1,304 @@
+"""Text columns: their words as features, from raw files to predictions."""
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from pyarrow import feather
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+
+import linsep
+from command_line import here, needs_speed, refused, table
+from linsep import Perceptron, Text, open_source
+from linsep.errors import DataError
+from linsep.sources.tables import files
+
+pytestmark = needs_speed
+
+ROWS = [
+    ("spam", 2.5, "red", "Free prize, call now", "WIN"),
+    ("ham", 1.0, "blue", "see you at home", "re: home"),
+    ("spam", 3.0, "red", "call to claim your prize", "PRIZE claim"),
+    ("ham", 0.5, "red", "call me, Élodie ΣΑΣ", ""),
+    ("spam", 2.0, "blue", "", "free free entry"),
+    ("ham", 1.5, "blue", "home now? see you", "lunch"),
+]
+NAMES = ["kind", "length", "colour", "body", "subject"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    cells = [[a, b, c, f'"{d}"', f'"{e}"'] for a, b, c, d, e in ROWS]
+    table(tmp_path, "mail.csv", NAMES, cells)
+    return tmp_path
+
+
+def read(path, **how):
+    source = open_source(path, target="kind", **how)
+    batches = list(source.batches())
+    return sp.vstack([sp.csr_matrix(batch.X) for batch in batches]).toarray(), source
+
+
+def column(number):
+    return [row[number] for row in ROWS]
+
+
+def test_words_stand_behind_numbers_and_indicators(folder):
+    X, source = read(folder / "mail.csv", text=["body", "subject"])
+    hashed = [HashingVectorizer(n_features=1 << 18).transform(column(k)).toarray() for k in (3, 4)]
+    colours = np.array([[c == "blue", c == "red"] for c in column(2)])
+    wanted = np.column_stack([column(1), colours, *hashed])
+    assert np.array_equal(X, wanted)
+    assert source.feature_names is None
+    assert source.feature(0) == "feature 'length'"
+    assert source.feature(1) == "feature 'colour=blue'"
+    place = 3 + int(np.flatnonzero(hashed[0][1])[0])
+    assert source.feature(place)[9:-1] in {"body:see", "body:you", "body:at", "body:home"}
+
+
+def test_a_vocabulary_for_one_column_and_characters_for_another(folder):
+    how = {
+        "body": Text(vocabulary=True, use_idf=True, ngram_range=(1, 2), min_df=2),
+        "subject": Text(analyzer="char_wb", ngram_range=(3, 3), n_features=64, norm="l1"),
+    }
+    X, source = read(folder / "mail.csv", text=how, exclude=["length", "colour"])
+    words = TfidfVectorizer(ngram_range=(1, 2), min_df=2).fit(column(3))
+    letters = HashingVectorizer(
+        analyzer="char_wb", ngram_range=(3, 3), n_features=64, norm="l1"
+    ).transform(column(4))
+    assert np.array_equal(
+        X, np.column_stack([words.transform(column(3)).toarray(), letters.toarray()])
+    )
+    again, _ = read(folder / "mail.csv", recipe=json.loads(json.dumps(source.recipe())))
+    assert np.array_equal(X, again)
+    only, source = read(
+        folder / "mail.csv", text={"body": how["body"]}, exclude=NAMES[1:3] + NAMES[4:]
+    )
+    assert source.feature_names == [f"body:{term}" for term in words.get_feature_names_out()]
+    assert np.array_equal(only, words.transform(column(3)).toarray())
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "arrow"])
+def test_every_format_gives_the_same_rows(folder, ending, monkeypatch):
+    path = folder / f"mail.{ending}"
+    columns = pa.table([column(k) for k in range(5)], names=NAMES)
+    if ending == "jsonl":
+        rows = columns.to_pylist()
+        rows[4]["body"] = None  # a missing text is empty
+        del rows[3]["subject"]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif ending == "parquet":
+        pq.write_table(columns, path)
+    else:
+        columns = columns.set_column(4, "subject", columns["subject"].dictionary_encode())
+        feather.write_feather(columns, path)
+    text = {"body": Text(vocabulary=True, use_idf=True), "subject": Text()}
+    expected, _ = read(folder / "mail.csv", text=text)
+    assert np.array_equal(read(path, text=text)[0], expected)
+    monkeypatch.setattr(files, "_MOST_BYTES", 1)
+    assert np.array_equal(read(path, text=text)[0], expected)
+
+
+def test_from_raw_text_to_predictions(folder):
+    options = ["--target", "kind", "--text", "body", "--text", "subject", "--reference", "ham"]
+    done = here("fit", "mail.csv", *options, "--model", "m.linsep", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "features" in done.stdout
+    assert "text         body, subject: words, hashed into 262,144 columns, l2 norm" in done.stdout
+    done = here("predict", "m.linsep", "mail.csv", cwd=folder)
+    assert done.stdout.split() == column(0)
+    done = here("score", "m.linsep", "mail.csv", cwd=folder)
+    assert "6 of 6 rows right" in done.stdout or "100.00 %" in done.stdout
+    done = here("inspect", "m.linsep", "--top", "40", "--json", cwd=folder)
+    shown = dict(json.loads(done.stdout)["weights"][0]["heaviest"])
+    assert shown["body:prize"] > 0 > shown["body:home"]
+    model = linsep.load(folder / "m.linsep")
+    X, _ = read(folder / "mail.csv", text=["body", "subject"], scale="standard")
+    same = Perceptron(keep="average", max_iter=10, reference="ham", random_state=0)
+    assert np.array_equal(same.fit(sp.csr_matrix(X), column(0)).coef_, model.coef_)
+
+
+def test_a_vocabulary_on_the_command_line(folder):
+    options = ["--vocabulary", "--ngrams", "1-2", "--min-df", "2", "--max-df", "0.9", "--tf-idf"]
+    options += ["--sublinear", "--norm", "none", "--keep-case", "--binary", "--exclude", "colour"]
+    fit = [
+        "fit",
+        "mail.csv",
+        "--target",
+        "kind",
+        "--text",
+        "body",
+        "--exclude",
+        "subject",
+        *options,
+    ]
+    done = here(*fit, "--exclude", "length", "--model", "m.linsep", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    model = linsep.load(folder / "m.linsep")
+    theirs = TfidfVectorizer(
+        ngram_range=(1, 2), min_df=2, max_df=0.9, sublinear_tf=True, norm=None, lowercase=False,
+        binary=True,
+    ).fit(column(3))  # fmt: skip
+    terms = [f"body:{term}" for term in theirs.get_feature_names_out()]
+    assert model.feature_names_in_.tolist() == terms
+    assert here("predict", "m.linsep", "mail.csv", cwd=folder).returncode == 0
+    done = here("inspect", "m.linsep", "--top", "3", cwd=folder)
+    assert "body:" in done.stdout
+    assert "text     body: n-grams of 1 to 2 words, " in done.stdout
+
+
+def test_words_that_share_a_column_are_listed(folder):
+    fit = ["fit", "mail.csv", "--target", "kind", "--text", "body", "--text-bits", "2"]
+    fit += ["--exclude", "colour", "--exclude", "subject", "--model", "m.linsep"]
+    assert here(*fit, cwd=folder).returncode == 0
+    shown = here("inspect", "m.linsep", "--top", "9", cwd=folder).stdout
+    assert "(shares its column with " in shown
+    recipe = linsep.load(folder / "m.linsep").recipe_
+    terms, columns = recipe["seen"]["body"]
+    for term, place in zip(terms, columns, strict=True):
+        assert HashingVectorizer(n_features=4).transform([term]).indices.tolist() == [place]
+    assert max(np.bincount(columns)) == 4
+
+
+def test_a_text_column_that_is_not_named_has_an_indicator_per_value(folder):
+    _, source = read(folder / "mail.csv", exclude=["body", "subject"])
+    assert source.feature_names == ["length", "colour=blue", "colour=red"]
+    assert "words" not in source.recipe()
+
+
+def test_bytes_that_are_not_utf8(folder):
+    (folder / "bad.csv").write_bytes(b"kind,body\nspam,free prize\nham,caf\xe9 at\n")
+    said = r"bad.csv line 3, column 'body' is not UTF-8 text \(byte 0xe9 after 3 others\)"
+    refused("fit", "bad.csv", "--target", "kind", "--text", "body", cwd=folder, said=said)
+    body = pa.array([b"fine", b"caf\xe9"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"kind": ["a", "b"], "body": body}), folder / "bad.parquet")
+    said = r"bad.parquet row 2, column 'body' is not UTF-8 text \(byte 0xe9 after 3 others\)"
+    for more in ([], ["--vocabulary"]):
+        refused(
+            "fit", "bad.parquet", "--target", "kind", "--text", "body", *more, cwd=folder, said=said
+        )
+
+
+def test_refusals(folder):
+    fit = ["fit", "mail.csv", "--target", "kind", "--exclude", "subject"]
+    table(folder, "other.csv", ["kind", "subject"], [["ham", "home"]])
+    (folder / "rows.svm").write_text("1 1:1\n-1 2:1\n")
+    for words, said, code in [
+        (
+            ["--text", "length"],
+            "column 'length' holds numbers, not text: leave out --text length",
+            1,
+        ),
+        (["--text", "bodi"], "has no column 'bodi' to read as text: did you mean 'body'", 1),
+        (["--text", "kind"], "Column 'kind' is named as text, but is the label column", 1),
+        (["--text", "body", "--exclude", "body"], "named as text, but is left out", 1),
+        (["--tf-idf"], "--tf-idf needs --text COLUMN", 2),
+        (["--text", "body", "--min-df", "2"], "--min-df needs --vocabulary", 2),
+        (["--text", "body", "--min-df", "1.5"], "must be a number of rows", 2),
+        (["--text", "body", "--ngrams", "2-1"], "must be a number from 1 to 100", 2),
+        (["--text", "body", "--vocabulary", "--text-bits", "9"], "--vocabulary does not", 2),
+        (
+            ["--text", "body", "--vocabulary", "--min-df", "7"],
+            "column 'body': No word is in 7 texts or more",
+            1,
+        ),
+    ]:
+        refused(*fit, *words, cwd=folder, said=said, code=code)
+    refused("fit", "rows.svm", "--text", "a", cwd=folder, said="is svmlight text.*leave out --text")
+    two = [
+        "fit",
+        "mail.csv",
+        "other.csv",
+        "--target",
+        "kind",
+        "--text",
+        "body",
+        "--text",
+        "subject",
+    ]
+    refused(*two, cwd=folder, said="other.csv has no column .*'body'.*: add")
+
+
+def test_a_second_file_must_have_the_text(folder):
+    assert here(
+        "fit", "mail.csv", "--target", "kind", "--text", "body", "--exclude", "subject", "--model",
+        "m.linsep", cwd=folder,
+    ).returncode == 0  # fmt: skip
+    table(folder, "other.csv", ["kind", "length", "colour"], [["ham", 1, "red"]])
+    said = "other.csv has no column 'body', which the model was learnt from: add it"
+    refused("predict", "m.linsep", "other.csv", cwd=folder, said=said)
+    numbers = pa.table({"length": [1.0], "colour": ["red"], "body": [3]})
+    pq.write_table(numbers, folder / "numbers.parquet")
+    said = "column 'body' holds int64 where the model was learnt from text: convert it"
+    refused("predict", "m.linsep", "numbers.parquet", cwd=folder, said=said)
+
+
+def test_a_vocabulary_beyond_its_bound_is_refused(folder, monkeypatch):
+    from linsep.sources.text import vocabulary
+
+    monkeypatch.setattr(vocabulary, "MOST_TERMS", 4)
+    small = vocabulary.empty(4, 1 << 10)
+    monkeypatch.setattr("linsep.sources.text.counting.empty", lambda: small)
+    fit = [
+        "fit",
+        "mail.csv",
+        "--target",
+        "kind",
+        "--text",
+        "body",
+        "--vocabulary",
+        "--text",
+        "subject",
+    ]
+    said = "Column 'body': The vocabulary has more than 4 different words"
+    refused(*fit, cwd=folder, said=said)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda words: words["settings"].update(analyzer="no"),
+        lambda words: words["settings"].update(more=1),
+        lambda words: words.update(terms=["b", "b"]),
+        lambda words: words.update(terms=[1]),
+        lambda words: words.update(terms=[]),
+        lambda words: words.update(frequencies=[1]),
+        lambda words: words.update(frequencies=[9] * len(words["terms"])),
+        lambda words: words.update(texts="many"),
+        lambda words: words.pop("terms"),
+    ],
+)
+def test_a_damaged_recipe_is_refused(folder, change):
+    _, source = read(
+        folder / "mail.csv", text={"body": Text(vocabulary=True, use_idf=True)}, exclude="subject"
+    )
+    recipe = json.loads(json.dumps(source.recipe()))
+    change(recipe["words"]["body"])
+    with pytest.raises(DataError, match="recipe for reading tables is damaged"):
+        read(folder / "mail.csv", recipe=recipe)
+
+
+def test_messages_learnt_beside_their_length(shared_data, tmp_path):
+    """Accuracy on held-out SMS is at least that of a linear SVM with tf-idf."""
+    from sklearn.svm import LinearSVC
+
+    with gzip.open(shared_data / "text" / "sms_spam.tsv.gz", "rt") as lines:
+        rows = [line.rstrip("\n").split("\t", 1) for line in lines]
+    held_out, learnt = rows[::5], [row for k, row in enumerate(rows) if k % 5]
+    for name, part in (("train", learnt), ("test", held_out)):
+        columns = dict(zip(("kind", "message"), zip(*part, strict=True), strict=True))
+        pq.write_table(
+            pa.table({k: list(v) for k, v in columns.items()}), tmp_path / f"{name}.parquet"
+        )
+    fit = ["fit", "train.parquet", "--target", "kind", "--text", "message"]
+    fit += ["--analyzer", "char_wb", "--ngrams", "2-5", "--learner", "pa", "--C", "0.3"]
+    done = here(*fit, "--test", "test.parquet", "--json", cwd=tmp_path)
+    ours = json.loads(done.stdout)["test"]["accuracy"]
+    words = TfidfVectorizer().fit([text for _, text in learnt])
+    machine = LinearSVC().fit(words.transform([t for _, t in learnt]), [y for y, _ in learnt])
+    theirs = machine.score(words.transform([t for _, t in held_out]), [y for y, _ in held_out])
+    assert ours >= theirs
