@@ -293,7 +293,9 @@ def test_parameters_out_of_range(parameter):
 
 def test_every_parameter_is_in_the_table_or_checked_elsewhere():
     named = {parameter.name for parameter in Perceptron._parameters}
-    assert set(Perceptron().get_params()) - named == {"random_state", "class_weight"}
+    assert set(Perceptron().get_params()) - named == {
+        "random_state", "class_weight", "reference",
+    }  # fmt: skip
 
 
 def test_parameters_of_numpy_types_are_taken():

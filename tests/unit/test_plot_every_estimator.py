@@ -17,7 +17,9 @@ PNG = b"\x89PNG"
 
 IRIS = load_iris(as_frame=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[IRIS.target]
-LONG = ["the length of the petal in centimetres, as it was measured by hand", "width"]
+#: names that a reader of formulas, or a terminal, would take for commands
+LONG = ["the length of the petal in $\\frac$ \x1b[31m$, as it was measured by hand", "$\\width$"]
+FIRST = "$\\first$\x07"
 BINARY = pd.DataFrame((IRIS.data > IRIS.data.mean()).astype(float))
 
 ONLINE = {
@@ -87,7 +89,7 @@ def data_of(name, columns, several=False):
     X = (BINARY if name == "winnow" else IRIS.data).iloc[:, columns].copy()
     if len(columns) == 2:
         X.columns = LONG
-    labels = NAMES if several else np.where(NAMES == "setosa", "first", "other")
+    labels = NAMES if several else np.where(NAMES == "setosa", FIRST, "other")
     return X, IRIS.target if name == "linear" else labels
 
 
@@ -172,7 +174,8 @@ def test_long_names_are_broken_and_cut():
     X, y = data_of("pa", [2, 1])
     X.columns = [LONG[0], "word " * 40]
     shown = linsep.PassiveAggressive().fit(X, y).plot(X, y)
-    assert shown.ax_.get_xlabel().replace("\n", " ") == LONG[0]
+    expected = LONG[0].replace("$", r"\$").replace("\x1b", r"\x1b")
+    assert shown.ax_.get_xlabel().replace("\n", " ") == expected
     lines = shown.ax_.get_ylabel().split("\n")
     assert len(lines) == 3
     assert lines[-1].endswith(" ...")

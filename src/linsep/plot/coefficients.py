@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.plot.display import COLOURS, Display, ink, new_axes
+from linsep.plot.display import COLOURS, Display, ink, literal, new_axes
 from linsep.regression.summary import Summary
 
 
@@ -144,7 +144,7 @@ class CoefficientDisplay(Display):
         (self.points_,) = self.ax_.plot(self.estimates[finite], places[finite], **look)
         if self.odds:
             self.ax_.set_xscale("log")
-        self.ax_.set_yticks(places, self.names)
+        self.ax_.set_yticks(places, [literal(name) for name in self.names])
         self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []

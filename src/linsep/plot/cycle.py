@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
-from linsep.plot.display import COLOURS, Display, legend, new_axes
+from linsep.plot.display import COLOURS, Display, legend, new_axes, wrapped
 from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
@@ -149,7 +149,7 @@ class CycleDisplay(Display):
             label="weights that come back",
         )  # fmt: skip
         box = box_around(points)
-        self.ax_.set(xlim=box[0], ylim=box[1], xlabel=labels[0], ylabel=labels[1])
+        self.ax_.set(xlim=box[0], ylim=box[1], xlabel=wrapped(labels[0]), ylabel=wrapped(labels[1]))
         if same_scale(*box):
             self.ax_.set_aspect("equal")
         self._draw_arrows(points)

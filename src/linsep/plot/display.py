@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import LinsepError
+from linsep.escaping import escaped
 
 #: colours that the colour-blind can tell apart (Okabe and Ito, 2008); grey is the eighth
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -90,9 +91,15 @@ def legend(ax: Any, handles: Sequence[Any]) -> Any:
     )  # fmt: skip
 
 
+def literal(name: str) -> str:
+    """Return a name that came with the data so that it is drawn as it is: no formula, no escape."""
+    return escaped(name, lines=True).replace("$", r"\$")
+
+
 def wrapped(name: str) -> str:
     """Return a name in lines that fit beside the axes; a very long one is cut."""
-    return "\n".join(wrap(name, LONGEST_LINE, max_lines=3, placeholder=" ...")) or name
+    lines = wrap(escaped(name), LONGEST_LINE, max_lines=3, placeholder=" ...")
+    return literal("\n".join(lines) or name)
 
 
 def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:

@@ -13,7 +13,17 @@ from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
-from linsep.plot.display import COLOURS, MARKERS, Display, colours, ink, limits, new_axes, wrapped
+from linsep.plot.display import (
+    COLOURS,
+    MARKERS,
+    Display,
+    colours,
+    ink,
+    limits,
+    literal,
+    new_axes,
+    wrapped,
+)
 from linsep.plot.plane import frame_like
 from linsep.plot.rows import codes_of
 
@@ -204,7 +214,7 @@ class KernelDisplay(Display):
                     self.borders_.append(ax.axhline(start - 0.5, color="white", linewidth=1.2))
                     self.borders_.append(ax.axvline(start - 0.5, color="white", linewidth=1.2))
                 middles = starts + (counts - 1) / 2
-                ax.set_yticks(middles, [label_text(self.classes[k]) for k in known])
+                ax.set_yticks(middles, [wrapped(label_text(self.classes[k])) for k in known])
                 ax.set_xticks([])  # the same as on the left
         ax.set_title("\n".join([title, *([self.title] if self.title else [])]), fontsize="medium")
 
@@ -277,11 +287,16 @@ class KernelDisplay(Display):
             bar.set_hatch("" if sign else "////")
             bar.set_edgecolor(ax.get_facecolor())
         ax.axvline(0.0, color=ink(), linewidth=0.8)
-        ax.set_yticks(places, names, family="monospace")
+        ax.set_yticks(places, map(literal, names), family="monospace")
         ax.set(xlabel="weight of an occurrence", ylim=(-0.7, len(names) - 0.3))
         ax.set_title("substrings of the largest weights", fontsize="medium")
         handles = [
-            Patch(facecolor=colour, edgecolor=ax.get_facecolor(), hatch=hatch, label=f"for {label}")
+            Patch(
+                facecolor=colour,
+                edgecolor=ax.get_facecolor(),
+                hatch=hatch,
+                label=wrapped(f"for {label}"),
+            )
             for colour, hatch, label in zip(
                 colours(2), ("////", ""), map(label_text, self.classes), strict=True
             )

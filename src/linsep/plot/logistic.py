@@ -200,7 +200,7 @@ class LogisticDisplay(Display):
         else:
             handles = []
             self._draw_contours()
-            title.insert(0, probability)
+            title.insert(0, wrapped(probability))
         self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
         title += density_title(len(self.points))
         self.ax_.set_title("\n".join(title), fontsize="medium")
@@ -241,7 +241,7 @@ class LogisticDisplay(Display):
         for heights, label, colour, style in looks:
             self.gaussians_ += self.ax_.plot(
                 x, scale * heights, color=colour, ls=style, linewidth=1.2,
-                label=f"Gaussian of {label_text(label)}",
+                label=wrapped(f"Gaussian of {label_text(label)}"),
             )  # fmt: skip
             self.ax_.fill_between(x, scale * heights, color=colour, alpha=0.15, linewidth=0)
         return self.gaussians_

@@ -210,7 +210,7 @@ class SeparationDisplay(Display):
             self.ax_.add_patch(
                 Polygon(
                     convex_hull(ends), facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.5,
-                    ls=style, zorder=2.5, label=f"hull of {name}{more}",
+                    ls=style, zorder=2.5, label=wrapped(f"hull of {name}{more}"),
                 )
             )
             for ends, colour, style, name in zip(

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
-from linsep.plot.display import Display, new_grid
+from linsep.plot.display import Display, literal, new_grid
 
 #: more images than that are too small to look at
 MOST_IMAGES = 30
@@ -102,7 +102,7 @@ class WeightImageDisplay(Display):
         for ax, image, title in zip(self.axes_, self.images, self.titles, strict=True):
             self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
             ax.set_axis_off()
-            ax.set_title(title, fontsize="medium")
+            ax.set_title(literal(title), fontsize="medium")
         self.ax_ = self.axes_[0]
         self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
         return self
