@@ -78,8 +78,12 @@ class Vocabulary(NamedTuple):
 @inlined
 def four(data, at):
     """Return the four bytes from ``at`` on as a number."""
+    place = U(at)  # unsigned indices need no test for negative ones
     return (
-        U(data[at]) | (U(data[at + 1]) << B8) | (U(data[at + 2]) << B16) | (U(data[at + 3]) << B24)
+        U(data[place])
+        | (U(data[place + U(1)]) << B8)
+        | (U(data[place + U(2)]) << B16)
+        | (U(data[place + U(3)]) << B24)
     )
 
 
@@ -117,14 +121,14 @@ def count(sink, column, amount):
     """Add ``amount`` to a column of the text at hand."""
     keys = sink.keys
     mask = sink.size[1]
-    place = column & mask
+    place = U(column & mask)
     while keys[place] != column:
         if keys[place] < 0:
             keys[place] = column
             sink.counts[place] = 0
             sink.size[0] += 1
             break
-        place = (place + 1) & mask
+        place = (place + U(1)) & U(mask)
     sink.counts[place] += amount
 
 
@@ -155,7 +159,9 @@ def note(seen, column, h, out, begin, end):
 def _take_hashed(sink, out, begin, end):
     h = np.int64(murmur(out, begin, end))
     negative = h >= 0x80000000
-    column = (0x100000000 - h if negative else h) % sink.n_columns
+    column = 0x100000000 - h if negative else h
+    mask = sink.n_columns - 1
+    column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
     count(sink, column, -1 if sink.signed and negative else 1)
     if sink.seen.counts.size:
         note(sink.seen, column, np.uint32(h), out, begin, end)

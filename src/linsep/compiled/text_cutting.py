@@ -56,7 +56,7 @@ def decoded(data, at, stop):
 def put(out, size, point):
     """Write a code point in UTF-8 and return where the next begins."""
     if point < 0x80:
-        out[size] = point
+        out[np.uint64(size)] = point
         return size + 1
     if point < 0x800:
         out[size] = 0xC0 | (point >> 6)
@@ -77,8 +77,9 @@ def put(out, size, point):
 @inlined
 def next_entry(data, at, stop, table):
     """Return what the table has for a code point, and its length, which is 0 if it is no UTF-8."""
-    if data[at] < 0x80:
-        return table[data[at]], 1
+    byte = data[np.uint64(at)]
+    if byte < 0x80:
+        return table[byte], 1
     point, length = decoded(data, at, stop)
     return table[point], length
 
