@@ -10,6 +10,7 @@ from benchmarks import (
     files,
     harness,
     in_memory,
+    lab,
     large_files,
     learners,
     logistic,
@@ -30,6 +31,7 @@ from benchmarks import (
 REPORTS = {
     "startup": startup.main,
     "accuracy": accuracy.main,
+    "lab": lab.main,
     "mistakes": mistakes.main,
     "mnist-kernels": mnist_kernels.main,
     "mnist-kernels-svc": mnist_kernels.compared,

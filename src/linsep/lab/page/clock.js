@@ -68,7 +68,7 @@ export class Clock {
     if (!this.playing) return;
     this.playing = false;
     this.show();
-    this.lab.remember();
+    this.lab.goTo(this.lab.at);
   }
 
   show() {

@@ -41,6 +41,7 @@ export class Plane {
       this.tools, this.frame, make("div", { class: "below" }, this.says, this.status));
     new ResizeObserver(() => this.resize()).observe(this.frame);
     this.dots = [];
+    this.looks = [];
   }
 
   resize() {
@@ -134,18 +135,22 @@ export class Plane {
     this.parts.grid.replaceChildren(...parts);
   }
 
-  // Points stay the elements that they are, unless their number or a class changes.
+  // A point stays the element that it is, unless its class changes.
   drawPoints() {
     const { points } = this.lab.scene;
     const size = points.length > 120 ? 4 : 6;
-    const looks = points.map(([, , code]) => `${code} ${size} ${classColour(code)}`).join();
-    if (looks !== this.looks) {
-      const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
-      this.looks = looks;
-      this.dots = points.map(([, , code], j) => this.newDot(j, code, size));
-      this.parts.points.replaceChildren(...this.dots);
-      if (focused !== undefined) this.dots[focused]?.focus({ preventScroll: true });
-    }
+    const looks = points.map(([, , code]) => `${code} ${size} ${classColour(code)}`);
+    const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+    this.dots.splice(points.length).forEach((dot) => dot.remove());
+    points.forEach(([, , code], j) => {
+      if (this.dots[j] && looks[j] === this.looks[j]) return;
+      const dot = this.newDot(j, code, size);
+      if (this.dots[j]) this.dots[j].replaceWith(dot);
+      else this.parts.points.append(dot);
+      this.dots[j] = dot;
+      if (focused === String(j)) dot.focus({ preventScroll: true });
+    });
+    this.looks = looks;
     const places = this.places();
     points.forEach(([x, y, code], j) => {
       const [px, py] = this.scale.point(places[j] ?? [x, y]);

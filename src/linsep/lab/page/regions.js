@@ -81,6 +81,30 @@ export class Regions {
     return sums.map((column) => column[this.cells + row]);
   }
 
+  // The class of every cell, by the rule of run.classOf, in loops that allocate nothing.
+  classes(sums) {
+    const found = new Uint8Array(this.cells);
+    const { classes: scheme } = this.scene.settings;
+    const n = sums.length;
+    const scores = new Array(n).fill(0);
+    for (let k = 0; k < this.cells; k += 1) {
+      if (n > 1 && scheme === "ovo") {
+        for (let v = 0; v < n; v += 1) scores[v] = sums[v][k];
+        found[k] = this.run.classOf(scores, scheme);
+      } else if (n > 1) {
+        let [best, positive, only] = [0, 0, 0];
+        for (let v = 0; v < n; v += 1) {
+          if (sums[v][k] > sums[best][k]) best = v;
+          if (sums[v][k] > 0) { positive += 1; only = v; }
+        }
+        found[k] = scheme === "ovr" && positive === 1 ? only : best;
+      } else {
+        found[k] = sums[0][k] > 0 ? 1 : 0;
+      }
+    }
+    return found;
+  }
+
   // Draw the class of every cell, with a dark edge between classes; colours are [r, g, b].
   draw(canvas, t, colours, edge) {
     const sums = this.scores(t);
@@ -89,19 +113,15 @@ export class Regions {
       [canvas.width, canvas.height] = [this.columns, this.rows];
     }
     const image = context.createImageData(this.columns, this.rows);
-    const classes = new Uint8Array(this.cells);
-    const scores = new Array(sums.length);
-    for (let k = 0; k < this.cells; k += 1) {
-      for (let v = 0; v < sums.length; v += 1) scores[v] = sums[v][k];
-      classes[k] = this.run.classOf(scores, this.scene.settings.classes);
-    }
+    const pixels = new Uint32Array(image.data.buffer);
+    const classes = this.classes(sums);
+    const packed = ([r, g, b], alpha) => ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const fills = this.run.present.map((code) => packed(colours[code], 70));
+    const border = packed(edge, 220);
     for (let k = 0; k < this.cells; k += 1) {
       const right = (k + 1) % this.columns ? classes[k + 1] : classes[k];
       const below = k + this.columns < this.cells ? classes[k + this.columns] : classes[k];
-      const border = right !== classes[k] || below !== classes[k];
-      const colour = border ? edge : colours[this.run.present[classes[k]]];
-      image.data.set(colour, 4 * k);
-      image.data[4 * k + 3] = border ? 220 : 70;
+      pixels[k] = right !== classes[k] || below !== classes[k] ? border : fills[classes[k]];
     }
     context.putImageData(image, 0, 0);
     return sums;

@@ -93,6 +93,10 @@ export class Table {
     // How the run ends is said when it is there.
     this.caption.textContent = run ? t === run.rounds && run.stopped || "\u00A0" : idle;
     if (!run) return;
+    // While the run is played a few lines a second are enough to follow it.
+    const now = performance.now();
+    if (this.lab.clock.playing && now - (this.filled ?? 0) < 150) return;
+    this.filled = now;
     const top = Math.max(0, t - 1) * HEIGHT;
     const height = this.box.clientHeight;
     if (height && (top < this.box.scrollTop || top > this.box.scrollTop + height - 3 * HEIGHT)) {
