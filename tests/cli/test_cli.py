@@ -120,7 +120,7 @@ def test_options_reach_the_learner(folder):
         "n_iter_no_change": 2, "tie": "positive", "warm_start": False, "verbose": 0,
         "class_weight": {"top": 2.0, "low": 1.0, "mid": 1.0}, "random_state": 0,
         "keep": "average", "schedule": "inverse", "normalize": True, "update": "single",
-        "vote_mb": 256.0,
+        "vote_mb": 256.0, "reference": None,
     }  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name
                 assert (f"{flag}/ --no-{flag[3:]}" if default is True else flag) in shown
                 assert parameter.help[1:] in shown
                 assert "|".join(parameter.choices) in shown
-    for option, takers in {"--class-weight": 7, "--reference": 1, "--random-state": 6}.items():
+    for option, takers in {"--class-weight": 7, "--reference": 7, "--random-state": 6}.items():
         having = [n for n, e in every.items() if option[2:].replace("-", "_") in e().get_params()]
         assert len(having) == takers
         assert (f" {option} " in shown) == (name in having)
