@@ -15,6 +15,7 @@ TRIANGLE = "points=0,0,0;4,0,1;0,4,1"
 def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):
     tab.open()
     assert tab.count("round") == 0
+    assert tab.text("#equation").startswith("no line yet")
     tab.page.get_by_label("Speed").select_option("1000")
     tab.click("▶ Play")
     tab.says("#status", "Converged.")

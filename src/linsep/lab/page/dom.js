@@ -41,11 +41,12 @@ export function minus(text) {
   return text.replace(/^-/, "\u2212");
 }
 
-// b + w1 x1 + w2 x2 = 0, with signs as one would write them.
+// b + w1 x1 + w2 x2 = 0, with signs as one would write them; without a weight there is no line.
 export function equation(weights, features) {
   const [b, ...rest] = weights;
+  if (rest.every((w) => w === 0)) return "no line yet: the weights of the features are 0";
   const terms = rest.map((w, j) => [w, features[j]]).filter(([w]) => w !== 0);
-  if (b !== 0 || !terms.length) terms.push([b, ""]);
+  if (b !== 0) terms.push([b, ""]);
   const texts = terms.map(([w, name], place) => {
     const size = Math.abs(w) === 1 && name ? "" : `${short(Math.abs(w))} `;
     const sign = w < 0 ? (place ? " \u2212 " : "\u2212") : place ? " + " : "";
