@@ -15,9 +15,12 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 MISSING = "no Chromium: apt-get install chromium brings the browser that these tests need"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """A Chromium without a window; without one installed its tests are skipped, or fail in CI."""
+    """A Chromium without a window; without one installed its tests are skipped, or fail in CI.
+
+    It ends with its module, because Playwright runs an event loop in this thread until then.
+    """
     if CHROMIUM is None:
         (pytest.fail if os.environ.get("LINSEP_NEEDS_BROWSER") else pytest.skip)(MISSING)
     from playwright.sync_api import sync_playwright

@@ -56,8 +56,8 @@ def test_verdicts_on_several_classes_are_not_drawn(folder):
 
 def test_a_picture_that_cannot_be_drawn_keeps_the_model(folder):
     (folder / "one.csv").write_text("a,kind\n1,x\n2,y\n3,y\n")
-    words = ("fit", "one.csv", "--target", "kind", "--model", "m", "--plot", "p.png")
-    done = here(*words, cwd=folder)
+    words = ("fit", "one.csv", "--target", "kind", "--learner", "kernel", "--model", "m")
+    done = here(*words, "--plot", "p.png", cwd=folder)
     assert done.returncode == 1
     assert done.stderr.startswith("linsep: ")
     assert (folder / "m").exists()
