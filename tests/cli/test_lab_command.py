@@ -125,6 +125,8 @@ def websocket(url, origin, token):
         except HTTPClientError as refusal:
             return refusal.code
         socket.close()
+        while await socket.read_message() is not None:  # until the server has closed it, too
+            pass
         return 200
 
     return asyncio.run(connected())
