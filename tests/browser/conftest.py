@@ -4,12 +4,14 @@ Debian's Chromium is used (apt-get install chromium): nothing is downloaded.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 MISSING = "no Chromium: apt-get install chromium brings the browser that these tests need"
@@ -23,8 +25,6 @@ def browser():
     """
     if CHROMIUM is None:
         (pytest.fail if os.environ.get("LINSEP_NEEDS_BROWSER") else pytest.skip)(MISSING)
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started
@@ -42,6 +42,24 @@ def lab():
         server.terminate()
     _, said = server.communicate(timeout=20)
     assert said == ""
+
+
+#: go to an address of the page without loading it again
+GO = """where => {
+  history.pushState(null, "", location.pathname + where);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+#: what an address does not hold, as it was when the page was opened
+RESET = """lab => {
+  lab.querySelectorAll("details").forEach((node) => { node.open = false; });
+  lab.querySelectorAll("dialog").forEach((node) => node.close());
+  lab.querySelectorAll("textarea").forEach((node) => { node.value = ""; });
+  lab.querySelector(".speed select").value = "30";
+  lab.querySelectorAll("[data-show]").forEach((node) => {
+    if (node.checked !== node.defaultChecked) node.click();
+  });
+  lab.getRootNode().activeElement?.blur();
+}"""
 
 
 class Tab:
@@ -65,12 +83,44 @@ class Tab:
 
     def open(self, address=""):
         """Open the lab at an address and wait for its first run and proof."""
-        self.page.goto(f"{self.lab}#{address}")
-        return self.ready()
+        return self.visit(f"#{address}")
 
-    def ready(self):
-        self.page.wait_for_selector(".lab.begun[data-proved]")
+    def visit(self, where):
+        """Open what follows the address of the lab: it is loaded the first time only."""
+        asked = -1
+        if self.page.url.startswith(self.lab):
+            self.page.evaluate(GO, where)
+            asked = int(self.page.locator(".lab").get_attribute("data-asked"))
+        else:
+            self.page.goto(self.lab + where)
+        return self.ready(asked)
+
+    def ready(self, asked=-1):
+        """Wait until the page shows the answer to question ``asked``, or to its first one."""
+        lab = self.page.locator(".lab.begun[data-proved]")
+        lab.evaluate(
+            """(lab, asked) => new Promise((resolve) => {
+              const look = () => {
+                if (Number(lab.dataset.proved) >= asked) resolve();
+                else requestAnimationFrame(look);
+              };
+              look();
+            })""",
+            asked,
+        )
         return self
+
+    def reset(self):
+        """Make the tab what it was when it was opened."""
+        self.page.locator(".lab").evaluate(RESET)
+        self.press("Escape", "2")
+        self.look(1280, 900, "light")
+        return self
+
+    def look(self, width, height, scheme):
+        """Change the size of the window, and whether the page is light or dark."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme=scheme)
 
     def text(self, selector):
         return self.page.locator(selector).inner_text()
@@ -79,8 +129,15 @@ class Tab:
         return int(self.text(f"#count-{name}").replace(",", ""))
 
     def says(self, selector, text):
-        """Wait until an element contains a text."""
-        self.page.locator(selector).filter(has_text=text).wait_for()
+        """Assert that an element contains a text, at once or soon; returns all of its text."""
+        element = self.page.locator(selector)
+        expect(element).to_contain_text(text, timeout=8000)
+        return element.inner_text()
+
+    def goes_to(self, part):
+        """Assert that the address contains a text, at once or soon; returns what follows #."""
+        expect(self.page).to_have_url(re.compile(re.escape(part)), timeout=8000)
+        return self.page.url.partition("#")[2]
 
     def press(self, *keys):
         for key in keys:
@@ -111,10 +168,8 @@ def new_tab(browser, lab):
     """A function that opens tabs, each with cookies and storage of its own."""
     tabs = []
 
-    def opened(*, width=1280, height=900, scheme="light", **options):
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, **options
-        )
+    def opened(*, width=1280, height=900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
         tabs.append(Tab(context, lab))
         return tabs[-1]
 
@@ -124,7 +179,19 @@ def new_tab(browser, lab):
         assert tab.faults == []
 
 
+@pytest.fixture(scope="module")
+def shared_tab(browser, lab):
+    """A tab that stays open: the scripts of Panel take most of the time of a short test."""
+    tab = Tab(browser.new_context(), lab)
+    yield tab
+    tab.context.close()
+
+
 @pytest.fixture
-def tab(new_tab):
-    """A tab with the lab, 1,280 wide."""
-    return new_tab()
+def tab(shared_tab):
+    """A tab with the lab, 1,280 wide, as if just opened."""
+    if not shared_tab.page.url.startswith(shared_tab.lab):
+        shared_tab.open()
+    yield shared_tab.reset()
+    faults, shared_tab.faults = shared_tab.faults, []
+    assert faults == []

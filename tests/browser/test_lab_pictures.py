@@ -21,11 +21,10 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_pictures_of_the_page(new_tab, name, tmp_path):
+def test_pictures_of_the_page(tab, name, tmp_path):
     width, height, scheme, where, keys, verdict = PICTURES[name]
-    tab = new_tab(width=width, height=height, scheme=scheme)
-    tab.page.goto(tab.lab + where)
-    tab.ready()
+    tab.look(width, height, scheme)
+    tab.visit(where)
     tab.press(*keys)
     if verdict:
         tab.says("#verdict", verdict)

@@ -12,7 +12,7 @@ def test_dragging_a_point_moves_the_line_the_sticks_and_the_table(tab):
     assert "0.980316" in tab.text(".numbers")
     assert not tab.page.locator(".clock").is_visible()
     tab.drag(5, 0, 150)
-    tab.page.wait_for_function("location.hash.startsWith('#points=')")
+    tab.goes_to("#points=")
     assert tab.text("#fit-title") != "y = 1.10811 + 1.16216 x"
     rows = tab.page.get_by_label("Points and residuals").locator("tbody tr")
     assert rows.count() == 5
@@ -24,7 +24,7 @@ def test_adding_a_point_to_a_line(tab):
     tab.click("Add")
     tab.says("#status", "31 points")
     tab.page.get_by_label("Room").select_option("classes")
-    tab.says("#status", "Place points of at least two classes")
+    assert tab.says("#status", "Place points of at least two classes")
 
 
 def test_a_point_of_the_curve_changes_its_class_by_its_height(tab):
@@ -49,10 +49,9 @@ def test_a_fit_to_take_home(tab, new_tab, tmp_path):
 
 
 def test_a_lesson_to_its_end(tab):
-    tab.page.goto(f"{tab.lab}?lesson=perceptron")
-    tab.ready()
+    tab.visit("?lesson=perceptron")
     tab.says("#lesson-step", "The perceptron · 1 of 7")
-    assert tab.page.evaluate("location.hash") == "#data=five-points&start=-1,0,0"
+    assert tab.goes_to("#") == "data=five-points&start=-1,0,0"
     answer = tab.page.locator("details.answer p")
     assert not answer.is_visible()
     tab.page.get_by_text("Show the answer").click()
@@ -60,7 +59,7 @@ def test_a_lesson_to_its_end(tab):
     for step in range(2, 8):
         tab.click("Next")
         tab.says("#lesson-step", f"{step} of 7")
-    tab.page.wait_for_function("location.search.includes('step=7')")
+    tab.goes_to("step=7")
     assert tab.page.get_by_role("button", name="Next", exact=True).is_disabled()
     tab.says("#status", "8 of 31 points on the wrong side")
     tab.page.get_by_label("Weights to predict with").select_option("best")
@@ -68,7 +67,7 @@ def test_a_lesson_to_its_end(tab):
     tab.page.go_back()
     tab.page.go_back()
     tab.says("#lesson-step", "6 of 7")
-    tab.page.wait_for_function("location.hash.includes('shuffle=yes')")
+    tab.goes_to("shuffle=yes")
     tab.page.reload()
     tab.ready()
     tab.says("#lesson-step", "6 of 7")
@@ -83,12 +82,11 @@ def test_a_lesson_is_chosen_from_the_list(tab):
     tab.says("#fit-title", "y = 1.10811 + 1.16216 x")
     tab.click("Next")
     tab.click("Next")
-    tab.says("#fit-title", "pressure = 98.7147 + 0.97087 age")
+    assert tab.says("#fit-title", "pressure = 98.7147 + 0.97087 age")
 
 
 def test_an_unknown_lesson_leaves_the_page_usable(tab):
-    tab.page.goto(f"{tab.lab}?lesson=nothing&step=x")
-    tab.ready()
+    tab.visit("?lesson=nothing&step=x")
     tab.says("#fault", "There is no lesson 'nothing'")
     tab.click("Step")
     assert tab.count("round") == 1

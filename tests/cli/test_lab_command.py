@@ -6,6 +6,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 
 import pytest
 
@@ -132,46 +133,46 @@ def websocket(url, origin, token):
     return asyncio.run(connected())
 
 
-def test_pages_of_other_origins_are_refused(tmp_path):
-    code = (
-        "import sys\nfrom linsep.lab.server import bound_server\n"
-        "server = bound_server()\nprint(server.port, flush=True)\nserver.start()\n"
-        "server.io_loop.start()"
-    )
-    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+@contextmanager
+def served(before="", after=""):
+    """A lab in a process with code of its own: its address, and what it prints."""
+    code = ["import linsep.lab.server as lab", before, "server = lab.bound_server()",
+            "print(server.port, flush=True)", "server.start()", after,
+            "server.io_loop.start()"]  # fmt: skip
+    command = [sys.executable, "-c", "\n".join(code)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}/"
-        page = asked(url)[1]
-        token = re.search(r'"token":\s*"([^"]+)"', page)[1]
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/", server.stdout
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+def token_of(url):
+    """The token that a page of the lab opens its web socket with."""
+    return re.search(r'"token":\s*"([^"]+)"', asked(url)[1])[1]
+
+
+def test_pages_of_other_origins_are_refused():
+    with served() as (url, _):
+        token = token_of(url)
         assert websocket(url, url.rstrip("/"), token) == 200
         for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
             assert websocket(url, origin, token) == 403
-    finally:
-        server.terminate()
-        server.communicate(timeout=20)
 
 
-def test_a_session_is_forgotten_when_its_tab_closes(tmp_path):
-    code = (
-        "import linsep.lab.server as lab\nfrom tornado.ioloop import PeriodicCallback\n"
-        "lab.FORGOTTEN_AFTER, lab.LOOK_EVERY = 100, 100\n"
-        "server = lab.bound_server()\nprint(server.port, flush=True)\nserver.start()\n"
-        "say = lambda: print(len(server.get_sessions('/')), flush=True)\n"
-        "PeriodicCallback(say, 50).start()\nserver.io_loop.start()"
+def test_a_session_is_forgotten_when_its_tab_closes():
+    soon = "lab.FORGOTTEN_AFTER, lab.LOOK_EVERY = 100, 100"
+    say = (
+        "from tornado.ioloop import PeriodicCallback\n"
+        "PeriodicCallback(lambda: print(len(server.get_sessions('/')), flush=True), 50).start()"
     )
-    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    try:
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}/"
-        page = asked(url)[1]
-        token = re.search(r'"token":\s*"([^"]+)"', page)[1]
-        assert websocket(url, url.rstrip("/"), token) == 200
+    with served(soon, say) as (url, said):
+        assert websocket(url, url.rstrip("/"), token_of(url)) == 200
         counts = []
         while not counts or counts[-1] != 0 or max(counts) == 0:
-            counts.append(int(server.stdout.readline()))
+            counts.append(int(said.readline()))
         assert max(counts) == 1
-    finally:
-        server.terminate()
-        server.communicate(timeout=20)
 
 
 def test_a_lab_starts_and_ends(tmp_path):

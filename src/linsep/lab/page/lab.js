@@ -56,6 +56,7 @@ export class Lab {
   ask(kind, more = {}) {
     this.number += 1;
     const { number } = this;
+    this.node.dataset.asked = number;
     this.connection.send({ kind, number, ...more });
     return new Promise((resolve) => { this.waiting.set(number, resolve); });
   }
@@ -115,7 +116,7 @@ export class Lab {
     if (fit) this.plane.fit();
     this.redraw();
     if (run && !answer.proof && !this.still) this.prove();
-    else this.node.dataset.proved = this.number;
+    else this.node.dataset.proved = answer.number ?? 0;
   }
 
   // Whether the room is one of the regressions, which have a fit and no run.
@@ -135,7 +136,7 @@ export class Lab {
     if (answer.fault) this.fail(answer.fault);
     this.proofs.scene();
     this.plane.drawProof();
-    this.node.dataset.proved = this.number;
+    this.node.dataset.proved = answer.number;
   }
 
   goTo(t) {
