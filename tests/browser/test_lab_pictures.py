@@ -15,6 +15,7 @@ PICTURES = {
     "proof.png": (1280, 760, "dark", "#data=outlier&rounds=1000", ["End"], "No line separates"),
     "kernel.png": (1280, 760, "light", "#data=moons&learner=kernel&width=2", ["End"], "No line"),
     "line.png": (1280, 760, "light", "#data=blood-pressure&room=line", [], ""),
+    "descent.png": (1280, 760, "light", "#data=descent&room=descent&eta=0.09", [], ""),
     "lesson.png": (1280, 760, "light", "?lesson=perceptron&step=4", ["m", "m"], "through 0"),
     "phone.png": (400, 800, "light", "#data=xor&intercept=no", ["End"], "No line through 0"),
 }

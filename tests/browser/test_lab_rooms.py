@@ -1,6 +1,7 @@
-"""The regression rooms in a real browser."""
+"""The rooms without a run, and lessons, in a real browser."""
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.compiled
 
@@ -36,6 +37,62 @@ def test_a_point_of_the_curve_changes_its_class_by_its_height(tab):
     tab.drag(15, -60, -height)
     tab.says("#fit-words", "The classes overlap")
     assert tab.page.locator("polyline.curve").count() == 2
+
+
+def test_naive_bayes_tells_the_probabilities_under_the_pointer(tab):
+    tab.open("data=five-points&room=bayes")
+    assert tab.text("#fit-title").startswith("ln P(+1)/P(−1) = −13.8207 + 5 x1")
+    assert tab.page.locator("ellipse.deviation").count() == 4
+    assert tab.page.locator(".dot.wrong").count() == 1
+    tab.page.mouse.move(*tab.point(3))
+    assert ", 4: P(−1) = 0.13" in tab.says("#status", "at 2")
+    assert "0.869161" in tab.page.get_by_label("Points and residuals").inner_text()
+    tab.drag(1, 60, 0)
+    tab.goes_to("#points=")
+    assert not tab.text("#fit-title").startswith("ln P(+1)/P(−1) = −13.8207")
+
+
+def test_the_rate_of_a_descent_too_small_right_and_too_large(tab):
+    tab.open("data=descent&room=descent&eta=0.09")
+    assert "zig-zags in" in tab.text("#fit-title")
+    slider = tab.page.get_by_label("Learning rate, slider")
+    slider.focus()
+    for key, said in (("End", "diverges"), ("Home", "creeps")):
+        slider.press(key)
+        tab.says("#fit-title", said)
+    box = slider.bounding_box()
+    tab.page.mouse.move(box["x"] + 9, box["y"] + 10)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + box["width"] * 0.63, box["y"] + 10, steps=12)
+    assert "converges in" in tab.says("#fit-title", "converges in")
+    tab.page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 10, steps=4)
+    tab.page.mouse.up()
+    assert "diverges" in tab.says("#fit-title", "diverges")
+    assert float(tab.goes_to("eta=").partition("eta=")[2]) > 0.1
+    assert tab.page.get_by_label("Points and residuals").locator("tbody tr").count() > 3
+
+
+def test_a_descent_starts_where_one_clicks_drags_or_steps(tab):
+    tab.open("data=descent-minima&room=descent&surface=two-minima&eta=0.1&from=0.2,1.2")
+    expect(tab.page.locator(".iterate.last")).to_be_visible()
+    ends = [tab.page.locator(".iterate.last").bounding_box()["x"]]
+    box = tab.page.locator(".plane .picture").bounding_box()
+    tab.page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.3 * box["height"])
+    tab.goes_to("from=-")
+    ends.append(tab.page.locator(".iterate.last").bounding_box()["x"])
+    assert ends[1] < ends[0] - 100
+    start = tab.page.locator(".handle.from")
+    at = start.bounding_box()
+    tab.page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.5 * box["height"], steps=5)
+    tab.page.mouse.up()
+    assert "from=1." in tab.goes_to("from=1.")
+    start.focus()
+    before = tab.page.url
+    start.press("ArrowUp")
+    expect(tab.page).not_to_have_url(before)
+    assert tab.page.locator(".dot").count() == 0
 
 
 def test_a_fit_to_take_home(tab, new_tab, tmp_path):

@@ -1,15 +1,19 @@
-"""The regression rooms of the lab: their numbers are those of the library."""
+"""The rooms of the lab without a run: their numbers are those of the library."""
 
 import json
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from scipy.stats import norm
 
 import linsep
-from linsep.lab.answer import answer
+from linsep import descent
+from linsep.lab.answer import answer, plain_scene
 from linsep.lab.fits import fit_of, probability_text
 from linsep.lab.ready import ready_made
 from linsep.lab.scene import Scene
+from linsep.lab.surfaces import FORMULAS, surface_of
 
 pytestmark = pytest.mark.compiled
 
@@ -80,12 +84,80 @@ def test_random_points_are_answered():
         X = rng.integers(-3, 4, (n, 2)) * 10.0 ** rng.integers(-3, 6)
         points = [[x, y, int(c)] for (x, y), c in zip(X.tolist(), rng.integers(0, 2, n),
                                                      strict=True)]  # fmt: skip
-        room = ["line", "curve"][trial % 2]
-        answered = answer(
-            {"kind": "scene", "scene": {"points": points, "settings": {"room": room}}}
-        )
+        room = ["line", "curve", "bayes", "descent", "descent"][trial % 5]
+        settings = {"room": room, "surface": ["squared-error", "likelihood"][trial % 2]}
+        answered = answer({"kind": "scene", "scene": {"points": points, "settings": settings}})
         json.dumps(answered, allow_nan=False)
         assert (answered["fit"] is None) == bool(answered["idle"])
+
+
+@pytest.mark.parametrize("name", ["five-points", "bayes-iris"])
+def test_naive_bayes_multiplies_normal_densities(name):
+    scene = ready_made(name).with_settings(room="bayes")
+    fit = fit_of(scene)
+    codes = np.array(scene.codes)
+    means = np.array([scene.X[codes == k].mean(axis=0) for k in fit["present"]])
+    s = np.sqrt(((scene.X - means[codes]) ** 2).mean(axis=0))
+    np.testing.assert_allclose(fit["means"], means)
+    np.testing.assert_allclose(fit["deviations"], s)
+    joint = norm.pdf(scene.X[:, None], means, s).prod(axis=2) * np.bincount(codes) / len(codes)
+    shown = np.array([row[4:] for row in fit["rows"]])
+    np.testing.assert_allclose(shown, joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
+    scores = np.column_stack([np.ones(len(codes)), scene.X]) @ np.array(fit["weights"]).T
+    np.testing.assert_allclose(softmax(scores, axis=1), shown, atol=1e-9)
+    assert fit["wrong"] == np.flatnonzero(joint.argmax(axis=1) != codes).tolist()
+
+
+def test_a_feature_that_varies_between_the_classes_only_is_said():
+    fit = fit_of(Scene(((0.0, 1.0, 0), (0.0, 2.0, 0), (1.0, 1.5, 1))).with_settings(room="bayes"))
+    assert "its Gaussian has no width" in fit["sentences"][-1]
+
+
+@pytest.mark.parametrize(
+    ("eta", "title"),
+    [
+        (1e-4, "creeps"),
+        (0.02, "converges in 2"),
+        (0.09, "zig-zags in "),
+        (0.1, "zig-zags"),
+        (0.11, "diverges"),
+    ],
+)
+def test_a_descent_into_a_valley_shrinks_by_its_eigenvalues(eta, title):
+    fit = fit_of(ready_made("descent").with_settings(eta=eta))
+    assert f"x² + 10 y²: {title}" in fit["title"]
+    rows = np.array([row[:4] for row in fit["rows"]])
+    k = rows[:, 0]
+    np.testing.assert_allclose(rows[:, 1], -2 * (1 - 2 * eta) ** k, rtol=1e-9)
+    np.testing.assert_allclose(rows[:, 2], (1 - 20 * eta) ** k, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(fit["path"][:5], rows[:5, 1:3])
+
+
+def test_a_descent_on_points_ends_at_their_fit():
+    scene = ready_made("worked-line").with_settings(
+        room="descent", surface="squared-error", eta=0.01, rounds=2000
+    )
+    fit = fit_of(scene)
+    assert fit["rows"][-1][1:3] == pytest.approx([1.16216, 1.10811], abs=1e-3)
+    limit = float(numbers(fit)["rates that converge: below 2/λ"])
+    assert "diverges" in fit_of(scene.with_settings(eta=1.05 * limit))["title"]
+    scene = ready_made("hours").with_settings(room="descent", surface="likelihood", eta=0.02)
+    want = fit_of(ready_made("hours"))["curves"][0]["weights"][::-1]
+    assert fit_of(scene)["rows"][-1][1:3] == pytest.approx(want, abs=0.02)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_contours_are_level_and_scripts_have_the_same_surface(name):
+    scene = ready_made("descent").with_settings(surface=name, eta=0.001, rounds=5)
+    fit, surface = fit_of(scene), surface_of(scene)
+    descent.check_gradient(surface.J, surface.grad, [0.7, -0.3])
+    named = {}
+    exec(answer({"kind": "script", "scene": plain_scene(scene)["scene"]})["text"], named)
+    assert named["run"].path.tolist() == [row[1:3] for row in fit["rows"]]
+    spread = np.ptp([surface.J(place) for place in named["run"].path])
+    for line in fit["contours"]:
+        heights = [surface.J(place) for place in np.reshape(line, (-1, 2))]
+        assert np.ptp(heights) < 0.03 * max(np.mean(np.abs(heights)), spread, 1)
 
 
 @pytest.mark.parametrize("name", ["blood-pressure", "hours"])

@@ -32,6 +32,10 @@ class Field:
         The values of a text.
     used_by : tuple of str
         The learners that use it; empty for all.
+    rooms : tuple of str
+        Where it is used.
+    slider : bool
+        Whether a number has a slider, in which equal ways are equal factors.
     """
 
     name: str
@@ -42,6 +46,8 @@ class Field:
     high: float = LARGEST
     choices: tuple[str, ...] = ()
     used_by: tuple[str, ...] = ()
+    rooms: tuple[str, ...] = ("classes",)
+    slider: bool = False
 
     @property
     def kind(self) -> str:
@@ -131,10 +137,23 @@ LEARNERS = (
 _STARTED = tuple(name for name in LEARNERS if name not in ("margin", "kernel"))
 _INTERCEPT = ("perceptron", "batch", "margin", "passive-aggressive")
 
-ROOMS = ("classes", "line", "curve")
+ROOMS = ("classes", "line", "curve", "bayes", "descent")
+SURFACES = ("bowl", "valley", "two-minima", "bend", "squared-error", "likelihood")
 
 FIELDS = (
-    Field("room", "Room", "What is learnt from the points.", "classes", choices=ROOMS),
+    Field(
+        "room", "Room", "What is learnt from the points.", "classes", choices=ROOMS, rooms=ROOMS
+    ),
+    Field(
+        "surface", "Surface", "What the descent runs down.", "valley", choices=SURFACES,
+        rooms=("descent",),
+    ),
+    Field(
+        "eta", "Learning rate", "Factor of the gradient in every step.", 0.02, low=1e-6, high=10.0,
+        rooms=("descent",), slider=True,
+    ),
+    Field("from", "From", "Where the descent starts; or click there.", (-2.0, 1.0),
+          rooms=("descent",)),
     Field("learner", "Learner", "What is done at a mistake.", "perceptron", choices=LEARNERS),
     Field(
         "keep", "Weights to predict with",
@@ -147,6 +166,7 @@ FIELDS = (
     Field(
         "schedule", "Schedule", "How the rate changes with the number k of updates.", "constant",
         choices=("constant", "inverse", "inverse_sqrt"), used_by=ADDITIVE,
+        rooms=("classes", "descent"),
     ),
     Field(
         "gamma", "Target margin", "Of rows scaled to length 1; 0 halves it until a run ends.",
@@ -186,7 +206,8 @@ FIELDS = (
     ),
     Field("shuffle", "Shuffle", "Visit the points in a new order in every pass.", False),
     Field("seed", "Seed", "Of the shuffled order.", 0, low=0, high=2**31 - 1),
-    Field("rounds", "Rounds at most", "The run is cut after them.", 2000, low=1, high=10_000),
+    Field("rounds", "Rounds at most", "The run is cut after them.", 2000, low=1, high=10_000,
+          rooms=("classes", "descent")),
 )  # fmt: skip
 BY_NAME: dict[str, Field] = {field.name: field for field in FIELDS}
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in FIELDS}
@@ -198,7 +219,8 @@ def for_page() -> list[dict[str, Any]]:
         {
             "name": field.name, "label": field.label, "help": field.help, "kind": field.kind,
             "low": field.low, "high": field.high, "choices": list(field.choices),
-            "usedBy": list(field.used_by), "size": len(field.default)
+            "usedBy": list(field.used_by), "rooms": list(field.rooms), "slider": field.slider,
+            "size": len(field.default)
             if field.kind == "numbers" else 1,
         }
         for field in FIELDS

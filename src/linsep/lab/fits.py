@@ -1,4 +1,4 @@
-"""The regression rooms: a line of least squares, and a logistic curve beside Firth's.
+"""The rooms without a run: least squares, logistic curve, naive Bayes and gradient descent.
 
 A fit is laid out as the page shows it: numbers, sentences, a table, and what is drawn.
 """
@@ -12,8 +12,10 @@ import numpy as np
 
 import linsep
 from linsep.errors import DataError
+from linsep.lab.bayes import bayes_of, script_of_bayes
 from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
+from linsep.lab.surfaces import descent_of, script_of_descent
 from linsep.teaching.textbook import logistic
 from linsep.teaching.trace.table import exact, latex, markdown, short
 
@@ -23,7 +25,8 @@ MOST_STEPS, RUNAWAY_STEPS = 60, 6
 
 def fit_of(scene: Scene) -> dict[str, Any]:
     """Return the fit of a scene's room; DataError if its points have none."""
-    return line_of(scene) if scene["room"] == "line" else curve_of(scene)
+    fits = {"line": line_of, "curve": curve_of, "bayes": bayes_of, "descent": descent_of}
+    return fits[scene["room"]](scene)
 
 
 def line_of(scene: Scene) -> dict[str, Any]:
@@ -112,10 +115,7 @@ def curve_of(scene: Scene) -> dict[str, Any]:
     likelihood has no maximum: then the slopes of its first steps show how it runs away.
     """
     X, y = scene.X[:, :1].tolist(), scene.codes
-    if set(y) != {0, 1}:
-        raise DataError("Place points of the first two classes: the curve is their probability.")
-    if len({row[0] for row in X}) < 2:
-        raise DataError("Place points at two different places of the horizontal axis at least.")
+    _check_curve(X, y)
     # Newton's method does not depend on units; floats do.
     centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
     Z = [[(x - centre) / width] for (x,) in X]
@@ -157,6 +157,21 @@ def curve_of(scene: Scene) -> dict[str, Any]:
         ],
         "assumptions": [], "panels": [],
     }  # fmt: skip
+
+
+def firth_of(X: list[list[float]], y: list[int]) -> tuple[float, float]:
+    """Return intercept and weight of Firth's curve; DataError if there is none."""
+    _check_curve(X, y)
+    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
+    b, w = _curve("Firth", [[(x - centre) / width] for (x,) in X], y, True)["weights"]
+    return b - w * centre / width, w / width
+
+
+def _check_curve(X: list[list[float]], y: list[int]) -> None:
+    if set(y) != {0, 1}:
+        raise DataError("Place points of the first two classes: the curve is their probability.")
+    if len({row[0] for row in X}) < 2:
+        raise DataError("Place points at two different places of the horizontal axis at least.")
 
 
 def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[str, Any]:
@@ -209,6 +224,8 @@ def _cells(row: list[Any], shown: Any) -> list[str]:
 
 def script_of_fit(scene: Scene) -> str:
     """Return a script that prints the numbers of a room."""
+    if scene["room"] in ("bayes", "descent"):
+        return (script_of_bayes if scene["room"] == "bayes" else script_of_descent)(scene)
     xs = ", ".join(f"[{plain(x)}]" for x, _, _ in scene.points)
     if scene["room"] == "line":
         ys = ", ".join(plain(y) for _, y, _ in scene.points)

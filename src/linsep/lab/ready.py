@@ -101,6 +101,11 @@ def _regression(load: Callable[..., Any], *names: str) -> Callable[[], Points]:
     return make
 
 
+def _nothing() -> Points:
+    """Return no points: a formula needs none."""
+    return np.empty((0, 2)), np.empty(0, int), (), ("x", "y")
+
+
 def _hours(gap: float) -> Callable[[], Points]:
     """Return a function that makes 20 exams, failed or passed after some hours of work."""
 
@@ -142,8 +147,21 @@ READY = {
         "Line: age and blood pressure",
         _regression(datasets.load_blood_pressure, "age", "pressure"), {"room": "line"},
     ),
+    "bayes-iris": Ready(
+        "Bayes: three species of iris", _iris(0, 1, 2), {"room": "bayes"}
+    ),
     "hours": Ready("Curve: hours and an exam", _hours(2.2), {"room": "curve"}),
     "hours-apart": Ready("Curve: an exam, separated", _hours(7.0), {"room": "curve"}),
+    "descent": Ready("Descent: narrow valley", _nothing, {"room": "descent", "eta": 0.09}),
+    "descent-minima": Ready(
+        "Descent: two minima", _nothing,
+        {"room": "descent", "surface": "two-minima", "from": (0.2, 1.2), "eta": 0.1},
+    ),
+    "descent-line": Ready(
+        "Descent: blood pressure",
+        _regression(datasets.load_blood_pressure, "age", "pressure"),
+        {"room": "descent", "surface": "squared-error", "from": (0.0, 0.0), "eta": 1e-5},
+    ),
 }  # fmt: skip
 FIRST = "five-points"
 

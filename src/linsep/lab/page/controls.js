@@ -3,6 +3,9 @@
 import { make } from "./dom.js";
 
 const WORDS = { classes: "classes", line: "least squares", curve: "logistic curve",
+  bayes: "naive Bayes", descent: "gradient descent", bowl: "round bowl", valley: "narrow valley",
+  "two-minima": "two minima", bend: "bent valley (Rosenbrock)",
+  "squared-error": "squared error of the points", likelihood: "likelihood of the points",
   "passive-aggressive": "passive-aggressive", "balanced-winnow": "balanced Winnow",
   winnow: "Winnow", batch: "perceptron, batch rule", margin: "margin perceptron",
   kernel: "kernel perceptron", poly: "polynomial", rbf: "radial basis",
@@ -48,6 +51,10 @@ export class Controls {
     const { scene } = this.lab;
     if (!this.ready.childElementCount) return;
     this.ready.value = scene.name;
+    const names = this.shownNames();
+    if (this.slides && names === this.names) { this.sliders.forEach((show) => show()); return; }
+    this.names = names;
+    this.sliders = [];
     const busy = this.fields.contains(this.lab.root.getRootNode().activeElement)
       ? this.lab.root.getRootNode().activeElement.id : null;
     this.fields.replaceChildren(...this.lab.fields.filter((field) => this.used(field))
@@ -55,11 +62,21 @@ export class Controls {
     if (busy) this.fields.querySelector(`#${busy}`)?.focus();
   }
 
+  // While a slider is moved it stays the element that it is.
+  get slides() { return this.fields.contains(this.lab.root.getRootNode().activeElement)
+    && this.lab.root.getRootNode().activeElement.type === "range"; }
+
+  shownNames() {
+    const { settings } = this.lab.scene;
+    return JSON.stringify(this.lab.fields.filter((field) => this.used(field))
+      .map((field) => [field.name, field.slider || settings[field.name]]));
+  }
+
   used(field) {
     const { scene, run } = this.lab;
     const { learner, kernel, room } = scene.settings;
-    if (field.name === "room") return true;
-    if (room !== "classes") return false;
+    if (!field.rooms.includes(room)) return false;
+    if (room !== "classes") return true;
     if (field.usedBy.length && !field.usedBy.includes(learner)) return false;
     if (field.name === "classes") return run ? run.present.length > 2 : false;
     if (field.name === "seed") return scene.settings.shuffle;
@@ -95,7 +112,27 @@ export class Controls {
       ? value.map((given, place) => number(given, place, `${field.label} ${["b", "w1", "w2"][place]}`))
       : [number(value, 0, field.label)];
     return make("div", { class: "field" }, make("span", {}, field.label),
-      make("div", { class: "row" }, ...inputs));
+      make("div", { class: "row" }, ...inputs), ...(field.slider ? [this.slider(field, inputs[0])] : []));
+  }
+
+  // A slider of a number, in which equal ways are equal factors.
+  slider(field, number) {
+    const [low, high] = [field.low, field.high].map(Math.log10);
+    const range = make("input", { type: "range", min: low, max: high, step: 0.005,
+      id: `slide-${field.name}`, "aria-label": `${field.label}, slider` });
+    const send = (final) => this.lab.changeSetting(field.name,
+      Number((10 ** range.valueAsNumber).toPrecision(3)), { final });
+    range.addEventListener("input", () => send(false));
+    range.addEventListener("change", () => send(true));
+    const show = () => {
+      const value = this.lab.latest().settings[field.name];
+      number.value = value;
+      range.value = Math.log10(value);
+      range.setAttribute("aria-valuetext", value);
+    };
+    show();
+    this.sliders.push(show);
+    return range;
   }
 
   at() {}

@@ -1,7 +1,10 @@
-// The regression rooms: numbers and sentences of a fit, its table, and panels of residuals.
+// The rooms without a run: numbers and sentences of a fit, its table, and what it draws.
 
 import { make, makeSvg, minus, short } from "./dom.js";
-import { boxFree, Scale } from "./geometry.js";
+import { boxFree, clipped, corners, Scale } from "./geometry.js";
+import { classColour } from "./looks.js";
+
+const MOST_ROWS = 500;
 
 export class Fit {
   constructor(lab) {
@@ -14,9 +17,11 @@ export class Fit {
     this.node = make("section", { class: "card fit", "aria-label": "Fit" },
       make("h2", {}, "The fit"), this.title, this.words, this.numbers, this.panels, this.tests);
     this.head = make("tr");
+    this.heading = make("h2");
+    this.says = make("p", { class: "stopped" });
     this.body = make("tbody");
     this.table = make("section", { class: "card table", "aria-label": "Points and residuals" },
-      make("h2", {}, "Points"), make("div", { class: "scroll", tabindex: "0", role: "region",
+      this.heading, this.says, make("div", { class: "scroll", tabindex: "0", role: "region",
         "aria-label": "Table of points" }, make("table", {}, make("thead", {}, this.head),
         this.body)));
   }
@@ -30,14 +35,18 @@ export class Fit {
     const { title, sentences, numbers, assumptions, panels, columns, rows } = fit ?? none;
     this.title.textContent = title;
     this.words.replaceChildren(...sentences.map((text) => make("p", {}, text)));
-    const pairs = (list) => list.flatMap(([name, ...values]) => [make("dt", {}, name),
+    const pairs = (list) => list.flatMap(([name, ...values]) => [make("dt", {}, minus(name)),
       ...values.map((value) => make("dd", {}, minus(value)))]);
     this.numbers.replaceChildren(...pairs(numbers));
     this.tests.replaceChildren(...pairs(assumptions));
     this.panels.replaceChildren(...panels.map((panel) => this.panel(panel)));
     this.head.replaceChildren(...columns.map((name) => make("th", { scope: "col" }, name)));
+    const shown = rows.slice(0, MOST_ROWS);
+    this.says.textContent = rows.length > shown.length
+      ? `${shown.length} of ${rows.length.toLocaleString("en")} lines; CSV has all of them.` : "";
+    this.heading.textContent = fit?.kind === "descent" ? "Steps" : "Points";
     const text = (value) => (typeof value === "number" ? minus(short(value)) : minus(value));
-    this.body.replaceChildren(...rows.map((row) => make("tr", {},
+    this.body.replaceChildren(...shown.map((row) => make("tr", {},
       ...row.map((value) => make("td", {}, text(value))))));
   }
 
@@ -58,16 +67,65 @@ export class Fit {
   at() {}
 }
 
-// What a fit draws in the plane: the line with a stick to every point, or the curves.
+// What a fit draws in the plane.
 export function drawnFit(fit, points, scale) {
+  return { line: drawnLine, curve: drawnCurves, bayes: drawnGaussians, descent: drawnPath }[fit.kind](
+    fit, scale, points);
+}
+
+// The line, with a stick to every point.
+function drawnLine(fit, scale, points) {
   const [left, , right] = scale.box;
-  if (fit.kind === "line") {
-    const height = (x) => fit.line[0] + fit.line[1] * x;
-    return [...points.map(([x, y]) => makeSvg("line", { class: "stick", x1: scale.x(x),
-      x2: scale.x(x), y1: scale.y(y), y2: scale.y(height(x)) })),
-    makeSvg("line", { class: "line", x1: 0, x2: scale.width, y1: scale.y(height(left)),
-      y2: scale.y(height(right)) })];
-  }
+  const height = (x) => fit.line[0] + fit.line[1] * x;
+  return [...points.map(([x, y]) => makeSvg("line", { class: "stick", x1: scale.x(x),
+    x2: scale.x(x), y1: scale.y(y), y2: scale.y(height(x)) })),
+  makeSvg("line", { class: "line", x1: 0, x2: scale.width, y1: scale.y(height(left)),
+    y2: scale.y(height(right)) })];
+}
+
+const joined = (scale, places) => places.map((place) => scale.point(place).join(",")).join(" ");
+
+// Where each class is the most probable one, its mean, and one and two standard deviations.
+function drawnGaussians(fit, scale) {
+  const around = corners(scale.around(4));  // its own edges are out of the picture
+  const colours = fit.present.map((code) => classColour(code));
+  const sides = fit.weights.map((mine, k) => fit.weights.reduce((polygon, other, j) => (j === k
+    ? polygon : clipped(polygon, mine.map((w, place) => w - other[place]))), around));
+  return [...sides.map((side, k) => makeSvg("polygon", { class: "side most-probable",
+    points: joined(scale, side), fill: colours[k] })),
+  ...fit.means.flatMap((mean, k) => {
+    const [cx, cy] = scale.point(mean);
+    const ellipse = (wide) => makeSvg("ellipse", { class: "deviation", cx, cy, stroke: colours[k],
+      rx: wide * fit.deviations[0] * scale.unit, ry: wide * fit.deviations[1] * scale.unitY });
+    return [ellipse(1), ellipse(2), makeSvg("path", { class: "mean", stroke: colours[k],
+      d: `M${cx - 8},${cy}h16M${cx},${cy - 8}v16` })];
+  })];
+}
+
+// The probability of every class at a place.
+export function probabilities(fit, [x, y]) {
+  const scores = fit.weights.map(([b, w1, w2]) => b + w1 * x + w2 * y);
+  const highest = Math.max(...scores);
+  const parts = scores.map((score) => Math.exp(score - highest));
+  const sum = parts.reduce((a, b) => a + b);
+  return parts.map((part) => part / sum);
+}
+
+// Contours, and the steps of a descent over them.
+function drawnPath(fit, scale) {
+  const places = (flat) => Array.from({ length: flat.length / 2 },
+    (_, k) => [flat[2 * k], flat[2 * k + 1]]);
+  const ends = fit.path.map((place) => scale.point(place));
+  const last = ends[ends.length - 1];
+  return [...fit.contours.map((line) => makeSvg("polyline", { class: "contour",
+    points: joined(scale, places(line)) })),
+  makeSvg("polyline", { class: "descent", points: ends.join(" ") }),
+  ...ends.slice(1).map(([cx, cy]) => makeSvg("circle", { class: "iterate", cx, cy, r: 3 })),
+  makeSvg("circle", { class: "iterate last", cx: last[0], cy: last[1], r: 6 })];
+}
+
+function drawnCurves(fit, scale) {
+  const [left, , right] = scale.box;
   return fit.curves.map(({ name, weights }) => {
     const path = Array.from({ length: 241 }, (_, k) => {
       const x = left + ((right - left) * k) / 240;

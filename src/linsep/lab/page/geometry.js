@@ -77,6 +77,11 @@ export class Scale {
     this.unitY = height / (box[3] - box[1]);
   }
 
+  // The box with some more pixels on every side.
+  around(pixels) {
+    return [...this.back(-pixels, this.height + pixels), ...this.back(this.width + pixels, -pixels)];
+  }
+
   x(value) { return (value - this.box[0]) * this.unit; }
 
   y(value) { return this.height - (value - this.box[1]) * this.unitY; }

@@ -106,14 +106,18 @@ export class Lab {
     this.fail(answer.fault ?? "");
     if (!answer.scene) return;
     const { scene, run, idle, classNames } = answer;
+    const { room, surface } = scene.settings;
+    const view = room === "descent" ? surface : room;
     const same = run && this.run && JSON.stringify(scene.points) === JSON.stringify(this.scene.points);
     Object.assign(this, { scene, idle, classNames, proof: answer.proof ?? null });
     this.run = run ? new Run(run, scene.points) : null;
     this.fit = answer.fit ?? null;
     this.node.classList.toggle("regression", this.regression);
+    this.node.dataset.room = scene.settings.room;
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
     this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
-    if (fit) this.plane.fit();
+    if (fit || view !== this.view) this.plane.fit();
+    this.view = view;
     this.redraw();
     if (run && !answer.proof && !this.still) this.prove();
     else this.node.dataset.proved = answer.number ?? 0;
@@ -190,9 +194,10 @@ export class Lab {
 
   open(name) { this.selected = null; this.change(name, { at: 0, fit: true }); }
 
-  changeSetting(name, value) {
+  changeSetting(name, value, how = {}) {
     const scene = this.latest();
-    this.change({ ...scene, settings: { ...scene.settings, [name]: value } }, { at: name === "keep" ? this.at : 0 });
+    this.change({ ...scene, settings: { ...scene.settings, [name]: value } },
+      { at: name === "keep" ? this.at : 0, ...how });
   }
 
   async load(text) {
@@ -273,7 +278,7 @@ export class Lab {
     const target = event.composedPath()[0];
     const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
     if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
-    if (typing && (target.type !== "range" || event.key.startsWith("Arrow"))) return;
+    if (typing && (target.type !== "range" || /^(Arrow|Home|End|Page)/.test(event.key))) return;
     const actions = { ArrowLeft: () => this.clock.go((t) => t - 1),
       ArrowRight: () => this.clock.go((t) => t + 1), Home: () => this.clock.go(() => 0),
       End: () => this.clock.go((t) => this.clock.rounds), m: () => this.clock.nextMistake(),

@@ -3,7 +3,8 @@
 import { equation, make, makeSvg, minus, set, short } from "./dom.js";
 import { boxAround, boxFree, chord, clipped, corners, Scale, ticks } from "./geometry.js";
 import { scoresOf } from "./run.js";
-import { drawnFit } from "./fit.js";
+import { drawnFit, probabilities } from "./fit.js";
+import { Handle, stepOf } from "./handle.js";
 import { Regions } from "./regions.js";
 import { classColour, ink, mark } from "./looks.js";
 
@@ -22,12 +23,13 @@ export class Plane {
       average: line("kept average"), best: line("kept best"),
       fit: makeSvg("g", { class: "fitted" }), line: line("line"), normal: line("normal"), points: makeSvg("g", { class: "points" }),
     };
+    this.from = new Handle(this, "from", (pixels, dragged) => this.startFrom(pixels, dragged));
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
       markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
     makeSvg("path", { d: "M0,0 L10,5 L0,10 z", class: "arrowhead" }));
     this.svg = makeSvg("svg", { class: "picture", role: "group",
       "aria-label": "Plane with the points. Click to add a point." },
-    makeSvg("defs", {}, head), ...Object.values(this.parts));
+    makeSvg("defs", {}, head), ...Object.values(this.parts), this.from.node);
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.move(event));
     this.svg.addEventListener("pointerup", (event) => this.release(event));
@@ -55,13 +57,19 @@ export class Plane {
   fit() {
     const { points, settings } = this.lab.scene;
     const around = this.places();
-    if (this.lab.regression) {
+    const shape = (this.width || 600) / (this.height || 480);
+    const { box, equal } = this.lab.fit ?? {};
+    if (box) {
+      this.box = equal ? boxAround([box.slice(0, 2), box.slice(2)], shape, 0) : box;
+      return;
+    }
+    if (["line", "curve"].includes(settings.room)) {
       this.box = boxFree(settings.room === "curve" ? [...around, [around[0]?.[0] ?? 0, 0],
         [around[0]?.[0] ?? 0, 1]] : around);
       return;
     }
     if (points.length && !settings.intercept) around.push([0, 0]);
-    this.box = boxAround(around, (this.width || 600) / (this.height || 480));
+    this.box = boxAround(around, shape);
   }
 
   // Where the points are drawn: a logistic curve runs between the heights of its classes.
@@ -87,6 +95,19 @@ export class Plane {
     this.drawProof();
     const { fit } = this.lab;
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale) : []));
+    this.svg.setAttribute("aria-label", `Plane with the points. Click to ${
+      this.descends ? "start the descent there" : "add a point"}.`);
+    if (!this.descends) this.from.hide();
+    else if (!this.from.held) {
+      const [x, y] = settings.from;
+      this.from.show(this.scale.point([x, y]), `Start of the descent at ${short(x)}, ${short(y)}`);
+    }
+  }
+
+  get descends() { return this.lab.scene.settings.room === "descent"; }
+
+  startFrom(pixels, dragged) {
+    this.lab.changeSetting("from", this.rounded(this.scale.back(...pixels)), { final: !dragged });
   }
 
   drawTools() {
@@ -102,12 +123,13 @@ export class Plane {
     const tool = (label, action, off) => make("button", { type: "button", onclick: action,
       disabled: off, "data-key": label }, label);
     const focused = lab.root.getRootNode().activeElement?.dataset?.key;
-    const shown = { line: 0, curve: 2 }[lab.scene.settings.room] ?? chips.length;
+    const shown = { line: 0, curve: 2, descent: 0 }[lab.scene.settings.room] ?? chips.length;
+    const fit = tool("Fit", () => { this.fit(); this.scene(); this.at(lab.at); }, false);
+    if (this.descends) { this.tools.replaceChildren(fit); return; }
     this.tools.replaceChildren(make("span", { class: "chips" }, ...chips.slice(0, shown)),
       tool("Add", () => lab.addPoint(this.middle()), false),
       tool("Delete", () => lab.deletePoint(lab.selected), !chosen),
-      tool("Clear", () => lab.clear(), !lab.scene.points.length),
-      tool("Fit", () => { this.fit(); this.scene(); this.at(lab.at); }, false));
+      tool("Clear", () => lab.clear(), !lab.scene.points.length), fit);
     if (focused) this.tools.querySelector(`[data-key="${focused}"]`)?.focus();
   }
 
@@ -117,18 +139,22 @@ export class Plane {
 
   drawGrid() {
     const [left, bottom, right, top] = this.box;
-    const { features } = this.lab.scene;
+    const features = this.lab.fit?.axes ?? this.lab.scene.features;
     const parts = [];
     const text = (x, y, label, anchor) => makeSvg("text", { x, y, "text-anchor": anchor }, label);
     for (const x of ticks(left, right)) {
       const px = this.scale.x(x);
       parts.push(makeSvg("line", { x1: px, x2: px, y1: 0, y2: this.height,
-        class: x === 0 ? "zero" : "" }), text(px, this.height - 5, minus(short(x)), "middle"));
+        class: x === 0 ? "zero" : "" }));
+      if (px > 12 && px < this.width - 12) {
+        parts.push(text(px, this.height - 5, minus(short(x)), "middle"));
+      }
     }
     for (const y of ticks(bottom, top, 5)) {
       const py = this.scale.y(y);
       parts.push(makeSvg("line", { x1: 0, x2: this.width, y1: py, y2: py,
-        class: y === 0 ? "zero" : "" }), text(6, py - 3, minus(short(y)), "start"));
+        class: y === 0 ? "zero" : "" }));
+      if (py > 30 && py < this.height - 16) parts.push(text(6, py - 3, minus(short(y)), "start"));
     }
     parts.push(text(this.width - 8, this.height - 20, features[0], "end"),
       text(8, 16, features[1], "start"));
@@ -261,7 +287,8 @@ export class Plane {
     scene.points.forEach(([x, y], j) => {
       const scores = !run ? null : weights ? scoresOf([weights], x, y)
         : this.regions.scoresOfPoint(sums, j);
-      const mistake = Boolean(run) && run.isMistake(scores, j, scene.settings.classes);
+      const mistake = run ? run.isMistake(scores, j, scene.settings.classes)
+        : Boolean(this.lab.fit?.wrong?.includes(j));
       wrong += mistake;
       if (weights) nearest = Math.min(nearest, Math.abs(scores[0]));
       const { classList } = this.dots[j];
@@ -280,8 +307,10 @@ export class Plane {
     const { run, scene } = this.lab;
     const n = scene.points.length;
     if (!run) {
-      this.status.textContent = this.lab.fit ? `${n} points${
-        this.lab.fit.kind === "curve" ? "; solid: likelihood, dashed: Firth" : ""}` : this.lab.idle;
+      const more = { curve: "; solid: likelihood, dashed: Firth",
+        bayes: "; probabilities follow the pointer" }[this.lab.fit?.kind] ?? "";
+      this.status.textContent = !this.lab.fit ? this.lab.idle
+        : this.descends ? "Click, or drag the ring, to start elsewhere" : `${n} points${more}`;
       return;
     }
     const right = wrong ? `${wrong} of ${n} points on the wrong side`
@@ -296,6 +325,12 @@ export class Plane {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
+  // The same, kept inside the picture.
+  inside(event) {
+    const [px, py] = this.spot(event);
+    return [Math.min(this.width, Math.max(0, px)), Math.min(this.height, Math.max(0, py))];
+  }
+
   press(event) {
     if (event.button) return;
     const dot = event.target.closest(".dot");
@@ -308,13 +343,19 @@ export class Plane {
   }
 
   move(event) {
-    if (!this.held) return;
+    const { fit, scene } = this.lab;
     const [px, py] = this.spot(event);
+    if (fit?.kind === "bayes") {
+      const place = this.rounded(this.scale.back(px, py));
+      const each = probabilities(fit, place).map((p, k) => (
+        `P(${minus(this.lab.classNames[fit.present[k]])}) = ${p.toFixed(3)}`));
+      this.status.textContent = `at ${place.map((x) => minus(short(x))).join(", ")}: ${each.join(", ")}`;
+    }
+    if (!this.held || !scene) return;
     const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
     this.held.moved ||= far;
     if (this.held.point === null || !this.held.moved) return;
-    const inside = [Math.min(this.width, Math.max(0, px)), Math.min(this.height, Math.max(0, py))];
-    this.lab.movePoint(this.held.point, this.rounded(this.scale.back(...inside)), true);
+    this.lab.movePoint(this.held.point, this.rounded(this.scale.back(...this.inside(event))), true);
   }
 
   release(event) {
@@ -322,7 +363,8 @@ export class Plane {
     this.held = null;
     if (!held) return;
     if (held.point === null && !held.moved) {
-      this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
+      if (this.descends) this.startFrom(this.spot(event), false);
+      else this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
     } else if (held.moved && held.point !== null) {
       this.lab.endMove();
     } else if (held.point !== null) {
@@ -345,14 +387,12 @@ export class Plane {
   }
 
   key(event, j) {
-    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const step = steps[event.key];
+    const step = stepOf(event);
     if (step) {
-      const size = event.shiftKey ? 40 : 8;
       if (!this.places()[j]) return;
       const [x, y] = this.places()[j];
-      this.lab.movePoint(j, this.rounded([x + (step[0] * size) / this.scale.unit,
-        y + (step[1] * size) / this.scale.unitY]));
+      this.lab.movePoint(j, this.rounded([x + step[0] / this.scale.unit,
+        y + step[1] / this.scale.unitY]));
     } else if (event.key === "Delete" || event.key === "Backspace") {
       this.lab.deletePoint(j);
     } else if (event.key === "Escape") {

@@ -1,0 +1,218 @@
+"""The room of gradient descent: surfaces, and the path of a descent over their contours."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep import descent
+from linsep.errors import DataError
+from linsep.lab.fields import plain
+from linsep.lab.scene import Scene
+from linsep.teaching.trace.table import short
+
+#: most steps of a descent; lines of a contour map, and its points along each axis
+MOST_STEPS, LEVELS, SITES = 2000, 15, 121
+#: most places of a path that are drawn, and how far from the picture they may lie, in its widths
+MOST_DRAWN, FAR = 500, 20.0
+
+
+class Surface(NamedTuple):
+    """A function of two weights.
+
+    ``script`` is Python code that sets J and grad; ``box`` is (left, bottom, right, top) of the
+    part that is shown, with ``equal`` units on both axes or not; ``curvature`` the largest of a
+    quadratic function, 0 of others.
+    """
+
+    title: str
+    J: Callable[[Any], Any]
+    grad: Callable[[Any], Any]
+    script: str
+    box: tuple[float, float, float, float]
+    axes: tuple[str, str] = ("x", "y")
+    equal: bool = True
+    curvature: float = 0.0
+    maximize: bool = False
+
+
+FORMULAS = {
+    "bowl": Surface(
+        "x² + y²", lambda w: w[0] ** 2 + w[1] ** 2, lambda w: (2 * w[0], 2 * w[1]),
+        "J = lambda w: w[0] ** 2 + w[1] ** 2\n"
+        "grad = lambda w: (2 * w[0], 2 * w[1])\n",
+        (-3.0, -2.2, 3.0, 2.2), curvature=2.0,
+    ),
+    "valley": Surface(
+        "x² + 10 y²", lambda w: w[0] ** 2 + 10 * w[1] ** 2, lambda w: (2 * w[0], 20 * w[1]),
+        "J = lambda w: w[0] ** 2 + 10 * w[1] ** 2\n"
+        "grad = lambda w: (2 * w[0], 20 * w[1])\n",
+        (-3.0, -2.2, 3.0, 2.2), curvature=20.0,
+    ),
+    "two-minima": Surface(
+        "(x² − 1)² + y² + x/4", lambda w: (w[0] ** 2 - 1) ** 2 + w[1] ** 2 + w[0] / 4,
+        lambda w: (4 * w[0] * (w[0] ** 2 - 1) + 0.25, 2 * w[1]),
+        "J = lambda w: (w[0] ** 2 - 1) ** 2 + w[1] ** 2 + w[0] / 4\n"
+        "grad = lambda w: (4 * w[0] * (w[0] ** 2 - 1) + 0.25, 2 * w[1])\n",
+        (-2.4, -1.8, 2.4, 1.8),
+    ),
+    "bend": Surface(
+        "(1 − x)² + 10 (y − x²)²",
+        lambda w: (1 - w[0]) ** 2 + 10 * (w[1] - w[0] ** 2) ** 2,
+        lambda w: (-2 * (1 - w[0]) - 40 * w[0] * (w[1] - w[0] ** 2), 20 * (w[1] - w[0] ** 2)),
+        "J = lambda w: (1 - w[0]) ** 2 + 10 * (w[1] - w[0] ** 2) ** 2\n"
+        "grad = lambda w: (-2 * (1 - w[0]) - 40 * w[0] * (w[1] - w[0] ** 2), "
+        "20 * (w[1] - w[0] ** 2))\n",
+        (-2.4, -1.0, 2.4, 3.0),
+    ),
+}  # fmt: skip
+
+
+def surface_of(scene: Scene) -> Surface:
+    """Return the surface of a scene: a formula, or an error of its points."""
+    if scene["surface"] in FORMULAS:
+        return FORMULAS[scene["surface"]]
+    return _of_points(scene["surface"], scene.points, scene["from"])
+
+
+@lru_cache(maxsize=4)
+def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
+    """Return the residual sum of squares of a line, or the log-likelihood of a curve."""
+    x = np.array([[point[0]] for point in points], float).reshape(-1, 1)
+    if len(np.unique(x)) < 2:
+        raise DataError("Place points at two different places of the horizontal axis at least.")
+    X = f"X = [{', '.join(f'[{plain(point[0])}]' for point in points)}]\n"
+    if name == "squared-error":
+        y = np.array([point[1] for point in points])
+        code = f"{X}y = [{', '.join(map(plain, y))}]\nJ, grad = descent.squared_error(X, y)\n"
+        J, grad = descent.squared_error(x, y)
+        Z = np.column_stack([x, np.ones(len(x))])
+        bent = 2 * Z.T @ Z
+        lowest = np.linalg.lstsq(Z, y, rcond=None)[0]
+        curvature = float(np.linalg.eigvalsh(bent)[-1])
+        reach = np.sqrt(2 * max(J(np.array(start)) - J(lowest), 1e-12) * np.diag(_inverse(bent)))
+        title, maximize = "squared error of a line", False
+    else:
+        from linsep.lab.fits import firth_of
+
+        codes = [point[2] for point in points]
+        code = f"{X}y = {codes!r}\nJ, grad = descent.log_likelihood(X, y)\n"
+        b, w = firth_of(x.tolist(), codes)
+        J, grad = descent.log_likelihood(x, codes)
+        lowest, curvature = np.array([w, b]), 0.0
+        Z = np.column_stack([x, np.ones(len(x))])
+        p = 1 / (1 + np.exp(-np.clip(Z @ lowest, -500, 500)))
+        spread = 3 * np.sqrt(np.diag(_inverse(Z.T @ (Z * (p * (1 - p))[:, None]))))
+        reach = np.abs(np.array(start) - lowest) + spread
+        title, maximize = "log-likelihood of a curve", True
+    left, bottom = (lowest - 1.2 * reach).tolist()
+    right, top = (lowest + 1.2 * reach).tolist()
+    return Surface(
+        title, J, grad, code, (left, bottom, right, top), ("slope", "intercept"), False,
+        curvature, maximize,
+    )  # fmt: skip
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        raise DataError("These points are too close together to draw the surface.") from None
+
+
+def descent_of(scene: Scene) -> dict[str, Any]:
+    """Return the path of a descent with its contours; the numbers are those of ``minimize``."""
+    surface = surface_of(scene)
+    run = descent.minimize(
+        surface.J, scene["from"], surface.grad, learning_rate=scene["eta"],
+        schedule=scene["schedule"], maximize=surface.maximize,
+        max_iter=min(MOST_STEPS, scene["rounds"]),
+    )  # fmt: skip
+    assert run.path is not None
+    assert run.values is not None
+    steps = np.diff(run.path, axis=0)
+    turned = int((np.einsum("kj,kj->k", steps[1:], steps[:-1]) < 0).sum())
+    lengths = [*np.hypot(*steps.T).tolist(), None]
+    (left, bottom, right, top), n = surface.box, run.n_iter
+    size = np.array([right - left, top - bottom])
+    middle = np.array([right + left, top + bottom]) / 2
+    drawn = np.clip(run.path[:MOST_DRAWN], middle - FAR * size, middle + FAR * size)
+    numbers = [["steps", f"{n:,}"], ["steps that turned back", f"{turned:,}"],
+               *([axis, short(float(x))] for axis, x in zip(surface.axes, run.x, strict=True)),
+               ["J", short(run.value)]]  # fmt: skip
+    if surface.curvature:
+        numbers += [["largest curvature λ", short(surface.curvature)],
+                    ["rates that converge: below 2/λ", short(2 / surface.curvature)]]  # fmt: skip
+    return {
+        "kind": "descent",
+        "box": list(surface.box), "equal": surface.equal, "axes": list(surface.axes),
+        "contours": contours(surface.J, surface.box, surface.equal),
+        "path": drawn.tolist(),
+        "title": f"{surface.title}: {_word(run, turned)}",
+        "sentences": _sentences(run, turned),
+        "numbers": numbers,
+        "columns": ["step", *surface.axes, "J", "length of the next step"],
+        "rows": [
+            [k, *map(float, run.path[k]), float(run.values[k]),
+             "" if lengths[k] is None else lengths[k]]
+            for k in range(n + 1)
+        ],
+        "assumptions": [], "panels": [],
+    }  # fmt: skip
+
+
+def _word(run: descent.Descent, turned: int) -> str:
+    """Return in a word or two how a descent went."""
+    zigzags = 2 * turned > run.n_iter
+    if run.reason == "converged":
+        return f"{'zig-zags' if zigzags else 'converges'} in {run.n_iter:,} steps"
+    if run.reason == "max_iter":
+        return "zig-zags" if zigzags else "creeps"
+    return {"cycle": "goes in a circle", "diverged": "diverges"}[run.reason]
+
+
+def _sentences(run: descent.Descent, turned: int) -> list[str]:
+    said = [f"{run.sentence[:1].upper()}{run.sentence[1:]}."]
+    if run.converged and 2 * turned > run.n_iter:
+        said.append(
+            f"{turned} of {run.n_iter} steps turned back: across the valley the rate is almost too "
+            "large, along it too small."
+        )
+    return said
+
+
+@lru_cache(maxsize=8)
+def contours(J: Any, box: tuple[float, float, float, float], equal: bool) -> list[list[float]]:
+    """Return contour lines as lists of x, y, x, y, ...; twice as far as the box if units are equal.
+
+    The levels share out the places of the box equally, so that flat parts have lines as well.
+    """
+    from contourpy import contour_generator
+
+    left, bottom, right, top = box
+    more = 0.5 if equal else 0.0
+    xs, ys = (np.linspace(low - more * (high - low), high + more * (high - low), SITES)
+              for low, high in ((left, right), (bottom, top)))  # fmt: skip
+    with np.errstate(all="ignore"):
+        z = np.array([[float(J(np.array([x, y]))) for x in xs] for y in ys])
+    shown = z[np.ix_((ys >= bottom) & (ys <= top), (xs >= left) & (xs <= right))]
+    levels = np.unique(np.quantile(shown, np.linspace(0.01, 0.99, LEVELS)))
+    made = contour_generator(xs, ys, z)
+    # To a thousandth of the picture, which keeps the message small.
+    units = np.exp2(np.round(np.log2([(right - left) / 2000, (top - bottom) / 2000])))
+    return [(np.round(np.asarray(line) / units) * units).ravel().tolist()
+            for level in levels for line in made.lines(level)]  # fmt: skip
+
+
+def script_of_descent(scene: Scene) -> str:
+    """Return a script that prints the path of the descent."""
+    surface = surface_of(scene)
+    start = ", ".join(map(plain, scene["from"]))
+    more = f", schedule={scene['schedule']!r}" if scene["schedule"] != "constant" else ""
+    more += ", maximize=True" if surface.maximize else ""
+    return (
+        f"from linsep import descent\n\n{surface.script}"
+        f"run = descent.minimize(J, [{start}], grad, learning_rate={plain(scene['eta'])}{more}, "
+        f"max_iter={min(MOST_STEPS, scene['rounds'])})\nprint(run)\nprint(run.path)\n"
+    )
