@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from typing import Any
 
 from linsep.interrupts import checkpoint
@@ -35,3 +36,10 @@ def elsewhere(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None,
         finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
                 pool.submit(items.close).result()
+
+
+def chained(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """Yield ``first``, then ``rest``, which is closed at the end."""
+    with closing(rest):
+        yield first
+        yield from rest

@@ -14,8 +14,9 @@ import linsep
 from command_line import here, refused
 from linsep.errors import DataError
 from linsep.sources import open_source
+from linsep.sources.tables.loading import load_table
 from linsep.sources.tables.survey import Moments
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.table import TableSource
 
 pytestmark = pytest.mark.compiled
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep import KernelPerceptron, PassiveAggressive, Perceptron
-from linsep.online.rows.array import HoldOut
+from linsep.online.rows.holding_out import HoldOut
 from linsep.sources.arrays import ArraySource
 
 pytestmark = pytest.mark.compiled

@@ -30,7 +30,7 @@ from linsep.sources import text_files
 from linsep.sources.limits import bytes_of
 from linsep.sources.svmlight.source import load_svmlight
 from linsep.sources.tables.json_lines import MOST_DEPTH
-from linsep.sources.tables.table import load_table
+from linsep.sources.tables.loading import load_table
 from linsep.sources.tables.thrift import read_struct
 
 pytestmark = pytest.mark.compiled

@@ -6,7 +6,7 @@ from data_files import refused
 from linsep.errors import DataError
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight
-from linsep.sources.tables.table import load_table
+from linsep.sources.tables.loading import load_table
 
 LARGE = 2**53
 

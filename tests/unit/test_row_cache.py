@@ -108,7 +108,7 @@ def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
         first = sorted(set(y.tolist()), key=y.tolist().index)
         assert row_cache.labels == first
         assert list(map(type, row_cache.labels)) == list(map(type, first))
-        X, codes = row_cache.read_blocks(blocks)
+        X, codes, _ = row_cache.read_blocks(blocks)
         rows = np.concatenate([np.arange(len(y))[64 * b : 64 * b + 64] for b in blocks] or [[]])
         rows = rows.astype(int)
         same_rows(X, everything[rows])
@@ -117,9 +117,9 @@ def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
         assert codes.dtype == np.int32
         assert [row_cache.labels[code] for code in codes] == y[rows].tolist()
         parts = list(row_cache.iterate(2000))
-        assert [label for _, codes in parts for label in codes] == [first.index(v) for v in y]
+        assert [label for _, codes, _ in parts for label in codes] == [first.index(v) for v in y]
         stack = sp.vstack if sp.issparse(X) else np.vstack
-        same_rows(stack([X for X, _ in parts]), everything)
+        same_rows(stack([X for X, *_ in parts]), everything)
         row_cache.close()
 
 
@@ -165,7 +165,7 @@ def test_values_may_get_narrower_but_neither_wider_nor_of_another_kind(tmp_path)
         writer.write(Batch(wide, y, 10))  # int64 columns that fit in int32
         writer.write(Batch(X.astype(np.float32), y, 20))
         row_cache = writer.commit()
-    Y, _ = row_cache.read_blocks([0])
+    Y, *_ = row_cache.read_blocks([0])
     assert (Y.dtype, Y.indices.dtype, Y.shape) == (np.float64, np.int32, (30, 5))
     huge = sp.csr_matrix((1, 2**33))
     whole = sp.csr_matrix(np.eye(10, dtype=int))
@@ -246,7 +246,7 @@ def test_batches_have_about_the_size_asked_for(tmp_path):
         writer.write(Batch(X[:, :1].copy(), X[:, 0], 0))
         writer.write(Batch(X, X[:, 0], 6400))
         row_cache = writer.commit()
-    sizes = [X.nbytes + codes.nbytes for X, codes in row_cache.iterate(100_000)]
+    sizes = [X.nbytes + codes.nbytes for X, codes, _ in row_cache.iterate(100_000)]
     assert max(sizes) <= 100_000
     assert len(sizes) < 15
     assert len(list(row_cache.iterate(1))) == row_cache.n_blocks

@@ -251,7 +251,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             row_cache = writer.commit()
         wrote = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        assert sum(len(codes) for _, codes in row_cache.iterate(1 << 20)) == 160_000
+        assert sum(len(codes) for _, codes, _ in row_cache.iterate(1 << 20)) == 160_000
         read = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -57,7 +57,7 @@ def test_reading_a_cache_is_using_it(folder, monkeypatch):
 def test_the_cache_just_written_stays_whatever_its_size(folder, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE_GB", "0")
     row_cache = write(folder / NEW, *some_rows(900))
-    assert sum(codes.size for _, codes in row_cache.iterate()) == 900
+    assert sum(codes.size for _, codes, _ in row_cache.iterate()) == 900
     assert left(folder) == [NEW]
 
 
@@ -67,7 +67,7 @@ def test_a_cache_removed_while_it_is_read_is_read_to_its_end(folder, monkeypatch
     write(folder / NEW, *some_rows()).close()
     if (folder / OLD).exists():
         pytest.skip("this system removes no open file")
-    assert sum(codes.size for _, codes in row_cache.iterate()) == 150
+    assert sum(codes.size for _, codes, _ in row_cache.iterate()) == 150
 
 
 def test_without_limit_all_stay(folder, monkeypatch):

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep.errors import DataError
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.table import TableSource
 
 pytestmark = pytest.mark.compiled
 

@@ -18,7 +18,8 @@ from linsep.online.rows.stored import Keeper
 from linsep.sources import text_files
 from linsep.sources.base import Batch
 from linsep.sources.opening import find_files, open_source
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.table import TableSource
 
 pytestmark = pytest.mark.compiled
 

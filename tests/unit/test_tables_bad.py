@@ -10,7 +10,8 @@ import pytest
 from data_files import refused
 from linsep.errors import DataError
 from linsep.sources import text_files
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.table import TableSource
 
 pytestmark = pytest.mark.compiled
 

@@ -104,7 +104,7 @@ class Reading:
         elif hasattr(given, "coded"):
             yield from ((X, given.classes, codes) for X, codes in given.coded())
         else:
-            yield from ((X, *np.unique(y, return_inverse=True)) for X, y, _ in given.exactly())
+            yield from ((X, *np.unique(y, return_inverse=True)) for X, y, *_ in given.exactly())
 
     def _numbers(self, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the number of every row's label, in order of first appearance."""

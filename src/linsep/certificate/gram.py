@@ -15,7 +15,7 @@ def gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
     Without labels, K is a source of both.
     """
     if y is None and hasattr(K, "exactly"):
-        batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, _ in K.exactly()]
+        batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, *_ in K.exactly()]
         K, y = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     K = exact_rows(K)
     if K.shape[0] != K.shape[1]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from linsep.cli import learners, options, regressions, report, text_options
+from linsep.cli import column_options, learners, options, regressions, report
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
 from linsep.cli.initial_weights import InitialWeights
@@ -26,7 +26,7 @@ from linsep.sources.opening import find_files, kind_of, open_source
 
 
 @reads_data
-@text_options.added
+@column_options.added
 @learners.options_of(learners.ALL)
 def fit(
     data: options.Data,
@@ -76,7 +76,7 @@ def fit(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    _check_curve(curve, estimator)
+    _check_held_out(curve, source.grouped, estimator)
     whole = _fitted(estimator, source, InitialWeights(init_weights, learner, estimator, source))
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         if model is not None:
@@ -94,10 +94,11 @@ def fit(
         write_picture(picture_of(estimator, source), plot, force)
 
 
-def _check_curve(wanted: bool, estimator: Any) -> None:
-    """Raise BadParameter if there will be no curve of held-out rows."""
-    if wanted and not getattr(estimator, "early_stopping", False):
-        raise typer.BadParameter("--curve needs --early-stopping, which holds rows out.")
+def _check_held_out(curve: bool, grouped: bool, estimator: Any) -> None:
+    """Raise BadParameter for options about held-out rows if there will be none."""
+    for wanted, name in ((curve, "--curve"), (grouped, "--group")):
+        if wanted and not getattr(estimator, "early_stopping", False):
+            raise typer.BadParameter(f"{name} needs --early-stopping, which holds rows out.")
 
 
 def _columns(
@@ -111,7 +112,7 @@ def _columns(
     table = kind_of(find_files(list(data), format), format) == "table"
     intercept = parameters.get("fit_intercept") is not False
     return {
-        "text": parameters.pop("text"),
+        **parameters.pop("columns"),
         "scale": learners.scaling(scale, learner, table),
         "reference_level": learners.reference_levels(levels, learner, intercept, table),
     }

@@ -102,6 +102,24 @@ Target = Annotated[
     str | None,
     typer.Option("--target", help="Column to learn (tables only).", metavar="COLUMN"),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        help="Column of row weights, numbers of at least 0, which is no feature (tables only).",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        help="Column of groups, which are held out whole and no feature (tables only).",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
 Missing = Annotated[
     Any,
     typer.Option(

@@ -87,6 +87,7 @@ def separate(
     fit_intercept: FitIntercept = True,
     proof: ProofOut = None,
     force: options.Force = False,
+    weight: options.Weight = None,
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
@@ -111,8 +112,9 @@ def separate(
 
     check_all_free(force, proof, plot)
     how = {
-        "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
-        "index_base": index_base, "format": format, "delimiter": delimiter, "max_line": max_line,
+        "target": target, "weight": weight, "missing": missing, "hash_bits": hash_bits,
+        "exclude": exclude, "index_base": index_base, "format": format,
+        "delimiter": delimiter, "max_line": max_line,
     }  # fmt: skip
     source = open_source(data, **how)
     never_overwrite(source.paths, proof, plot)
@@ -233,6 +235,7 @@ def verify(
     data: options.Data,
     *,
     target: options.Target = None,
+    weight: options.Weight = None,
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
@@ -253,7 +256,7 @@ def verify(
 
     claim, recipe = read_proof(proof)
     source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        data, target=target, weight=weight, missing=missing, hash_bits=hash_bits, exclude=exclude,
         index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
     )  # fmt: skip
     with watching(source):

@@ -298,9 +298,17 @@ def margin_pairs(model: Any) -> list[tuple[str, str]]:
 
 def _right(result: dict[str, Any]) -> str:
     unknown = result["unknown_labels"]
-    return f"{percent(result['accuracy'])} of {count(result['rows'], 'row')} right" + (
+    return f"{percent(result['accuracy'])} of {rows_text(result)} right" + (
         f"; {unknown:,} of unknown classes" if unknown else ""
     )
+
+
+def rows_text(result: dict[str, Any]) -> str:
+    """Return the number of rows of a score as text, and that they were weighted if they were."""
+    rows = count(result["rows"], "row")
+    if result["weight"] is None:
+        return rows
+    return f"the weight {result['weight']:.6g} of {rows}"
 
 
 def baseline_text(result: dict[str, Any]) -> str:

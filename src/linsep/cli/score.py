@@ -8,10 +8,11 @@ import numpy as np
 from linsep.cli import options, report
 from linsep.cli.progress import watching
 from linsep.cli.report import unscored_pairs
-from linsep.cli.screen import count, plain_labels, print_pairs
+from linsep.cli.screen import plain_labels, print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.model_files import format as model_file
+from linsep.online.rows.sample import added
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 
@@ -59,24 +60,24 @@ def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Sou
 def score_classes(model: Any, source: Source) -> dict[str, Any]:
     """Return the accuracy and, for each class, counts of rows, right rows and predictions.
 
-    Labels that are not classes of the model are rows of their own, always wrong.
+    Labels that are not classes of the model are rows of their own, always wrong. Shares are those
+    of the weights of the rows.
     """
     k = model.classes_.size
-    rows = np.zeros(k + 1, dtype=np.int64)
-    right, claimed = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    counts = _Counts(k)
     prediction = model._prediction(source)
     with watching(source):
-        for codes, truth in prediction.compared():
-            rows += np.bincount(truth, minlength=k + 1)
-            right += np.bincount(codes[codes == truth], minlength=k)
-            claimed += np.bincount(codes, minlength=k)
-    total = int(rows.sum())
-    if total == 0:
+        for codes, truth, weights in prediction.compared():
+            counts.add(codes, truth, weights)
+    rows, right = counts.rows, counts.right
+    total, weight = int(rows.sum()), counts.weights.sum()
+    if not weight:
         raise DataError(f"{source.name} has no rows to score.")
     return {
         "rows": total,
-        "accuracy": right.sum() / total,
-        "most_frequent": rows[:k].max() / total,
+        "weight": float(weight) if source.weighted else None,
+        "accuracy": counts.weights_right.sum() / weight,
+        "most_frequent": counts.weights[:k].max() / weight,
         "unknown_labels": int(rows[k]),
         "unknown_values": prediction.unknown,
         "rows_dropped": source.dropped,
@@ -85,12 +86,37 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
                 "label": label,
                 "rows": int(rows[c]),
                 "right": int(right[c]),
-                "recall": right[c] / rows[c] if rows[c] else None,
-                "precision": right[c] / claimed[c] if claimed[c] else None,
+                "recall": _share(counts.weights_right[c], counts.weights[c]),
+                "precision": _share(counts.weights_right[c], counts.weights_claimed[c]),
             }
             for c, label in enumerate(plain_labels(model.classes_))
         ],
     }
+
+
+class _Counts:
+    """Rows and their weights by class: all, those predicted right, and those of the prediction.
+
+    ``rows`` and ``weights`` have one entry more, for unknown labels.
+    """
+
+    def __init__(self, k: int):
+        self.rows, self.weights = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1)
+        self.right, self.weights_right = np.zeros(k, dtype=np.int64), np.zeros(k)
+        self.weights_claimed = np.zeros(k)
+
+    def add(self, codes: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> None:
+        """Add rows of these predicted and true classes."""
+        well, k = codes == truth, self.right.size
+        self.rows += np.bincount(truth, minlength=k + 1)
+        self.right += np.bincount(codes[well], minlength=k)
+        self.weights = added(self.weights, truth, weights)
+        self.weights_right = added(self.weights_right, codes[well], weights[well])
+        self.weights_claimed = added(self.weights_claimed, codes, weights)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None
 
 
 def score_source(model: Any, source: Source) -> dict[str, Any]:
@@ -102,11 +128,12 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
         found = prediction.residuals()
     return {
         "rows": found.rows,
+        "weight": found.weight if source.weighted else None,
         "r_squared": found.r_squared,
-        "root_mean_squared_error": float(np.sqrt(found.squared / found.rows)),
-        "mean_absolute_error": found.absolute / found.rows,
+        "root_mean_squared_error": float(np.sqrt(found.squared / found.weight)),
+        "mean_absolute_error": found.absolute / found.weight,
         "largest_error": found.largest,
-        "standard_deviation": float(np.sqrt(found.spread / found.rows)),
+        "standard_deviation": float(np.sqrt(found.spread / found.weight)),
         "unknown_values": prediction.unknown,
         "rows_dropped": source.dropped,
     }
@@ -116,7 +143,7 @@ def print_residuals(result: dict[str, Any]) -> None:
     """Print the output of ``linsep score`` for predictions of numbers."""
     print_pairs(
         [
-            ("R^2", f"{result['r_squared']:.6g} of {count(result['rows'], 'row')}"),
+            ("R^2", f"{result['r_squared']:.6g} of {report.rows_text(result)}"),
             ("rms error", f"{result['root_mean_squared_error']:.6g}"),
             ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
             ("largest", f"{result['largest_error']:.6g}"),

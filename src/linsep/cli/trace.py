@@ -97,12 +97,12 @@ def read_rows(
         )
     left_out = [*(exclude or []), *([] if names is None else [names])]
     source = open_source(data, exclude=left_out, **how)
-    X, y = whole(source)
+    X, y, *_ = whole(source)
     if names is None:
         return source, X, y, LineNames(source, len(y))
     # Read the rows again, with the names as labels.
     other = open_source(data, exclude=exclude, **how | {"target": names})
-    _, named = whole(other)
+    _, named, *_ = whole(other)
     if len(named) != len(y):
         raise DataError(f"{source.name} has rows without a name in column '{names}'.")
     return source, X, y, [label_text(name) for name in named]

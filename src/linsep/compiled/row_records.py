@@ -5,6 +5,7 @@ A record starts at a multiple of 8 bytes, is padded to 8 bytes with zeros, and h
 =============  ================================================================
 checksum       uint64, over everything that follows
 extent         uint64, CSR: how many values are stored; dense: values per row
+weights        float64 per row (files of weighted rows only)
 codes          int32 per row
 lengths        int32 per row, how many values it stores (CSR only)
 indices        int32 or int64 per stored value (CSR only)
@@ -55,6 +56,7 @@ def checksum(words, seed):
 
 BLOCK = 64
 HEADER = 16
+WEIGHT = 8
 
 
 @compiled
@@ -82,13 +84,37 @@ def _intact(words, at, size, seed):
 
 
 @compiled
+def _pack_weights(weights, first, rows, words, at):
+    """Write the weights of a record, if any, at byte ``at``; return where they end."""
+    if not weights.size:
+        return at
+    floats = words.view(np.float64)
+    for i in range(rows):
+        floats[at // WEIGHT + i] = weights[first + i]
+    return at + WEIGHT * rows
+
+
+@compiled
+def _unpack_weights(words, at, rows, weights, row):
+    """Read the weights of a record, if there are any; return where they end."""
+    if not weights.size:
+        return at
+    floats = words.view(np.float64)
+    for i in range(rows):
+        weights[row + i] = floats[at // WEIGHT + i]
+    return at + WEIGHT * rows
+
+
+@compiled
 def pack_csr(
-    indptr, indices, values, index_size, value_size, codes, first, sizes, block, nonce, words
-):
+    indptr, indices, values, index_size, value_size, codes, weights, first, sizes, block, nonce,
+    words,
+):  # fmt: skip
     """Write the CSR rows from ``first`` on to ``words`` as records of ``sizes`` bytes.
 
-    ``indptr`` and ``codes`` have shapes (rows + 1,) and (rows,); the last record may be short.
-    ``block`` is the number of the first record, ``nonce`` a uint64 of the whole file.
+    ``indptr`` and ``codes`` have shapes (rows + 1,) and (rows,), ``weights`` that of ``codes`` or
+    (0,) if there are none; the last record may be short. ``block`` is the number of the first
+    record, ``nonce`` a uint64 of the whole file.
     """
     raw, ints = words.view(np.uint8), words.view(np.int32)
     at = 0
@@ -97,11 +123,12 @@ def pack_csr(
         start = np.int64(indptr[first])
         count = np.int64(indptr[first + rows]) - start
         words[(at + sizes[k]) // 8 - 1] = 0
-        place = (at + HEADER) // 4
+        start_of_codes = _pack_weights(weights, first, rows, words, at + HEADER)
+        place = start_of_codes // 4
         for i in range(rows):
             ints[place + i] = codes[first + i]
             ints[place + rows + i] = indptr[first + i + 1] - indptr[first + i]
-        body = at + HEADER + 8 * rows
+        body = start_of_codes + 8 * rows
         _copy(indices, start * index_size, raw, body, count * index_size)
         _copy(values, start * value_size, raw, body + count * index_size, count * value_size)
         _seal(words, at, sizes[k], count, nonce ^ np.uint64(block + k))
@@ -110,7 +137,7 @@ def pack_csr(
 
 
 @compiled
-def pack_dense(values, width, value_size, codes, first, sizes, block, nonce, words):
+def pack_dense(values, width, value_size, codes, weights, first, sizes, block, nonce, words):
     """Write the dense rows from ``first`` on to ``words`` as records of ``sizes`` bytes.
 
     ``values`` are the bytes of an array of shape (rows, width); the rest is as in
@@ -121,11 +148,12 @@ def pack_dense(values, width, value_size, codes, first, sizes, block, nonce, wor
     for k in range(sizes.size):
         rows = min(BLOCK, codes.size - first)
         words[(at + sizes[k]) // 8 - 1] = 0
-        place = (at + HEADER) // 4
+        start_of_codes = _pack_weights(weights, first, rows, words, at + HEADER)
+        place = start_of_codes // 4
         for i in range(rows):
             ints[place + i] = codes[first + i]
         line = width * value_size
-        _copy(values, first * line, raw, at + HEADER + 4 * rows, rows * line)
+        _copy(values, first * line, raw, start_of_codes + 4 * rows, rows * line)
         _seal(words, at, sizes[k], width, nonce ^ np.uint64(block + k))
         at += sizes[k]
         first += rows
@@ -169,11 +197,14 @@ def plan_reads(blocks, offsets, n_rows, per_row, per_value, gulp, runs):
 
 
 @compiled
-def unpack_csr(words, blocks, offsets, n_rows, nonce, sizes, done, codes, indptr, indices, values):
+def unpack_csr(
+    words, blocks, offsets, n_rows, nonce, sizes, done, codes, weights, indptr, indices, values
+):
     """Copy the records of ``blocks`` from ``words`` behind the ``done`` rows and values.
 
     ``sizes`` are the bytes of one index and of one value; ``done`` is int64 (rows, stored values)
-    and is updated. codes: (rows,), indptr: (rows + 1,), indices and values: bytes of (stored,).
+    and is updated. codes: (rows,), weights: (rows,) or (0,), indptr: (rows + 1,), indices and
+    values: bytes of (stored,).
     Returns the first damaged block, or -1. A record is used only after its checksum is verified.
     """
     raw, ints = words.view(np.uint8), words.view(np.int32)
@@ -185,14 +216,15 @@ def unpack_csr(words, blocks, offsets, n_rows, nonce, sizes, done, codes, indptr
         if not _intact(words, at, size, nonce ^ np.uint64(block)):
             return block
         rows = min(BLOCK, n_rows - BLOCK * block)
-        place = (at + HEADER) // 4
+        start_of_codes = _unpack_weights(words, at + HEADER, rows, weights, row)
+        place = start_of_codes // 4
         start = stored
         for i in range(rows):
             codes[row + i] = ints[place + i]
             stored += ints[place + rows + i]
             indptr[row + i + 1] = stored
         count = stored - start
-        body = at + HEADER + 8 * rows
+        body = start_of_codes + 8 * rows
         _copy(raw, body, indices, start * index_size, count * index_size)
         _copy(raw, body + count * index_size, values, start * value_size, count * value_size)
         at += size
@@ -202,7 +234,7 @@ def unpack_csr(words, blocks, offsets, n_rows, nonce, sizes, done, codes, indptr
 
 
 @compiled
-def unpack_dense(words, blocks, offsets, n_rows, nonce, sizes, done, codes, values):
+def unpack_dense(words, blocks, offsets, n_rows, nonce, sizes, done, codes, weights, values):
     """Copy dense records, as :func:`unpack_csr` does, to ``values``, the bytes of (rows, width).
 
     ``sizes`` are the width and the bytes of one value. Records with fewer features are padded with
@@ -218,10 +250,11 @@ def unpack_dense(words, blocks, offsets, n_rows, nonce, sizes, done, codes, valu
             return block
         rows = min(BLOCK, n_rows - BLOCK * block)
         short = np.int64(words[at // 8 + 1]) * sizes[1]
-        place = (at + HEADER) // 4
+        start_of_codes = _unpack_weights(words, at + HEADER, rows, weights, row)
+        place = start_of_codes // 4
         for i in range(rows):
             codes[row + i] = ints[place + i]
-        body = at + HEADER + 4 * rows
+        body = start_of_codes + 4 * rows
         if short == line:
             _copy(raw, body, values, row * line, rows * line)
         else:

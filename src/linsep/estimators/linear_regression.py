@@ -358,11 +358,11 @@ class TwoValues:
     @property
     def deviation(self) -> float:
         """The standard deviation of y, which is the RMS error of predicting its mean."""
-        return float(np.sqrt(self._about_mean.spread / max(1, self._about_mean.rows)))
+        return float(np.sqrt(self._about_mean.spread / (self._about_mean.weight or 1.0)))
 
-    def see(self, y: np.ndarray) -> None:
+    def see(self, y: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add some values; repeated passes over the same values are allowed."""
-        self._about_mean = self._about_mean.and_more(y, y)
+        self._about_mean = self._about_mean.and_more(y, y, weights)
         if self._values is None or not y.size:
             return
         both = np.unique(np.concatenate([self._values, [y.min(), y.max()]]))
@@ -381,9 +381,12 @@ def source_blocks(source: Source, values: TwoValues, reading: Reading) -> Blocks
     def blocks() -> Iterator[Block]:
         for batch in reading.of(iter(source.batches())):
             y = numbers(batch.y, source, batch.first)
-            values.see(y)
+            X, weights = batch.X, batch.weights
+            values.see(y, weights)
             reading.count(y.size)
-            yield Block(batch.X, y, None)
+            if weights is not None and not weights.all():
+                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            yield Block(X, y, weights)
         if not reading.rows:
             raise DataError(f"{source.name} has no rows to learn from.")
 

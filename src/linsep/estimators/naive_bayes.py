@@ -127,7 +127,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             while True:
                 stream.start()
                 refuse_one_class(stream)
-                row_batches = _counted(reading, stream)
+                counted = [0]
+                row_batches = _counted(reading, stream, counted)
                 try:
                     moments = class_moments(row_batches, stream.classes.size)
                     break
@@ -135,7 +136,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
                     continue
             describe(self, stream, stream.n_features)
             self._take(stream.classes, widened(moments, self.n_features_in_))
-            self.n_rows_ = reading.rows
+            self.n_rows_ = counted[0]
             measure(self, stream)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
@@ -247,11 +248,14 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
 
 def _counted(
-    reading: Reading, stream: SourceStream
+    reading: Reading, stream: SourceStream, counted: list[int]
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """Yield the rows of a stream with their codes and weights, until interrupted."""
+    """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
+    rows of positive weight to ``counted``.
+    """
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
+        counted[0] += len(row_batch.order)
         yield matrix_of(row_batch, row_batch.n_features), row_batch.codes, row_batch.importance
 
 

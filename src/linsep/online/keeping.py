@@ -64,17 +64,18 @@ class KeepLast:
         self, state: State, row_batches: Iterator[RowBatch], tie: str
     ) -> tuple[float, float]:
         """Return the same with rows counted by their ``importance``, if they have one."""
-        wrong = total = 0.0
+        wrong = right = 0.0
         for row_batch in row_batches:
             if row_batch.importance.size:
                 missed = self.missed(state, row_batch, tie)
                 weights = row_batch.importance[np.asarray(row_batch.order)]
-                errors = float(weights[missed].sum())
-                rows = errors + float(weights[~missed].sum())
+                # Row by row, so that no digit depends on the batches.
+                wrong = float(np.cumsum(np.append(wrong, weights[missed]))[-1])
+                right = float(np.cumsum(np.append(right, weights[~missed]))[-1])
             else:
                 errors, rows = self.errors(state, iter([row_batch]), tie)
-            wrong, total = wrong + errors, total + rows
-        return wrong, total
+                wrong, right = wrong + errors, right + rows - errors
+        return wrong, wrong + right
 
     def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
         """Return which visited rows are predicted wrongly, random ties as the lowest class.

@@ -20,6 +20,8 @@ class ArraySource(Source):
     X : array or sparse matrix of shape (rows, features)
         Not copied where it is C-contiguous or CSR, float32 or float64.
     y : array of shape (rows,) or None
+    weights : array of shape (rows,) or None
+        What each row counts, checked already.
     batch_rows : rows in a batch
 
     Raises DataError when X and y differ in length or there are no rows; from :meth:`batches` at
@@ -28,7 +30,7 @@ class ArraySource(Source):
 
     name = kind = "arrays"
 
-    def __init__(self, X: Any, y: Any = None, *, batch_rows: int = 1 << 16):
+    def __init__(self, X: Any, y: Any = None, weights: Any = None, *, batch_rows: int = 1 << 16):
         if batch_rows < 1:
             raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
         self.paths = []
@@ -38,6 +40,7 @@ class ArraySource(Source):
             self._X = self._X.astype(np.float64)
         self.n_rows = self._X.shape[0] if self._X.ndim else 0
         self._y = None if y is None else np.asarray(y)
+        self._weights, self.weighted = weights, weights is not None
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:
             raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
@@ -61,7 +64,8 @@ class ArraySource(Source):
             span = slice(first, first + self._batch_rows)
             if rows is self._X:
                 self._check_finite(rows[span], first)
-            yield Batch(rows[span], None if self._y is None else self._y[span], first)
+            y, weights = (a if a is None else a[span] for a in (self._y, self._weights))
+            yield Batch(rows[span], y, first, weights)
 
     def _check_finite(self, X: Any, first: int) -> None:
         values = X.data if sp.issparse(X) else X

@@ -21,11 +21,17 @@ class Batch(NamedTuple):
         no label column (only when predicting).
     first : int
         How many rows of the source come before this batch.
+    weights : float64 array of shape (rows,) or None
+        What each row counts, finite and at least 0; None if all count 1.
+    groups : uint64 array of shape (rows,) or None
+        The same number for rows that are held out together; None if every row is drawn by itself.
     """
 
     X: np.ndarray | sp.csr_matrix
     y: np.ndarray | None
     first: int
+    weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
 
 class Source(ABC):
@@ -53,6 +59,10 @@ class Source(ABC):
     n_rows: int | None = None
     #: rows left out in the last reading, for their missing values
     dropped: int = 0
+    #: rows have weights
+    weighted: bool = False
+    #: rows of a group are held out together, see :class:`Batch`
+    grouped: bool = False
     #: a model says how the rows are read
     by_recipe: bool = False
     #: current stage, for progress displays

@@ -28,6 +28,8 @@ def open_source(
     max_line: int | str | None = None,
     cache: Path | None = None,
     text: str | list[str] | dict[str, Any] | None = None,
+    weight: str | None = None,
+    group: str | None = None,
 ) -> Source:
     """Open files as a source; only their names and formats are checked yet.
 
@@ -59,6 +61,9 @@ def open_source(
     text : text column or columns whose words become features as :class:`linsep.Text` makes them,
         or {column: Text} with other settings than the default ones; tables only. Other columns of
         text have one indicator per value
+    weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
+        does for arrays; tables only
+    group : column of groups, which are held out whole where rows are; tables only
 
     Raises
     ------
@@ -77,6 +82,11 @@ def open_source(
     if recipe is not None and not labelled and recipe.get("missing") == "drop":
         # There is one prediction per row, so a row that training would drop is an error here.
         recipe = recipe | {"missing": "error"}
+    given: dict[str, Any] = {
+        "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
+        "scale": scale, "reference_level": reference_level, "delimiter": delimiter, "text": text,
+        "weight": weight, "group": group,
+    }  # fmt: skip
     if kind == "table":
         if index_base is not None:
             raise DataError(
@@ -86,27 +96,29 @@ def open_source(
         from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
 
         source = TableSource(
-            paths, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-            scale=scale, reference_level=reference_level, format=format, delimiter=delimiter,
-            recipe=recipe, require_target=labelled, max_line=limit, text=text,
-        )  # fmt: skip
+            paths, format=format, recipe=recipe, require_target=labelled, max_line=limit, **given
+        )
     else:
-        given = {
-            "target": target, "missing": missing != "error", "hash_bits": hash_bits,
-            "exclude": exclude, "scale": scale != "none", "reference_level": reference_level,
-            "delimiter": delimiter, "text": text,
-        }  # fmt: skip
-        if any(given.values()):
-            raise DataError(
-                f"{paths[0]} is svmlight text, which has labels first and no columns",
-                hint("leave out {}", **{name: None for name, value in given.items() if value}),
-            )
-        base = index_base if recipe is None else recipe.get("index_base")
-        if recipe is not None and base not in {0, 1}:
-            raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
-        source = SvmlightSource(paths, index_base=base, require_labels=labelled, max_line=limit)
+        source = _svmlight(paths, given, index_base, recipe, labelled, limit)
     source.cache, source.by_recipe = cache, recipe is not None
     return source
+
+
+def _svmlight(
+    paths: list[Path], given: dict[str, Any], index_base: int | None,
+    recipe: dict[str, Any] | None, labelled: bool, limit: int,
+) -> SvmlightSource:  # fmt: skip
+    """Open svmlight text, which takes none of the options of tables."""
+    wrong = [name for name, value in given.items() if value not in (None, "error", "none", [])]
+    if wrong:
+        raise DataError(
+            f"{paths[0]} is svmlight text, which has labels first and no columns",
+            hint("leave out {}", **dict.fromkeys(wrong)),
+        )
+    base = index_base if recipe is None else recipe.get("index_base")
+    if recipe is not None and base not in {0, 1}:
+        raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
+    return SvmlightSource(paths, index_base=base, require_labels=labelled, max_line=limit)
 
 
 _WORDS = {"table": "a table", "svmlight": "svmlight text", "arrays": "arrays in memory"}

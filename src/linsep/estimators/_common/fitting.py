@@ -34,7 +34,8 @@ from linsep.online.passes import (
     learn_batch,
     passes,
 )  # fmt: skip
-from linsep.online.rows.array import ArrayStream, HoldOut, RowStream, summed
+from linsep.online.rows.array import ArrayStream, RowStream, summed
+from linsep.online.rows.holding_out import HoldOut
 from linsep.sparse_rows import as_csr
 
 
@@ -127,7 +128,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         if not self.early_stopping:
             return None
         weights = labels.check_sample_weight(sample_weight, n_rows)
-        return HoldOut(self.validation_fraction, n_classes, self._run_seed, weights)
+        groups = self.__dict__.get("_groups")  # of a source that was read into memory
+        return HoldOut(self.validation_fraction, n_classes, self._run_seed, weights, groups=groups)
 
     def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
         """Return the error for a row, with the feature's name if it has one."""

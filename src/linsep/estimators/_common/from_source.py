@@ -19,9 +19,8 @@ from linsep.estimators._common.checking import (
 from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import held, window
 from linsep.online.learner import Unlearnable
-from linsep.online.passes import PassReport, Plan, StopReason, accuracy, passes
-from linsep.online.rows.array import RowBatch
-from linsep.online.rows.sample import Sample
+from linsep.online.passes import PassReport, Plan, StopReason, passes
+from linsep.online.rows.sample import Sample, added
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.arrays import ArraySource
@@ -29,37 +28,42 @@ from linsep.sources.base import Source
 
 
 class Measured(NamedTuple):
-    """Accuracy on some rows (None without rows), and the number of these rows in each class."""
+    """Accuracy on some rows (None if they weigh nothing), the weight of the rows of each class, and
+    the number of rows.
+    """
 
     accuracy: float | None
-    counts: np.ndarray
+    totals: np.ndarray
+    rows: int
 
 
 def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
-    read, including held-out rows and those of weight 0.
+    read, including held-out rows; each row counts its weight.
 
     ``on_all`` is the result on all rows, if known; else a sample is measured.
     """
     stream.source.stage = "measuring"
     total = int(stream.sample.counts.sum())
     warn_of_many_classes(stream.classes, total)
-    accuracy, counts = on_all or _on_sample(model, stream)
-    model.training_accuracy_, model.training_rows_ = accuracy, int(counts.sum())
-    model.training_baseline_ = float(counts.max() / max(1, counts.sum()))
+    if stream.source.weighted:
+        warn_of_weightless(stream.classes, stream.sample.totals)
+    accuracy, totals, rows = on_all or _on_sample(model, stream)
+    model.training_accuracy_, model.training_rows_ = accuracy, rows
+    model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
     model.training_sampled_ = model.training_rows_ < total
 
 
 def _on_sample(model: Any, stream: SourceStream) -> Measured:
     sample: Sample = stream.sample
     if not sample.counts.any():
-        return Measured(None, sample.counts)
-    X, codes = sample.rows(model.n_features_in_)
-    source = ArraySource(X, stream.classes[codes])
-    compared = model._prediction(source).compared()
-    right = sum(int((predicted == truth).sum()) for predicted, truth in compared)
-    return Measured(right / len(codes), np.bincount(codes, minlength=stream.classes.size))
+        return Measured(None, sample.totals, 0)
+    X, codes, weights = sample.rows(model.n_features_in_)
+    source = ArraySource(X, stream.classes[codes], weights if weights.size else None)
+    right = model._prediction(source).share_right()
+    totals = added(np.zeros(stream.classes.size), codes, weights)
+    return Measured(right, totals, codes.size)
 
 
 def class_importance(
@@ -193,29 +197,23 @@ def _on_all(run: SourceRun) -> Measured | None:
     """
     estimator, stream = run.estimator, run.stream
     if knows_all_rows(estimator):
-        return Measured(1.0, stream.sample.counts)
+        return Measured(1.0, stream.sample.totals, int(stream.sample.counts.sum()))
     row_batches = None if estimator.tie == "random" else stream.every_row()
     if row_batches is None:
         return None
-    counts = np.zeros(stream.classes.size, dtype=np.int64)
     try:
-        right = accuracy(run.run, _counting(row_batches, counts), estimator.tie)
+        wrong, total = run.run.keeping.weighed_errors(run.run.state, row_batches, estimator.tie)
     except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
         return None
-    return Measured(right, counts)
+    sample = stream.sample
+    right = 1.0 - wrong / total if total else None
+    return Measured(right, sample.totals, int(sample.counts.sum()))
 
 
 def knows_all_rows(estimator: Any) -> bool:
     """Return whether a pass without a mistake shows that all rows are predicted correctly."""
     converged = estimator.stop_reason_ == StopReason.CONVERGED
     return converged and estimator.keep in ("last", "best") and not estimator._left_out
-
-
-def _counting(row_batches: Iterator[RowBatch], counts: np.ndarray) -> Iterator[RowBatch]:
-    """Yield the batches and add the number of rows of each class to ``counts``."""
-    for row_batch in row_batches:
-        counts += np.bincount(row_batch.codes, minlength=counts.size)
-        yield row_batch
 
 
 def describe(model: Any, read: SourceStream | Source, n_features: int) -> None:

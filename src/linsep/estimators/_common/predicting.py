@@ -23,8 +23,10 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     if not brings_labels(X, y, sample_weight):
         return ClassifierMixin.score(model, X, y, sample_weight)
     check_is_fitted(model)
-    right = [codes == truth for codes, truth in model._prediction(X).compared()]
-    return float(np.concatenate(right).mean())
+    found = model._prediction(X).share_right()
+    if found is None:
+        raise DataError(f"{X.name} has no rows to score: all have weight 0.")
+    return float(found)
 
 
 class Predicts(PlotsDecision, Counted):

@@ -73,13 +73,20 @@ class Prediction:
             codes = predicted(values, tie, draws and draws(batch.X))
             yield batch, model._scores_turned(values), model._codes_turned(codes)
 
-    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the predicted class codes and the true ones of each batch.
+    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the predicted class codes, the true ones and the weights of the rows of each batch.
 
         The code of an unknown label is the number of classes.
         """
         for batch, _, codes in self.codes():
-            yield codes, self._true_codes(batch.y)
+            weights = np.ones(codes.size) if batch.weights is None else batch.weights
+            yield codes, self._true_codes(batch.y), weights
+
+    def share_right(self) -> float | None:
+        """Return the accuracy, each row counting its weight; None if they weigh nothing."""
+        parts = [(codes == truth, weights) for codes, truth, weights in self.compared()]
+        right, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return float(np.average(right, weights=weights)) if weights.any() else None
 
     def _true_codes(self, y: np.ndarray | None) -> np.ndarray:
         classes, name = self.model.classes_, self.source.name
@@ -114,17 +121,21 @@ class Prediction:
 class Residuals(NamedTuple):
     """Sums of the prediction errors over all rows of a source.
 
+    Rows count their weights.
+
     Attributes
     ----------
     rows : int
+    weight : float, of all rows
     squared : float, sum of the squared errors
     absolute : float, sum of the absolute errors
-    largest : float, the largest absolute error
+    largest : float, the largest absolute error of a row of positive weight
     mean : float, of the targets
     spread : float, sum of squares of the targets around their mean
     """
 
     rows: int = 0
+    weight: float = 0.0
     squared: float = 0.0
     absolute: float = 0.0
     largest: float = 0.0
@@ -140,19 +151,24 @@ class Residuals(NamedTuple):
             return float(self.squared == 0.0)
         return 1.0 - self.squared / self.spread
 
-    def and_more(self, predicted: np.ndarray, truth: np.ndarray) -> "Residuals":
+    def and_more(
+        self, predicted: np.ndarray, truth: np.ndarray, weights: np.ndarray | None = None
+    ) -> "Residuals":
         """Return the sums with more rows; means are merged by their difference, for accuracy."""
-        if not truth.size:
-            return self
-        errors, rows = np.abs(truth - predicted), self.rows + truth.size
-        mean = float(truth.mean())
-        shift, share = mean - self.mean, truth.size / rows
-        spread = float(((truth - mean) ** 2).sum()) + self.rows * share * shift**2
+        weights = np.ones(truth.size) if weights is None else weights
+        more, rows = float(weights.sum()), self.rows + truth.size
+        if not more:
+            return self._replace(rows=rows)
+        errors = np.abs(truth - predicted)
+        mean = float(np.average(truth, weights=weights))
+        shift, share = mean - self.mean, more / (self.weight + more)
+        spread = float(weights @ (truth - mean) ** 2) + self.weight * share * shift**2
         return Residuals(
             rows,
-            self.squared + float(errors @ errors),
-            self.absolute + float(errors.sum()),
-            max(self.largest, float(errors.max())),
+            self.weight + more,
+            self.squared + float((weights * errors) @ errors),
+            self.absolute + float(weights @ errors),
+            max(self.largest, float(errors[weights > 0].max())),
             self.mean + share * shift,
             self.spread + spread,
         )
@@ -176,8 +192,8 @@ class LinearPrediction(Prediction):
         found = Residuals()
         for batch, X in self.rows():
             truth = numbers(batch.y, self.source, batch.first)
-            found = found.and_more(self.model._predict(X, None, 0.5), truth)
-        if not found.rows:
+            found = found.and_more(self.model._predict(X, None, 0.5), truth, batch.weights)
+        if not found.weight:
             raise DataError(f"{self.source.name} has no rows to score.")
         return found
 

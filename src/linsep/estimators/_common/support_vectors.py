@@ -197,20 +197,23 @@ class Supported(Predicts):
         return self._keeping.scores(self._state, rows, len(gram))
 
 
-def whole(source: Source) -> tuple[Any, np.ndarray]:
-    """Return all rows of a source as one array or CSR matrix, and their labels."""
+def whole(source: Source) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return all rows of a source as one array or CSR matrix, their labels, weights and groups."""
     parts: list[Any] = []
     labels: list[Any] = []
+    more: list[Any] = []
     for batch in elsewhere(source.batches()):
         parts.append(batch.X)
         labels.append(batch.y)
+        more.append(batch[3:])
+    own = [None if c[-1] is None else np.concatenate(c) for c in zip(*more, strict=True)]
     width = parts[-1].shape[1]
     if not any(sp.issparse(part) for part in parts):
         wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
-        return np.concatenate(wide), np.concatenate(labels)
+        return np.concatenate(wide), np.concatenate(labels), own[0], own[1]
     for part in parts:
         part.resize(part.shape[0], width)
-    return sp.vstack(parts, format="csr"), np.concatenate(labels)
+    return sp.vstack(parts, format="csr"), np.concatenate(labels), own[0], own[1]
 
 
 def fit_source(estimator: Any, source: Source) -> None:
@@ -218,22 +221,24 @@ def fit_source(estimator: Any, source: Source) -> None:
     started = perf_counter()
     estimator.training_accuracy_ = None
     with held():
-        X, y = whole(source)
+        X, y, weights, estimator._groups = whole(source)
         if sp.issparse(X) and not described(estimator.kernel).sparse:
             X = X.toarray()
         reading = perf_counter() - started
         check_two_classes(np.unique(y), source.name)
         try:
             with window():
-                estimator._fit_rows(X, y, None)
+                estimator._fit_rows(X, y, weights)
             estimator.progress_.stage = "measuring"
             with window():
                 # Before feature names are set, because X is an array without names.
                 clean = knows_all_rows(estimator)
-                estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y)
+                estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y, weights)
             estimator.training_rows_, estimator.training_sampled_ = len(y), False
-            estimator.training_baseline_ = float(np.unique(y, return_counts=True)[1].max() / len(y))
+            totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
+            estimator.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
         finally:
+            del estimator._groups
             if hasattr(estimator, "progress_"):
                 estimator.progress_.reading += reading
             if hasattr(estimator, "_state"):

@@ -19,6 +19,7 @@ from linsep.estimators._common.from_source import (
 )
 from linsep.interrupts import held
 from linsep.online.rows.array import RowBatch
+from linsep.online.rows.sample import added
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.likelihood import Batch
@@ -148,15 +149,11 @@ class StreamRows:
 
     def _count(self) -> None:
         """Read all rows once to sum the weights of each class and count the rows with weight."""
-        self._totals: Any = np.zeros(0)
-        self._n_rows = 0
+        self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
         for row_batch in self.stream.row_batches(0):
-            weights = (
-                row_batch.importance if row_batch.importance.size else np.ones(len(row_batch.codes))
-            )
-            fresh = np.bincount(row_batch.codes, weights, minlength=self.stream.classes.size)
-            self._totals = fresh + np.pad(self._totals, (0, len(fresh) - len(self._totals)))
-            self._n_rows += int((weights > 0).sum())
+            weights, codes = row_batch.importance, row_batch.codes
+            self._totals = added(self._totals, codes, weights)
+            self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
 
     def doing(self) -> str:
         """Return the current stage of the fit."""

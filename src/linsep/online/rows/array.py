@@ -11,6 +11,7 @@ from linsep.compiled.core.kernel_rows import Block
 from linsep.compiled.core.packing import packed
 from linsep.compiled.core.rows import Csr, Dense, Unit, as_rows
 from linsep.compiled.row_records import BLOCK
+from linsep.online.rows.holding_out import NO_IMPORTANCE, HoldOut
 
 Rows = Dense | Csr | Unit | Block
 
@@ -67,21 +68,6 @@ def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) ->
     return interleave(blocks * BLOCK, block_sizes(n_rows, blocks), group_size)
 
 
-def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return the mask of the held-out rows: an even sample of every class, drawn in one pass.
-
-    ``start`` (a number in [0, 1) per class) decides which rows are drawn; ``seen`` (int64 per
-    class) counts the rows so far and is updated. One call or many calls give the same sample.
-    """
-    held = np.zeros(codes.size, dtype=bool)
-    for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
-        members = np.flatnonzero(codes == code)
-        turns = np.arange(seen[code], seen[code] + members.size + 1)
-        held[members[np.diff(np.floor(start[code] + fraction * turns)) > 0]] = True
-        seen[code] += members.size
-    return held
-
-
 def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
     """Yield an order in slices short enough for progress and Ctrl-C."""
     for start in range(0, len(order), rows_per_slice):
@@ -111,9 +97,6 @@ def longest_row(rows: Rows) -> int:
     if isinstance(rows, Block):
         return 1
     return int((rows.starts[1:] - rows.starts[:-1]).max(initial=0))
-
-
-NO_IMPORTANCE = np.empty(0)
 
 
 def summed(X: Any) -> Any:
@@ -162,24 +145,6 @@ class RowStream(Protocol):
     def learnt(self) -> Iterator[RowBatch] | None:
         """Return the training rows in the given order; None if they would be parsed again."""
         ...
-
-
-class HoldOut:
-    """Draws the held-out rows, independently of the batches.
-
-    ``weights`` are the row weights for scoring the held-out rows, empty if all are 1.
-    """
-
-    def __init__(
-        self, fraction: float, n_classes: int, seed: int, weights: np.ndarray = NO_IMPORTANCE
-    ):
-        self.fraction, self.weights = fraction, weights
-        self.start = np.random.default_rng([seed, n_classes]).random(n_classes)
-        self.seen = np.zeros(n_classes, dtype=np.int64)
-
-    def draw(self, codes: np.ndarray) -> np.ndarray:
-        """Return the mask of the held-out rows among the next rows."""
-        return hold_out(codes, self.fraction, self.start, self.seen)
 
 
 class MemoryStream:

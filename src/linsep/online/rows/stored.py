@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.core.interleave import interleave
 from linsep.compiled.row_records import BLOCK
-from linsep.online.rows.array import SMALL, block_sizes, shuffled, shuffled_blocks
+from linsep.online.rows.array import NO_IMPORTANCE, SMALL, block_sizes, shuffled, shuffled_blocks
 from linsep.sources.base import Batch
 from linsep.sources.row_cache.reading import RowCache
 from linsep.sources.row_cache.writing import RowCacheWriter
@@ -84,6 +84,20 @@ def _copied(array: np.ndarray) -> np.ndarray:
     return own
 
 
+def weights_of(batch: Batch) -> np.ndarray:
+    """Return the weights of a batch, an empty array if it has none."""
+    return NO_IMPORTANCE if batch.weights is None else batch.weights
+
+
+class Parsed(NamedTuple):
+    """Rows of a batch: X, label numbers, weights if any, and the number of the first row."""
+
+    X: Any
+    numbers: np.ndarray
+    weights: np.ndarray
+    first: int
+
+
 class Keeper:
     """Keeps the batches of the first pass for later passes.
 
@@ -112,14 +126,15 @@ class Keeper:
 
     def finish(
         self, n_features: int, names: list[str] | None, recipe: dict[str, Any], dropped: int
-    ) -> RowCache | tuple[Any, np.ndarray]:
-        """Return the finished row cache, or all rows and labels in memory."""
+    ) -> RowCache | tuple[Any, np.ndarray, np.ndarray]:
+        """Return the finished row cache, or all rows, labels and weights (if any) in memory."""
         if self._row_cache is not None:
             return self._row_cache.commit(n_features, names, recipe, dropped)
         y = np.concatenate([np.asarray(part.y) for part in self._parts])
+        weights = np.concatenate([weights_of(part) for part in self._parts])
         blocks = [part.X for part in self._parts]
         self._parts = []
-        return join(blocks, n_features), y
+        return join(blocks, n_features), y, weights
 
     def abort(self) -> None:
         """Drop everything and remove files."""
@@ -133,11 +148,12 @@ MOST_BATCHES = 4
 
 
 class Shuffled(NamedTuple):
-    """Rows of a row cache: row numbers, X, label numbers, and their order."""
+    """Rows of a row cache: row numbers, X, label numbers, weights if any, and their order."""
 
     rows: np.ndarray
     X: Any
     numbers: np.ndarray
+    weights: np.ndarray
     order: np.ndarray
 
 
@@ -162,10 +178,10 @@ def shuffled_batches(
     odd = blocks.size % at_once
     for start in range(odd - at_once if odd else 0, blocks.size, at_once):
         chosen = blocks[max(0, start) : start + at_once]
-        X, numbers = row_cache.read_blocks(chosen)
+        found = row_cache.read_blocks(chosen)
         sizes = block_sizes(n, chosen)
         order = interleave(np.cumsum(sizes) - sizes, sizes, group_size)
-        yield Shuffled(_rows_of(chosen, n), X, numbers, order)
+        yield Shuffled(_rows_of(chosen, n), *found, order)
 
 
 def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
@@ -178,14 +194,15 @@ def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Sh
         wanted = order[start : start + at_once]
         rows = np.sort(wanted)
         blocks = np.unique(rows // BLOCK)
-        parts, numbers = [], []
+        parts, numbers, weights = [], [], []
         for piece in np.array_split(blocks, -(-BLOCK * blocks.size // at_once)):
-            X, found = row_cache.read_blocks(piece)
+            found = row_cache.read_blocks(piece)
             asked = np.isin(_rows_of(piece, n), rows)
-            parts.append(X[asked])
-            numbers.append(found[asked])
-        X, found = join(parts, row_cache.n_features), np.concatenate(numbers)
-        yield Shuffled(rows, X, found, np.searchsorted(rows, wanted))
+            parts.append(found.X[asked])
+            numbers.append(found.codes[asked])
+            weights.append(found.weights[asked] if row_cache.weighted else found.weights)
+        X, places = join(parts, row_cache.n_features), np.searchsorted(rows, wanted)
+        yield Shuffled(rows, X, np.concatenate(numbers), np.concatenate(weights), places)
 
 
 def _rows_of(blocks: np.ndarray, n_rows: int) -> np.ndarray:

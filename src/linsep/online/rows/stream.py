@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 import linsep
-from linsep.background import elsewhere
+from linsep.background import chained, elsewhere
 from linsep.compiled.core.rows import as_rows
 from linsep.errors import DataError, LinsepError
 from linsep.interrupts import checkpoint, held
-from linsep.online.rows.array import NO_IMPORTANCE, ArrayStream, HoldOut, Mixing, RowBatch, summed
+from linsep.online.rows.array import NO_IMPORTANCE, ArrayStream, Mixing, RowBatch, summed
+from linsep.online.rows.holding_out import HoldOut, held_groups
 from linsep.online.rows.label_book import BadLabel, LabelBook
-from linsep.online.rows.sample import Sample
-from linsep.online.rows.stored import Keeper, shuffled_batches
+from linsep.online.rows.sample import Sample, added
+from linsep.online.rows.stored import Keeper, Parsed, shuffled_batches, weights_of
 from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.limits import check_weights
@@ -55,9 +56,9 @@ class SourceStream:
     seed, shuffle : whether and how later passes are shuffled
     keep : whether there will be more than one pass
     fraction : share of each class to hold out, or None
-    importance : function of classes and their row counts (None before they are known) to the
-        weight of each class, or None
-    counts : whether ``importance`` needs the row counts, which takes an additional reading
+    importance : function of classes and the weights of their rows (None before they are known) to
+        the weight of each class, or None
+    counts : whether ``importance`` needs these totals, which takes an additional reading
     expected : labels named by parameters such as class_weight; unless the first rows have all of
         them, the whole source is read for its labels before learning
     reference : the class of two that has code 0; None for the smaller
@@ -91,22 +92,22 @@ class SourceStream:
         self._fraction, self._importance, self._counts = fraction, importance, counts
         self._expected, self._unit, self._lengths = set(expected), unit, lengths
         self._temporary: tempfile.TemporaryDirectory | None = None
-        self._memory: tuple[Any, np.ndarray] | None = None
+        self._memory: tuple[Any, np.ndarray, np.ndarray] | None = None
         self._fed: ArrayStream | None = None
-        self._reading: Generator[tuple[Any, np.ndarray, int], None, None] | None = None
+        self._reading: Generator[Parsed, None, None] | None = None
         self._row_batches_of: RowBatches | None = None
-        self._rows_of = np.zeros(0, dtype=np.int64)
+        self._totals = np.zeros(0)
+        self._groups: list[np.ndarray] = []
         self._hold: HoldOut | None = None
-        self._held: list[np.ndarray] = []
 
     def begin(self) -> None:
         """Read the first rows, or all if classes or their counts are needed before learning."""
         self._open_cache()
         try:
             if self.row_cache is not None and self._counts:
-                for _, numbers in self.row_cache.iterate(BATCH_BYTES):
+                for _, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
                     checkpoint()
-                    self._rows_of = _added(self._rows_of, numbers)
+                    self._totals = added(self._totals, numbers, weights)
         except RowCacheDamaged:
             self._forget_cache()
         if self.row_cache is None:
@@ -115,7 +116,7 @@ class SourceStream:
     def _peek(self) -> None:
         """Read the first rows of the source, or all if they do not suffice."""
         reading = self._read()
-        self._reading = _chain(next(reading), reading)
+        self._reading = chained(next(reading), reading)
         late = not self._expected.issubset(self.book.labels)
         if self.classes.size < 2 or self._counts or late:
             for _ in self._reading:
@@ -162,8 +163,8 @@ class SourceStream:
         self._folder = None
         if self.source.cache is not None and self.source.paths:
             self._folder = row_folder(self.source.cache)
-        if self._folder is None:
-            return
+        if self._folder is None or (self.source.grouped and self._fraction is not None):
+            return  # caches have no groups
         row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
         if row_cache is not None:
             self.row_cache, self.from_cache = row_cache, True
@@ -180,7 +181,7 @@ class SourceStream:
         self.row_cache, self.from_cache = None, False
         self.book = LabelBook(reference=self.book.reference)
         self.n_rows, self.n_features = None, 0
-        self._rows_of = np.zeros(0, dtype=np.int64)
+        self._totals = np.zeros(0)
 
     def _writer(self) -> RowCacheWriter:
         if self._folder is None:
@@ -195,24 +196,27 @@ class SourceStream:
             return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
         return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
 
-    def _read(self) -> Generator[tuple[Any, np.ndarray, int], None, None]:
-        """Yield (X, label numbers, first row) of every batch, and keep the rows if needed."""
+    def _read(self) -> Generator[Parsed, None, None]:
+        """Yield every batch, and keep the rows if needed."""
         memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
         # If the rows will not fit, do not fill the memory first.
         keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
         rows = 0
-        self._rows_of = np.zeros(0, dtype=np.int64)
+        self._totals = np.zeros(0)
+        self._groups.clear()
         reading = elsewhere(self.source.batches())
         try:
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
                 numbers = self._numbers(batch)
-                self._rows_of = _added(self._rows_of, numbers)
+                self._totals = added(self._totals, numbers, weights_of(batch))
+                if self._fraction is not None and batch.groups is not None:
+                    self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
                 check_weights(self.source, self.n_features, len(self.classes))
                 if keeper is not None and not self._try_keep(keeper.keep, batch):
                     keeper = None
-                yield batch.X, numbers, batch.first
+                yield Parsed(batch.X, numbers, weights_of(batch), batch.first)
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to learn from.")
             self.n_rows = rows
@@ -249,7 +253,7 @@ class SourceStream:
         if isinstance(kept, RowCache):
             self.row_cache = kept
         else:
-            self._memory = kept[0], self.book.numbers(kept[1])
+            self._memory = kept[0], self.book.numbers(kept[1]), kept[2]
 
     # Passes.
 
@@ -258,20 +262,24 @@ class SourceStream:
         k = self.classes.size
         self._class_importance = NO_IMPORTANCE
         if self._importance is not None:
-            counts = None
+            totals = None
             if self._counts:
-                counts = np.zeros(k, dtype=np.int64)
-                counts[self.book.codes] = self._rows_of
-            self._class_importance = self._importance(self.classes, counts)
-        self._hold = None if self._fraction is None else HoldOut(self._fraction, k, self.seed)
-        self._held = []
+                totals = np.zeros(k)
+                totals[self.book.codes] = self._totals
+            self._class_importance = self._importance(self.classes, totals)
+        weights = NO_IMPORTANCE if self._memory is None else self._memory[2]
+        self._hold = None
+        if self._fraction is not None:
+            masks = self._groups if self.source.grouped else None
+            self._hold = HoldOut(self._fraction, k, self.seed, weights, masks)
         self._mixing = Mixing()
         if self._memory is not None:
-            X, numbers = self._memory
+            X, numbers, _ = self._memory
             codes = self.book.codes[numbers]
             self._fed = ArrayStream(
-                X, codes, self._weights(codes), self.seed, self.shuffle, self._hold, self._unit
-            )
+                X, codes, self._weights(codes, weights), self.seed, self.shuffle, self._hold,
+                self._unit,
+            )  # fmt: skip
             if k > 2 and not self._lengths:
                 self._fed.pack()
 
@@ -281,7 +289,8 @@ class SourceStream:
             self.sample = Sample(self.classes.size)
         if self._fed is not None:
             if self._memory is not None and pass_number == 0:
-                self.sample.take(self._memory[0], self.book.codes[self._memory[1]])
+                X, numbers, weights = self._memory
+                self.sample.take(X, self.book.codes[numbers], weights)
             return self._fed.row_batches(pass_number)
         if self.row_cache is not None:
             if self.shuffle and pass_number:
@@ -307,9 +316,12 @@ class SourceStream:
         return self._cached(self._sequential()) if self.row_cache is not None else None
 
     def every_row(self) -> Iterator[RowBatch] | None:
-        """Return all rows in given order, learnt or not; None when they were not kept."""
-        if self._fed is not None:
-            return self._fed.every_row()
+        """Return all rows in given order, learnt or not, with their own weights (without those of
+        their classes); None when they were not kept.
+        """
+        if self._memory is not None and self._fed is not None:
+            weights = self._memory[2]
+            return (batch._replace(importance=weights) for batch in self._fed.every_row())
         return self._cached(self._sequential("all")) if self.row_cache is not None else None
 
     def _cached(self, row_batches: RowBatches) -> RowBatches:
@@ -331,17 +343,22 @@ class SourceStream:
             self._peek()
             raise StartAgain("the cache was damaged") from None
 
-    def _weights(self, codes: np.ndarray) -> np.ndarray:
-        return self._class_importance[codes] if self._class_importance.size else NO_IMPORTANCE
+    def _weights(self, codes: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Return the weights of the classes times those of the rows; empty if all are 1."""
+        if not self._class_importance.size:
+            return own
+        of_classes = self._class_importance[codes]
+        return of_classes * own if own.size else of_classes
 
     def _row_batch(
-        self, X: Any, codes: np.ndarray, order: np.ndarray, first: int | None, which: str = "learnt"
-    ) -> RowBatch:
-        weights = self._weights(codes)
+        self, X: Any, codes: np.ndarray, own: np.ndarray, order: np.ndarray, first: int | None,
+        which: str = "learnt",
+    ) -> RowBatch:  # fmt: skip
+        weights = self._weights(codes, own)
         if weights.size and which != "all":
             order = order[weights[order] > 0]
-        if which != "learnt":  # in a score classes do not weigh, and rows of a source never do
-            weights = NO_IMPORTANCE
+        if which != "learnt":  # in a score classes do not weigh
+            weights = own
         return RowBatch(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
 
     def _streamed(self, draw: bool) -> RowBatches:
@@ -349,7 +366,7 @@ class SourceStream:
         known, seen = self.classes.size, 0
         reading, self._reading = self._reading or self._read(), None
         with closing(reading):
-            for X, numbers, first in reading:
+            for X, numbers, weights, first in reading:
                 if self.classes.size > known:
                     for _ in reading:
                         pass
@@ -359,41 +376,28 @@ class SourceStream:
                     self._mixing.see(codes)
                 free = np.arange(codes.size)
                 if self._hold is not None:
-                    free = free[~self._mask(codes, seen, draw)]
+                    free = free[~self._hold.mask(codes, seen, draw)]
                 if draw:
-                    self.sample.take(X, codes)
-                yield self._row_batch(X, codes, free, first)
+                    self.sample.take(X, codes, weights)
+                yield self._row_batch(X, codes, weights, free, first)
                 seen += codes.size
         if self._memory is not None:
             self.start()  # rows that fit in memory are now streamed as an array
 
-    def _mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
-        """Return the mask of the held-out rows, drawn in the first pass."""
-        if draw:
-            assert self._hold is not None
-            self._held.append(self._hold.draw(codes))
-            return self._held[-1]
-        return self._held_mask()[first : first + codes.size]
-
-    def _held_mask(self) -> np.ndarray:
-        if len(self._held) > 1:
-            self._held = [np.concatenate(self._held)]
-        return self._held[0]
-
     def _sequential(self, which: str = "learnt", draw: bool = False) -> RowBatches:
         assert self.row_cache is not None
         first = 0
-        for X, numbers in self.row_cache.iterate(BATCH_BYTES):
+        for X, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
             codes = self.book.codes[numbers]
             if draw:
                 self._mixing.see(codes)
             order = np.arange(codes.size)
             if self._hold is not None and which != "all":
-                mask = self._mask(codes, first, draw)
+                mask = self._hold.mask(codes, first, draw)
                 order = order[mask if which == "held out" else ~mask]
             if draw:
-                self.sample.take(X, codes)
-            yield self._row_batch(X, codes, order, first, which)
+                self.sample.take(X, codes, weights)
+            yield self._row_batch(X, codes, weights, order, first, which)
             first += codes.size
 
     def _shuffled(self, pass_number: int) -> RowBatches:
@@ -402,19 +406,6 @@ class SourceStream:
         for batch in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
             order = batch.order
             if self._hold is not None:
-                order = order[~self._held_mask()[batch.rows[order]]]
-            yield self._row_batch(batch.X, self.book.codes[batch.numbers], order, None)
-
-
-def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Return ``counts`` plus the frequency of each number, extended by new ones."""
-    fresh = np.bincount(numbers, minlength=counts.size)
-    fresh[: counts.size] += counts
-    return fresh
-
-
-def _chain(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
-    """Yield ``first``, then ``rest``, which is closed at the end."""
-    with closing(rest):
-        yield first
-        yield from rest
+                order = order[~self._hold.drawn()[batch.rows[order]]]
+            codes = self.book.codes[batch.numbers]
+            yield self._row_batch(batch.X, codes, batch.weights, order, None)

@@ -203,7 +203,7 @@ def _from_source(source: Any) -> Data:
     labels: set[Any] = set()
     n_rows = width = size = 0
     sparse = rounded = False
-    for X, y, first in source.exactly():
+    for X, y, first, *_ in source.exactly():
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
         rounded |= X.dtype == object
@@ -217,7 +217,7 @@ def _from_source(source: Any) -> Data:
     _two_classes(classes)
 
     def parts() -> Iterator[Part]:
-        for X, y, first in source.exactly() if kept is None else kept:
+        for X, y, first, *_ in source.exactly() if kept is None else kept:
             yield _part(_widened(X, width), np.searchsorted(classes, y), first)
 
     data = Data(parts, classes, (n_rows, width), source.feature_names)

@@ -23,12 +23,19 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.row_records import BLOCK, checksum, plan_reads, unpack_csr, unpack_dense
+from linsep.compiled.row_records import (
+    BLOCK,
+    WEIGHT,
+    checksum,
+    plan_reads,
+    unpack_csr,
+    unpack_dense,
+)
 from linsep.errors import LinsepError, hint
 from linsep.paths import Kind
 from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
@@ -115,6 +122,21 @@ def tail(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes
     return bytes(covered) + TRAILER.pack(len(offsets), len(text), int(seal), END)[LENGTHS.size :]
 
 
+class Rows(NamedTuple):
+    """Rows of a cache, in new memory.
+
+    Attributes
+    ----------
+    X : C-contiguous array or canonical csr_matrix of shape (rows, n_features)
+    codes : int32 array of shape (rows,), to look up in ``labels``
+    weights : float64 array of shape (rows,), empty if the rows have none
+    """
+
+    X: np.ndarray | sp.csr_matrix
+    codes: np.ndarray
+    weights: np.ndarray
+
+
 class RowCache:
     """Parsed rows on disk, which several threads can read at once.
 
@@ -129,6 +151,7 @@ class RowCache:
         Block ``b`` holds the rows from ``64 * b`` on; the last block may be short. ``n_bytes`` is
         what all of them take on disk.
     kind : "csr" or "dense"
+    weighted : bool, whether rows have weights
     labels : list of str, int, float or bool
         In the order of their first appearance: ``labels[code]`` is the label of a row.
     feature_names : list of str, or None
@@ -138,6 +161,7 @@ class RowCache:
     def __init__(self, path: Path, file: Any, footer: dict, offsets: np.ndarray, nonce: np.uint64):
         self.path = path
         self.kind: str = footer["kind"]
+        self.weighted: bool = footer.get("weighted", False)
         self.n_rows: int = footer["n_rows"]
         self.n_features: int = footer["n_features"]
         self.labels: list[Any] = footer["labels"]
@@ -178,17 +202,12 @@ class RowCache:
             os.utime(path)
         return cls(path, file, *found)
 
-    def read_blocks(self, blocks: np.ndarray) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:
+    def read_blocks(self, blocks: np.ndarray) -> Rows:
         """Return the rows of ``blocks``, in this order.
 
         Parameters
         ----------
         blocks : integers from 0 to ``n_blocks - 1``, repeats allowed
-
-        Returns
-        -------
-        X : C-contiguous array or canonical csr_matrix of shape (rows, n_features), new memory
-        codes : int32 array of shape (rows,), to look up in ``labels``
 
         Raises RowCacheDamaged when the file does not hold these rows as written, IndexError when
         there is no such block. Neighbours in the file are read together. Thread-safe.
@@ -196,6 +215,7 @@ class RowCache:
         blocks = np.ascontiguousarray(blocks, np.int64)
         value, index = self._value.itemsize, self._index.itemsize
         per_row, per_value = (8, index + value) if self.kind == "csr" else (4, value)
+        per_row += WEIGHT * self.weighted
         runs = np.empty((len(blocks), 4), np.int64)
         count, need, rows, stored = plan_reads(
             blocks, self._offsets, self.n_rows, per_row, per_value, GULP, runs
@@ -203,6 +223,7 @@ class RowCache:
         if count < 0:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
         codes, done = np.empty(rows, np.int32), np.zeros(2, np.int64)
+        weights = np.empty(rows if self.weighted else 0)
         X, unpack, sizes, target = self._destination(rows, stored)
         words, view = self._buffer(need)
         first, plan = 0, runs[:count].tolist()
@@ -211,18 +232,16 @@ class RowCache:
             if k + 1 < count and plan[k + 1][2] > 0:
                 continue
             place = words, blocks[first:last], self._offsets, self.n_rows, self._nonce
-            bad = unpack(*place, sizes, done, codes, *target)
+            bad = unpack(*place, sizes, done, codes, weights, *target)
             if bad >= 0:
                 row = BLOCK * int(bad)
                 raise self._damaged(
                     f"rows {row} to {min(row + BLOCK, self.n_rows) - 1} are not what was written"
                 )
             first = last
-        return X, codes
+        return Rows(X, codes, weights)
 
-    def iterate(
-        self, batch_bytes: int = 1 << 26
-    ) -> Iterator[tuple[np.ndarray | sp.csr_matrix, np.ndarray]]:
+    def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Rows]:
         """Yield all rows in order, as :meth:`read_blocks` returns them.
 
         ``batch_bytes`` is about what a batch takes in memory (64 MiB by default); there is at
@@ -233,7 +252,7 @@ class RowCache:
             end = self._offsets[start] + batch_bytes
             stop = int(np.searchsorted(self._offsets, end, "right")) - 1
             if self.kind == "dense":  # blocks written before the rows grew are wider in memory
-                row = self.n_features * self._value.itemsize + 4
+                row = self.n_features * self._value.itemsize + 4 + WEIGHT * self.weighted
                 stop = min(stop, start + batch_bytes // (BLOCK * row))
             stop = max(stop, start + 1)
             yield self.read_blocks(np.arange(start, stop))

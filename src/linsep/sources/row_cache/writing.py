@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.row_records import BLOCK, HEADER, pack_csr, pack_dense
+from linsep.compiled.row_records import BLOCK, HEADER, WEIGHT, pack_csr, pack_dense
 from linsep.errors import hint
 from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
@@ -48,7 +48,8 @@ class RowCacheWriter:
         self._kind, self._value, self._index = "", np.dtype(np.float64), np.dtype(np.int32)
         self._labels: dict[Any, int] = {}
         self._sizes: list[np.ndarray] = []
-        self._rest: tuple[Any, np.ndarray] | None = None
+        self._rest: tuple[Any, np.ndarray, np.ndarray] | None = None
+        self._weighted = False
         self._blocks = self._rows = self._width = 0
         self._buffer = np.empty(GULP // 8, np.uint64)
         self._fd, self._temporary = -1, ""
@@ -70,18 +71,20 @@ class RowCacheWriter:
         """
         self._must_be_open()
         try:
+            self._weighted = batch.weights is not None
             X, codes = self._checked(batch.X), self._encoded(batch.y, batch.X.shape[0])
+            weights = np.empty(0) if batch.weights is None else batch.weights
             start, rows = 0, len(codes)
             if self._rest is not None:
                 start = min(BLOCK - len(self._rest[1]), rows)
-                self._rest = self._joined(*self._rest, X[:start], codes[:start])
+                self._rest = self._joined(self._rest, X[:start], codes[:start], weights[:start])
                 if len(self._rest[1]) == BLOCK:
                     self._put(*self._rest, 0, BLOCK)
                     self._rest = None
             whole = start + (rows - start) // BLOCK * BLOCK
-            self._put(X, codes, start, whole)
+            self._put(X, codes, weights, start, whole)
             if whole < rows:
-                self._rest = X[whole:].copy(), codes[whole:].copy()
+                self._rest = X[whole:].copy(), codes[whole:].copy(), weights[whole:].copy()
             self._rows += rows
         except BaseException:
             self.abort()
@@ -116,6 +119,7 @@ class RowCacheWriter:
             footer = {
                 "key": self._key,
                 "kind": self._kind,
+                "weighted": self._weighted,
                 "n_rows": self._rows,
                 "n_features": width,
                 "value": self._value.name,
@@ -206,22 +210,23 @@ class RowCacheWriter:
         )
 
     def _joined(
-        self, X: Any, codes: np.ndarray, more: Any, more_codes: np.ndarray
-    ) -> tuple[Any, np.ndarray]:
+        self, rest: tuple[Any, np.ndarray, np.ndarray], more: Any, *lists: np.ndarray
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the rows of an unfinished block and more rows, all as wide as the widest."""
-        both = np.concatenate([codes, more_codes])
+        X, codes, weights = rest
+        both = np.concatenate([codes, lists[0]]), np.concatenate([weights, lists[1]])
         if self._kind == "csr":
             parts = [
                 sp.csr_matrix((part.data, part.indices, part.indptr), (part.shape[0], self._width))
                 for part in (X, more)
             ]
-            return sp.vstack(parts, format="csr"), both
-        joined = np.zeros((len(both), self._width), self._value)
+            return sp.vstack(parts, format="csr"), *both
+        joined = np.zeros((len(both[0]), self._width), self._value)
         joined[: len(codes), : X.shape[1]] = X
         joined[len(codes) :, : more.shape[1]] = more
-        return joined, both
+        return joined, *both
 
-    def _put(self, X: Any, codes: np.ndarray, lo: int, hi: int) -> None:
+    def _put(self, X: Any, codes: np.ndarray, weights: np.ndarray, lo: int, hi: int) -> None:
         """Write rows ``lo`` to ``hi`` as records: blocks of 64, and a shorter one at the end."""
         edges = np.append(np.arange(lo, hi, BLOCK), hi)
         rows, value, index = np.diff(edges), self._value.itemsize, self._index.itemsize
@@ -232,6 +237,7 @@ class RowCacheWriter:
         else:
             sizes = rows * (4 + X.shape[1] * value)
             data = X.reshape(-1).view(np.uint8)
+        sizes = sizes + WEIGHT * self._weighted * rows
         sizes = (HEADER + sizes + 7) // 8 * 8
         ends = np.append(0, np.cumsum(sizes))
         start = 0
@@ -239,7 +245,8 @@ class RowCacheWriter:
             stop = int(np.searchsorted(ends, ends[start] + GULP, "right")) - 1
             stop = max(stop, start + 1)
             words = self._room(int(ends[stop] - ends[start]))
-            place = codes[:hi], lo + start * BLOCK, sizes[start:stop], self._blocks, self._nonce
+            first = lo + start * BLOCK
+            place = codes[:hi], weights[:hi], first, sizes[start:stop], self._blocks, self._nonce
             if self._kind == "csr":
                 pack_csr(X.indptr, indices, data, index, value, *place, words)
             else:

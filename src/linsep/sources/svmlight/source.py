@@ -362,7 +362,7 @@ def load_svmlight(
     starts = np.cumsum([0] + [batch.X.nnz for batch in batches]).tolist()
 
     def place(k: int) -> None:
-        part, labels, first = batches[k]
+        part, labels, first, *_ = batches[k]
         begin, end, last = starts[k], starts[k + 1], first + len(labels)
         X.data[begin:end], X.indices[begin:end] = part.data, part.indices
         np.add(part.indptr[1:], begin, out=X.indptr[first + 1 : last + 1], dtype=index)

@@ -48,6 +48,8 @@ class Columns:
     reference : dict of text column to the value that has no feature, for columns that have one
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
+    weight, group : names of the columns of weights and groups, or None
+    group_kind : "number", "bool" or "text"
     words : dict of text column whose words are features to what counts them
     seen : terms that training saw in hashed columns, where a recipe has them
     dtype : "float32" or "float64"
@@ -60,6 +62,9 @@ class Columns:
     missing: str = "error"
     hash_bits: int | None = None
     exclude: list[str] = field(default_factory=list)
+    weight: str | None = None
+    group: str | None = None
+    group_kind: str = "text"
     dtype: str = "float64"
     means: dict[str, float] = field(default_factory=dict)
     scale: dict[str, list[float]] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.roles import check_target, family_of, listed
+from linsep.sources.tables.row_columns import kinds_of_row_columns
 
 #: bytes of rows from which on fewer of them make a table
 _MOST_BYTES = 1 << 25
@@ -49,7 +50,7 @@ def kinds_in(
         names, them = ", ".join(absent[:20]), "it" if len(absent) == 1 else "them"
         raise DataError(f"{file.path} has no column {names}, which {model}: add {them}.")
     if not by_recipe:
-        known = {*kinds, *columns.exclude, columns.target}
+        known = {*kinds, *columns.exclude, columns.target, columns.weight, columns.group}
         for name in found:
             if name not in known:
                 raise DataError(
@@ -69,13 +70,15 @@ def kinds_in(
         assert columns.target is not None
         kind = columns.target_kind
         kinds[columns.target] = "number" if kind in {"int", "float", None} else kind
+    needs = require_target or columns.weight in found
+    own = kinds_of_row_columns(file, columns, by_recipe) if needs else {}
     for name, kind in kinds.items():
         stored = found.get(name)
         if stored is not None and not _fits(family_of(stored), kind, name == columns.target):
             raise DataError(
                 f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."
             )
-    return kinds
+    return kinds | own
 
 
 def _fits(family: str | None, kind: str, is_target: bool) -> bool:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from linsep.errors import DataError, hint
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns, coded
+from linsep.sources.tables.row_columns import check_first_weights, check_row_columns
 from linsep.sources.tables.words import check_kind, counters_of
 
 #: stands for a delimiter: any run of blanks and tabs
@@ -46,7 +47,7 @@ _GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 
 def guess_columns(
     files: list[TableFile], target: str | None, exclude: list[str], require_target: bool,
-    text: dict[str, Any] | None = None,
+    text: dict[str, Any] | None = None, weight: str | None = None, group: str | None = None,
 ) -> Columns:  # fmt: skip
     """Guess the columns from the first file with rows.
 
@@ -59,6 +60,8 @@ def guess_columns(
         Columns left out; must be in the file.
     text : dict or None
         Settings of columns whose words are features; they must be in the file.
+    weight, group : str or None
+        Columns of weights and of groups, which are no features; they must be in the file.
 
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
@@ -76,11 +79,16 @@ def guess_columns(
     for name in text:
         if name not in names or name in {target, *exclude}:
             raise _no_text_column(file, name, names, target)
-    columns.words = counters_of(text)
+    columns.words, columns.weight, columns.group = counters_of(text), weight, group
+    check_row_columns(file, columns)
     for name, guessed in zip(names, head.schema.types, strict=True):
         kind = stored[name] or guessed
         if name == target:
             columns.target_kind = _label_kind(file, name, kind)
+        elif name == weight:
+            check_first_weights(file, name, pa.chunked_array([head.column(name)]))
+        elif name == group:
+            columns.group_kind = family_of(kind) or "text"
         elif name not in exclude:
             family = family_of(kind)
             if name in text:
@@ -208,6 +216,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "reference": dict(columns.reference),
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
+        **({} if columns.weight is None else {"weight": columns.weight}),
     } | _words_to_recipe(columns)
 
 
@@ -250,6 +259,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
         columns.reference = dict(recipe.get("reference", {}))
+        columns.weight = recipe.get("weight")
         _words_from_recipe(columns, recipe)
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())

@@ -1,14 +1,13 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet and Arrow IPC files."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
 from linsep.sources.base import Batch, Source
@@ -28,6 +27,7 @@ from linsep.sources.tables.roles import (
     guess_columns,
     to_recipe,
 )
+from linsep.sources.tables.row_columns import row_groups, row_weights
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.words import Given, finish_words, settings_of
 from linsep.sources.text_files import TextFile
@@ -93,6 +93,11 @@ class TableSource(Source):
     text : str, list of str, dict of str to Text, or None
         Columns whose words are features, as :class:`linsep.Text` makes them by default, or as the
         dict says.
+    weight : str or None
+        The column of row weights, numbers of at least 0: Batch.weights. With a recipe, the
+        recipe's; files without labels need none.
+    group : str or None
+        The column of groups, which are held out whole: Batch.groups.
 
     Raises
     ------
@@ -117,6 +122,8 @@ class TableSource(Source):
         require_target: bool = True,
         max_line: int = MAX_LINE,
         text: Given = None,
+        weight: str | None = None,
+        group: str | None = None,
     ):
         if not paths:
             raise DataError("There is no file to read: name at least one.")
@@ -134,6 +141,7 @@ class TableSource(Source):
         }  # fmt: skip
         if words := settings_of(text):
             self._options["text"] = {name: list(how) for name, how in words.items()}
+        self._options |= {k: v for k, v in (("weight", weight), ("group", group)) if v is not None}
         self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
         check_delimiter(self._delimiter)
         kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
@@ -146,18 +154,26 @@ class TableSource(Source):
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
-            self._columns = guess_columns(self._files, target, exclude, require_target, words)
+            self._columns = guess_columns(
+                self._files, target, exclude, require_target, words, weight, group
+            )
             self._columns.missing, self._columns.hash_bits = missing, hash_bits
             check_text_columns(self._files, self._columns)
             check_reference(reference_level, self._columns, self.name)
         else:
             self._columns = from_recipe(recipe, target)
-        first = None if self.by_recipe else self.paths[0]
-        self._kinds = [kinds_in(f, self._columns, require_target, first) for f in self._files]
-        self._encoder = Encoder(self._columns, require_target)
-        self._surveyed = self.by_recipe or not self._learns()
         width = len(self._columns.numeric) + len(self._columns.text)
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Look what the files hold of the columns."""
+        self.weighted = self._require_target and self._columns.weight is not None
+        self.grouped, self._proving = self._columns.group is not None, False
+        first = None if self.by_recipe else self.paths[0]
+        self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
+        self._encoder = Encoder(self._columns, self._require_target)
+        self._surveyed = self.by_recipe or not self._learns()
         self._starts: list[int] = []  # number of the first row of every file reached so far
         self._running = 0
 
@@ -187,11 +203,12 @@ class TableSource(Source):
         """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
 
         Decimals in text are the nearest doubles all the same, whole numbers in text that no double
-        equals raise DataError.
+        equals raise DataError. Rows of weight 0 are left out.
         """
         return self._described(exact=True)
 
     def _described(self, exact: bool) -> Iterator[Batch]:
+        self._proving = exact
         try:
             yield from self._batches(exact)
         except DataError as problem:
@@ -211,12 +228,16 @@ class TableSource(Source):
             self._starts += [first] * (number + 1 - len(self._starts))
             place = partial(_place, self._files[number], start)
             X, y, rows = self._encoder.encode(table, place, exact)
+            weights, groups = self._of_rows(table, rows, place)
+            if exact and weights is not None and not weights.all():
+                X, rows = X[weights > 0], self._kept(table, place)
+                y = None if y is None else y[weights > 0]
             if exact and not self._columns.scale and number in texts:
                 texts[number].check(start, table.select(list(self._columns.numeric)), rows)
             self.dropped += table.num_rows - X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
-                yield Batch(X, y, first)
+                yield Batch(X, y, first, weights, groups)
                 first += X.shape[0]
         self._starts += [first] * (len(self._files) - len(self._starts))
         self.n_rows = first
@@ -290,12 +311,27 @@ class TableSource(Source):
         for file_number in range(number, len(self._files)):
             file = self._files[file_number]
             for start, table in self._tables(file_number):
-                kept = self._encoder.kept(table, partial(_place, file, start))
+                kept = self._kept(table, partial(_place, file, start))
                 rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
                 if row - before < rows.size:
                     return file.where(start + int(rows[row - before]))
                 before += rows.size
         raise IndexError(f"{self.name} has {before} rows, no row {row}.")
+
+    def _of_rows(self, table: pa.Table, kept: np.ndarray | None, place: Any) -> list[Any]:
+        """Return the weights and the groups of the rows that are kept, None if there are none."""
+        if not self._require_target:
+            return [None, None]
+        found = (read(table, self._columns, place) for read in (row_weights, row_groups))
+        return [each if each is None or kept is None else each[kept] for each in found]
+
+    def _kept(self, table: pa.Table, place: Any) -> np.ndarray | None:
+        """Return which rows of the table are in a batch, None for all."""
+        kept = self._encoder.kept(table, place)
+        weights = row_weights(table, self._columns, place) if self._proving else None
+        if weights is None or weights.all():
+            return kept
+        return weights > 0 if kept is None else kept & (weights > 0)
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -382,35 +418,3 @@ def _taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa
     kept.reverse()
     while kept:
         yield kept.pop()
-
-
-def load_table(
-    paths: str | Path | Iterable[str | Path], *, target: str | None = None, **options: Any
-) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, list[str] | None]:
-    """Read whole tables into memory.
-
-    Parameters
-    ----------
-    paths : one path or several
-    target : str or None
-        The label column; None needs ``require_target=False``.
-    **options : the other parameters of :class:`TableSource`
-
-    Returns
-    -------
-    X : array or csr_matrix of shape (rows, features)
-    y : array of shape (rows,) or None
-    feature_names : list of str, or None when text values are hashed
-
-    Raises DataError as :class:`TableSource` does.
-    """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    source = TableSource([Path(path) for path in given], target=target, **options)
-    batches = list(source.batches())
-    labels = [batch.y for batch in batches if batch.y is not None]
-    y = np.concatenate(labels) if len(labels) == len(batches) else None
-    if not sp.issparse(batches[0].X):
-        return np.concatenate([batch.X for batch in batches]), y, source.feature_names
-    X = sp.vstack([batch.X for batch in batches], format="csr")
-    X.has_canonical_format = True
-    return X, y, source.feature_names

@@ -1,4 +1,4 @@
-"""Options of text columns: what their words become."""
+"""Options of columns: weights, groups, and texts with what their words become."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from linsep.cli.failures import flag_of
-from linsep.cli.options import reader
+from linsep.cli.options import Group, Weight, reader
 from linsep.estimators._common.checking import Parameter
 from linsep.sources.tables.words import ANALYZERS, NORMS
 
@@ -109,23 +109,27 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "binary": ("binary", Binary), "sublinear": ("sublinear_tf", Sublinear),
     "tf_idf": ("use_idf", TfIdf), "norm": ("norm", Norm), "keep_case": ("lowercase", KeepCase),
 }  # fmt: skip
+#: columns that are no features
+ROLES = {"weight": Weight, "group": Group}
 _FLAGS = ("vocabulary", "binary", "sublinear", "tf_idf", "keep_case")
 
 
 def added(command: Callable) -> Callable:
-    """Give a command with ``**parameters`` the options of text columns.
+    """Give a command with ``**parameters`` the options of columns of weights, groups and text.
 
-    Its ``text`` among these is what each column becomes, None without any.
+    Its ``columns`` among these are arguments of :func:`linsep.open_source`.
     """
     signature = inspect.signature(command, eval_str=True)
 
     @wraps(command)
     def run(**given: Any) -> Any:
         chosen = {name: given.pop(name) for name in OPTIONS}
-        return command(**given | {"text": text_columns(given["text"], chosen)})
+        columns = {name: given.pop(name) for name in ROLES}
+        columns["text"] = text_columns(given.pop("text"), chosen)
+        return command(**given, columns=columns)
 
     own = list(signature.parameters.values())
-    kinds = {"text": Text} | {name: kind for name, (_, kind) in OPTIONS.items()}
+    kinds = ROLES | {"text": Text} | {name: kind for name, (_, kind) in OPTIONS.items()}
     made = [
         inspect.Parameter(
             name, own[-1].kind, default=False if name in _FLAGS else None, annotation=kind

@@ -1,0 +1,255 @@
+"""Rows with weights and groups, from files: what arrays with sample_weight give, to the bit."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linsep
+import linsep.online.rows.array
+import linsep.online.rows.stored
+import linsep.online.rows.stream
+from command_line import here, refused
+from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
+from linsep.compiled.core.jit import COMPILING
+from linsep.errors import DataError
+from linsep.online.rows.holding_out import held_groups
+from linsep.sources import ArraySource
+
+ROWS = 400 if COMPILING else 130
+NAMES = ["a", "b", "c"]
+
+
+def rows(n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 10, (ROWS, 3)) / 4.0
+    y = (X @ rng.standard_normal((3, n_classes)) + 0.3 * rng.standard_normal(n_classes)).argmax(1)
+    y[::17] = (y[::17] + 1) % n_classes
+    weights = rng.choice([0.0, 0.1, 0.7, 1.0, 2.3, 5.0], ROWS)
+    return X, y, weights
+
+
+def table(path, X, y, weights, **more):
+    frame = pd.DataFrame(X, columns=NAMES) if X is not None else pd.DataFrame()
+    frame = frame.assign(y=y, w=weights, **more)
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(linsep.online.rows.array, "SMALL", 100)
+    monkeypatch.setattr(linsep.online.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 3000)
+
+
+FITS = [
+    (Perceptron, {}),
+    (Perceptron, {"early_stopping": True, "n_iter_no_change": 2, "keep": "last"}),
+    (Perceptron, {"class_weight": "balanced", "keep": "best"}),
+    (linsep.PassiveAggressive, {"C": 0.3, "class_weight": {0: 2.0}}),
+    (linsep.BalancedWinnow, {"keep": "vote"}),
+    (linsep.MarginPerceptron, {"max_iter": 3}),
+]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["row cache", "memory"])
+@pytest.mark.parametrize(("kind", "options"), FITS)
+def test_online_learners(kind, options, memory_bytes, tmp_path, small_blocks):
+    X, y, weights = rows(3)
+    path = table(tmp_path / "rows.csv", X, y, weights)
+    ours = kind(**{"max_iter": 5} | options)
+    theirs = kind(**{"max_iter": 5} | options).fit(X, y, sample_weight=weights)
+    for _ in range(2):  # the second time, the rows come from the cache of the first
+        source = open_source(path, target="y", weight="w", cache=tmp_path)
+        source.memory_bytes, source._batch_rows = memory_bytes, 90
+        ours.fit(source)
+        assert ours.feature_names_in_.tolist() == NAMES
+        assert np.array_equal(ours.coef_, theirs.coef_)
+        assert np.array_equal(ours.intercept_, theirs.intercept_)
+        scores = [[p.validation_score for p in model._passes] for model in (ours, theirs)]
+        assert scores[0] == scores[1]
+        assert ours.training_accuracy_ == pytest.approx(theirs.score(X, y, weights), abs=1e-15)
+        totals = np.bincount(y, weights)
+        assert ours.training_baseline_ == pytest.approx(totals.max() / totals.sum())
+    assert len(list(tmp_path.rglob("*.rows"))) == (memory_bytes == 0)
+
+
+@pytest.mark.compiled
+def test_other_estimators(tmp_path):
+    X, y, weights = rows()
+    path = table(tmp_path / "rows.parquet", X, y, weights)
+    for kind, names in [
+        (LogisticRegression, ["coef_", "intercept_", "summary_"]),
+        (linsep.GaussianNaiveBayes, ["means_", "variances_", "priors_", "n_rows_"]),
+        (linsep.KernelPerceptron, ["dual_coef_", "support_"]),
+        (LinearRegression, ["coef_", "intercept_", "summary_"]),
+    ]:
+        ours = kind().fit(open_source(path, target="y", weight="w"))
+        theirs = kind().fit(pd.DataFrame(X, columns=NAMES), pd.Series(y, name="y"), weights)
+        for name in names:
+            a, b = getattr(ours, name), getattr(theirs, name)
+            assert str(a) == str(b) if name == "summary_" else np.array_equal(a, b), (kind, name)
+        source = open_source(path, recipe=ours.recipe_)
+        expected = theirs.score(pd.DataFrame(X, columns=NAMES), y, weights)
+        assert ours.score(source) == pytest.approx(expected, abs=1e-14)
+        plain = open_source(path, recipe=ours.recipe_, labelled=False)
+        assert [batch.weights for batch in plain.batches()] == [None]
+
+
+def test_weights_of_one_change_nothing(tmp_path):
+    X, y, _ = rows()
+    path = table(tmp_path / "rows.csv", X, y, np.ones(ROWS))
+    plain = Perceptron(max_iter=3).fit(open_source(path, target="y", exclude="w"))
+    weighed = Perceptron(max_iter=3).fit(open_source(path, target="y", weight="w"))
+    assert np.array_equal(plain.coef_, weighed.coef_)
+    assert plain.training_accuracy_ == weighed.training_accuracy_
+
+
+def test_rows_that_are_dropped_take_their_weights_along(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y,w,g\n1,0,1,p\n,1,2,q\n3,1,3,p\n")
+    source = open_source(path, target="y", weight="w", group="g", missing="drop")
+    (batch,) = source.batches()
+    assert batch.weights.tolist() == [1, 3]
+    assert batch.groups[0] == batch.groups[1]
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        ("-1", "line 3, column 'w' has the weight -1: weights must be finite and at least 0."),
+        ("inf", "line 3, column 'w' has the weight inf: weights must be"),
+        ("nan", "line 3, column 'w' has "),
+        ("", "line 3, column 'w' has no value: weights must be"),
+        ("heavy", "line 3, column 'w' holds 'heavy', but weights are numbers: correct it"),
+    ],
+)
+def test_bad_weights(weight, said, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"a,y,w\n1,0,1\n2,1,{weight}\n")
+    with pytest.raises(DataError) as refusal:
+        Perceptron().fit(open_source(path, target="y", weight="w"))
+    assert said in str(refusal.value), str(refusal.value)
+    refused("fit", path, "--target", "y", "--weight", "w", "--model", "m", cwd=tmp_path, said=said)
+
+
+def test_columns_in_two_roles_or_none(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y,w,g\n1,0,1,x\n2,1,2,z\n")
+    for options, said in [
+        ({"weight": "v"}, "has no column 'v' of weights, only a, y, w, g: check its name."),
+        ({"weight": "y"}, "'y' is named for weights, but is the label column"),
+        ({"weight": "w", "exclude": "w"}, "'w' is named for weights, but is left out"),
+        ({"weight": "w", "group": "w"}, "'w' is named for groups, but is the column of weights"),
+        ({"weight": "g"}, "line 2, column 'g' holds 'x', but weights are numbers"),
+    ]:
+        with pytest.raises(DataError) as refusal:
+            open_source(path, target="y", **options)
+        assert said in str(refusal.value), str(refusal.value)
+
+
+def test_all_weights_are_zero(tmp_path):
+    X, y, _ = rows()
+    path = table(tmp_path / "rows.csv", X, y, np.zeros(ROWS))
+    with pytest.raises(DataError, match="all have weight 0"):
+        Perceptron().fit(open_source(path, target="y", weight="w"))
+
+
+def test_a_class_without_weight_is_noted(tmp_path):
+    X, y, weights = rows(3)
+    path = table(tmp_path / "rows.csv", X, y, np.where(y == 1, 0.0, weights))
+    with pytest.warns(UserWarning, match=r"All rows of class 1 have weight 0"):
+        Perceptron(max_iter=2).fit(open_source(path, target="y", weight="w"))
+
+
+@pytest.mark.compiled
+def test_the_command_line(tmp_path):
+    X, y, weights = rows()
+    table(tmp_path / "rows.csv", X, y, weights)
+    learn = ["fit", "rows.csv", "--target", "y", "--weight", "w", "--model", "m.linsep"]
+    done = here(*learn, "--test", "rows.csv", "--max-iter", "3", "--json", cwd=tmp_path)
+    summary = json.loads(done.stdout)
+    assert summary["features"] == 3
+    test = summary["test"]
+    assert test["accuracy"] == pytest.approx(summary["training_accuracy"])
+    assert (test["rows"], test["weight"]) == (ROWS, pytest.approx(weights.sum()))
+    text = here("score", "m.linsep", "rows.csv", cwd=tmp_path).stdout
+    assert f"% of the weight {weights.sum():.6g} of {ROWS} rows right" in text
+    frame = pd.read_csv(tmp_path / "rows.csv").drop(columns=["w", "y"])
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    with_column = here("predict", "m.linsep", "rows.csv", cwd=tmp_path).stdout
+    assert here("predict", "m.linsep", "new.csv", cwd=tmp_path).stdout == with_column
+    pd.read_csv(tmp_path / "rows.csv").drop(columns="w").to_csv(tmp_path / "lacks.csv", index=False)
+    refused("score", "m.linsep", "lacks.csv", cwd=tmp_path, said="no column 'w' of weights, with")
+
+
+@pytest.mark.compiled
+def test_separate_leaves_out_rows_of_weight_0(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y,w\n5,0,0\n1,0,2\n2,1,1\n3,1,0.5\n")
+    how = ["--target", "y", "--weight", "w"]
+    done = here("separate", path, *how, "--proof", "p.json", cwd=tmp_path)
+    assert "separable" in done.stdout
+    assert "--weight w" in done.stdout
+    assert here("verify", "p.json", path, *how, cwd=tmp_path).returncode == 0
+    assert here("verify", "p.json", path, *how[:2], cwd=tmp_path).returncode == 1
+    source = open_source(path, target="y", weight="w")
+    assert sum(batch.X.shape[0] for batch in source.exactly()) == 3
+    assert source.where(0).endswith("line 3")
+    assert sum(batch.X.shape[0] for batch in source.batches()) == 4
+    assert source.where(0).endswith("line 2")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", [Perceptron, linsep.KernelPerceptron])
+@pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["row cache", "memory"])
+def test_groups_are_held_out_whole(kind, memory_bytes, tmp_path, small_blocks, monkeypatch):
+    X, y, weights = rows()
+    groups = np.random.default_rng(1).integers(0, 40, ROWS)
+    path = table(tmp_path / "rows.csv", X, y, weights, g=[f"g{k}" for k in groups])
+    held = []
+    monkeypatch.setattr(
+        linsep.online.rows.holding_out.HoldOut,
+        "draw",
+        lambda self, codes, draw=linsep.online.rows.holding_out.HoldOut.draw: (
+            held.append(draw(self, codes)) or held[-1]
+        ),
+    )
+    results = []
+    for batch_rows in (30, 90):
+        held.clear()
+        source = open_source(path, target="y", weight="w", group="g", cache=tmp_path)
+        source.memory_bytes, source._batch_rows = memory_bytes, batch_rows
+        model = kind(early_stopping=True, validation_fraction=0.25, max_iter=4).fit(source)
+        mask = np.concatenate(held)[-ROWS:]
+        assert 0 < mask.sum() < ROWS
+        assert not set(groups[mask]) & set(groups[~mask])
+        results.append((mask.tolist(), [p.validation_score for p in model._passes]))
+    assert results[0] == results[1]
+
+
+def test_the_share_of_groups():
+    groups = np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)
+    for fraction in (0.1, 0.5):
+        shares = [held_groups(groups, fraction, seed) for seed in range(3)]
+        assert all(abs(mask.mean() - fraction) < 0.01 for mask in shares)
+        assert abs((shares[0] & shares[1]).mean() - fraction**2) < 0.01
+
+
+def test_groups_need_rows_held_out(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y,g\n1,0,1\n2,1,\n")
+    learn = ["fit", path, "--target", "y", "--group", "g"]
+    refused(*learn, cwd=tmp_path, said="--group needs --early-stopping", code=2)
+    said = "line 3, column 'g' has no value: give every row a group."
+    refused(*learn, "--early-stopping", cwd=tmp_path, said=said)
+
+
+def test_arrays_as_a_source_have_weights():
+    X, y, weights = rows()
+    model = Perceptron(max_iter=2).fit(X, y, sample_weight=weights)
+    source = ArraySource(X, y, weights, batch_rows=50)
+    assert model.score(source) == pytest.approx(model.score(X, y, weights), abs=1e-15)
