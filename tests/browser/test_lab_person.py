@@ -198,6 +198,37 @@ def test_a_kernel_bends_the_boundary(tab):
     expect(tab.page.get_by_label("Degree")).to_be_visible()
 
 
+def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
+    tab.open("data=moons&learner=kernel&width=2")
+    assert "No line separates" in tab.text("#verdict")
+    assert "A curve of this kernel separates" in tab.text("#kernel-verdict")
+    tab.press("End")
+    assert "in the space of the kernel" in tab.text(".bounds")
+    tab.page.get_by_label("Kernel", exact=True).select_option("poly")
+    tab.says("#kernel-verdict", "No curve of this kernel separates")
+    tab.open("points=0,0,0;1,1,1;2,0,0;1,1,0&learner=kernel")
+    assert "Points 2 and 4 are at the same place, (1, 1)" in tab.text("#kernel-verdict")
+    assert tab.page.locator(".dot.proof").count() == 2
+    tab.page.get_by_label("Learner", exact=True).select_option("perceptron")
+    expect(tab.page.locator("#kernel-verdict")).to_be_hidden()
+
+
+def test_mistakes_are_counted_against_the_bounds_of_the_learner(tab):
+    tab.open("data=clouds&learner=passive-aggressive&intercept=no")
+    tab.press("End")
+    assert "wrong predictions" in tab.text(".bounds")
+    tab.page.get_by_label("Learner", exact=True).select_option("batch")
+    tab.says(".bounds", "corrects all of them at once")
+    tab.page.get_by_label("Learner", exact=True).select_option("perceptron")
+    tab.says(".bounds", "Novikoff")
+    tab.press("m")
+    said = tab.says("#widest", "no line through 0 has a margin above")
+    tab.press("End")
+    assert tab.text("#widest") != said
+    below = [float(x) for x in re.findall(r"(?:=|is) ([\d.]+\d)", tab.text("#widest"))]
+    assert below[0] >= below[1] > 0
+
+
 def test_votes_are_counted_in_the_browser(tab):
     tab.open("data=outlier&keep=vote")
     tab.press("End")

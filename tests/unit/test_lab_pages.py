@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from linsep import MarginPerceptron, Perceptron, datasets, trace
+from linsep import MarginPerceptron, PassiveAggressive, Perceptron, datasets, trace
 from linsep.errors import DataError
 from linsep.lab.answer import still
 from linsep.lab.pages import MODULES, script, standalone
@@ -65,7 +65,21 @@ def test_any_linear_learner_becomes_a_page():
         t = trace(model, X, np.array(["a", "b", "c"])[y])
         held = answer_in(t.to_html(interactive=True))
         assert held["scene"]["labels"] == ["a", "b", "c"]
+        assert held["proof"]["bounds"] == []
         assert len(held["run"]["weights"]) == 9 * (len(t) + 1)
+
+
+def test_bounds_are_those_of_the_learner_that_was_traced():
+    d = datasets.load_five_points()
+    for model, known in [
+        (Perceptron(max_iter=3), True),
+        (Perceptron(max_iter=3, learning_rate=lambda k: 1 / k), False),
+        (PassiveAggressive(max_iter=3, fit_intercept=False), True),
+        (PassiveAggressive(max_iter=3, fit_intercept=False, loss="squared_hinge"), False),
+    ]:
+        held = answer_in(trace(model, d.data, d.target).to_html(interactive=True))
+        assert bool(held["proof"]["bounds"]) == known
+        assert ("does not know all parameters" in held["proof"]["unbounded"]) != known
 
 
 def test_what_a_page_cannot_show_is_said():

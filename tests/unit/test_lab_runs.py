@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import linsep
 from linsep import datasets, textbook
 from linsep.lab.answer import answer
 from linsep.lab.learners import arguments_of
-from linsep.lab.proof import proof_of
+from linsep.lab.proof import monomials, proof_of
 from linsep.lab.ready import READY, ready_made
 from linsep.lab.run import dense_codes, labels_of, run_of, scheme_of, trace_of
 from linsep.lab.scene import Scene
@@ -139,12 +140,88 @@ def test_verdicts_in_words():
     assert verdict["margin"] == pytest.approx(0.05**0.5)
     assert "no bound" not in str(said["clouds"]["bounds"])
     assert [bound["name"] for bound in said["clouds"]["bounds"]][:2] == ["Novikoff", "hinge"]
-    assert said["five-points"]["unbounded"].startswith("The bounds hold for runs that start at 0")
+    assert "runs that start at 0" in said["five-points"]["unbounded"]
     verdict = said["inseparable"]["verdict"]
     assert verdict["kind"] == "overlapping"
     assert verdict["meeting"] == pytest.approx([37 / 13, 57 / 13])
     assert "same place, (4.8, 1.8)" in said["iris-hard"]["verdict"]["sentences"][1]
     assert said["xor"]["verdict"]["title"] == "No line through 0 separates the classes."
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "kind", "said"),
+    [
+        ("xor", {"kernel": "poly"}, "separable", "the 6 products of up to 2 coordinates"),
+        ("xor", {"kernel": "poly", "degree": 1}, "overlapping", "points 1, 2, 3 and 4"),
+        ("moons", {}, "separable", "All points are at different places"),
+        ("moons", {"kernel": "poly"}, "overlapping", "add up to exactly 0"),
+        ("four-clouds", {"kernel": "poly"}, "separable", "against the rest: separable"),
+        ("iris-hard", {}, "overlapping", "Points 21 and 77 are at the same place, (4.8, 1.8)"),
+        ("four-clouds", {}, "separable", "independent"),
+    ],
+)
+def test_what_a_curve_of_a_kernel_can_do(name, settings, kind, said):
+    scene = ready_made(name).with_settings(learner="kernel", rounds=200, **settings)
+    proof = proof_of(scene, run_of(scene))
+    assert proof["kernel"]["kind"] == kind
+    assert said in " ".join(proof["kernel"]["sentences"])
+    if name == "xor" and kind == "separable":  # rows of length 3, margin sqrt(2)
+        assert proof["bounds"][0]["value"] == pytest.approx(4.5)
+
+
+def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
+    for name in ("moons", "outlier", "xor", "inseparable", "almost"):
+        scene = ready_made(name)
+        exact = np.array([[Fraction(repr(v)) for v in point[:2]] for point in scene.points])
+        for degree in (1, 2, 3):
+            verdict = linsep.separation(K=(exact @ exact.T + 1) ** degree, y=scene.codes)
+            images = monomials(scene.points, degree)
+            found = linsep.separation(images, scene.codes, fit_intercept=False)
+            assert found.kind == verdict.kind
+
+
+@pytest.mark.parametrize(
+    ("settings", "bounds"),
+    [
+        ({}, ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]),
+        ({"learner": "kernel"}, ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]),
+        ({"learner": "margin", "gamma": 0.01}, ["8/gamma^2"]),
+        ({"learner": "passive-aggressive", "intercept": False}, ["passive-aggressive"]),
+        ({"learner": "balanced-winnow", "promotion": 1.03}, ["L1 margin"]),
+        ({"learner": "margin", "gamma": 0.9}, "No bound: "),
+        ({"learner": "margin"}, "needs a target margin"),
+        ({"learner": "passive-aggressive"}, "with an intercept"),
+        ({"learner": "batch"}, "corrects all of them at once"),
+        ({"schedule": "inverse"}, "constant learning rate"),
+    ],
+)
+def test_every_learner_has_its_bounds_or_a_reason(settings, bounds):
+    scene = ready_made("clouds").with_settings(**settings)
+    run = run_of(scene)
+    proof = proof_of(scene, run)
+    if isinstance(bounds, str):
+        assert bounds in proof["unbounded"]
+        assert proof["bounds"] == []
+        return
+    assert [bound["name"] for bound in proof["bounds"]] == bounds
+    for bound in proof["bounds"]:
+        assert 0 < sum(run[bound["what"]]) <= bound["value"]
+    if scene["learner"] in ("passive-aggressive", "balanced-winnow"):
+        model = arguments_of(scene).make(keep="last").fit(scene.X, scene.codes)
+        known = {bound.name: bound.value for bound in model.bounds(scene.X, scene.codes)}
+        assert known == {bound["name"]: bound["value"] for bound in proof["bounds"]}
+
+
+def test_winnow_is_bounded_at_its_own_promotion():
+    points = tuple((float(a), float(b), int(a or b)) for a in (0, 1) for b in (0, 1))
+    values = []
+    for promotion in (2.0, 1.5):
+        scene = Scene(points).with_settings(learner="winnow", promotion=promotion)
+        run = run_of(scene)
+        values += [bound["value"] for bound in proof_of(scene, run)["bounds"]]
+        model = arguments_of(scene).make().fit(scene.X, scene.codes)
+        assert values[-1] == model.bounds(scene.X, scene.codes)["disjunction"].value
+    assert values[0] != values[1]
 
 
 def test_the_meeting_point_is_in_both_hulls():

@@ -1,44 +1,48 @@
 """What can be proved about the points of a scene and its run, in words for the page."""
 
-from math import sqrt
+from fractions import Fraction
+from math import lcm, sqrt
 from typing import Any
 
 import numpy as np
 
 import linsep
 from linsep.errors import LinsepError
+from linsep.lab.bounds import bounds_of
 from linsep.lab.run import dense_codes
 from linsep.lab.scene import Scene
 from linsep.teaching.trace.table import short
 
 #: seconds that the exact arithmetic of a verdict may take
 TIME_LIMIT = 3.0
-#: classes of linsep.bounds for each learner
-BOUNDED = {
-    "perceptron": "Perceptron", "margin": "MarginPerceptron", "winnow": "Winnow",
-    "balanced-winnow": "BalancedWinnow",
-}  # fmt: skip
 
 
 def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     """Return the verdict on the points and the bounds on the mistakes of the run.
 
     ``verdict`` has ``kind``, ``title`` and ``sentences``, the numbers of ``rows`` to light up,
-    and of two classes the ``meeting`` point of both hulls or the ``widest`` line; ``bounds`` is a
-    list of name, value and sentence, ``unbounded`` says why there is none.
+    and of two classes the ``meeting`` point of both hulls or the ``widest`` line. ``kernel`` is the
+    verdict in the space of the kernel, None for other learners; the rest is that of
+    :func:`linsep.lab.bounds.bounds_of`.
     """
-    intercept = bool(scene["intercept"]) or scene["learner"] in ("winnow", "balanced-winnow")
+    kernel = of_kernel(scene) if scene["learner"] == "kernel" else None
+    return {"verdict": in_plane(scene), "kernel": kernel, **bounds_of(scene, run)}
+
+
+def in_plane(scene: Scene) -> dict[str, Any]:
+    """Return the verdict on what a line can do."""
+    intercept = bool(scene["intercept"]) or scene["learner"] in (
+        "winnow", "balanced-winnow", "kernel"
+    )  # fmt: skip
     try:
         found = linsep.separation(
             scene.X, np.array(dense_codes(scene)), fit_intercept=intercept, margin="max",
             time_limit=TIME_LIMIT,
         )  # fmt: skip
     except LinsepError as problem:
-        return {"verdict": _plain_verdict("undecided", "Not known", [str(problem)]),
-                **bounds_of(scene, run)}  # fmt: skip
+        return _plain_verdict("undecided", "Not known", [str(problem)])
     several = hasattr(found, "against_rest")
-    verdict = of_several(scene, found) if several else of_two(scene, found, intercept)
-    return {"verdict": verdict, **bounds_of(scene, run)}
+    return of_several(scene, found) if several else of_two(scene, found, intercept)
 
 
 def of_two(scene: Scene, verdict: Any, intercept: bool) -> dict[str, Any]:
@@ -131,46 +135,71 @@ def of_several(scene: Scene, found: Any) -> dict[str, Any]:
     return _plain_verdict(joint.kind if joint is not None else "undecided", title, lines)
 
 
-def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
-    """Return the bounds on the mistakes of the run, or why none is stated."""
-    reason = why_unbounded(scene)
-    if reason:
-        return {"bounds": [], "unbounded": reason}
-    passes = run["pass"][-1]
-    try:
-        found = linsep.bounds(
-            scene.X, np.array(dense_codes(scene)), fit_intercept=scene["intercept"],
-            multiclass=scene["classes"], passes=passes,
-        )  # fmt: skip
-    except (ValueError, LinsepError) as problem:
-        return {"bounds": [], "unbounded": str(problem)}
-    learner = BOUNDED[scene["learner"]]
-    said = {"Novikoff": "(R/margin)², for any number of passes",
-            "hinge": f"for points that overlap too; {passes:,} passes",
-            "hinge, sharp": "the same proof, without its last estimate",
-            "squared hinge": "Freund and Schapire 1999"}  # fmt: skip
-    bounds = [
-        {"name": bound.name, "value": float(bound.value), "what": bound.what,
-         "about": said.get(bound.name, "")}
-        for bound in found.bounds
-        if bound.learner == learner and bound.what in ("mistakes", "updates")
-    ]  # fmt: skip
-    why = "" if bounds else next(iter(found.left_out.values()), "No bound is known.")
-    return {"bounds": bounds, "unbounded": why}
+def of_kernel(scene: Scene) -> dict[str, Any]:
+    """Return the verdict on the images of the points in the space of the scene's kernel."""
+    same = contradictions(scene)
+    no = "No curve of this kernel separates the classes."
+    if same:
+        (first, second), more = same[0], len(same) - 1
+        place = ", ".join(map(short, scene.points[first][:2]))
+        others = f" So are {more} other pairs." if more else ""
+        return _plain_verdict("overlapping", no, [
+            f"Points {first + 1} and {second + 1} are at the same place, ({place}), and of "
+            f"different classes: no function of the place tells them apart.{others}"
+        ], [first, second])  # fmt: skip
+    title = "A curve of this kernel separates the classes."
+    if scene["kernel"] == "rbf":
+        return _plain_verdict("separable", title, [
+            "All points are at different places, and under a radial kernel the images of different "
+            "places are independent: a hyperplane separates them whatever their classes are "
+            "(Micchelli 1986)."
+        ])  # fmt: skip
+    images = monomials(scene.points, scene["degree"])
+    found: Any = linsep.separation(
+        images, np.array(dense_codes(scene)), fit_intercept=False, time_limit=TIME_LIMIT
+    )
+    if hasattr(found, "against_rest"):
+        return of_several(scene, found)
+    if found.kind == "separable":
+        return _plain_verdict("separable", title, [
+            f"In the space of the kernel, spanned by the {images.shape[1]} products of up to "
+            f"{scene['degree']} coordinates, a hyperplane has every point on its side."
+        ])  # fmt: skip
+    if found.kind == "undecided":
+        return _plain_verdict("undecided", "Not known", [found.reason])
+    rows = list(found.witness.rows)
+    said = [
+        f"Turn the images of the first class round 0: those of {listed(rows)}, times positive "
+        "numbers, add up to exactly 0 in the space of the kernel, which is on no side."
+    ]
+    if found.kind == "quasi-separable":
+        said.append(f"A curve has no point on its wrong side, but "
+                    f"{listed(list(found.boundary))} must lie on it.")  # fmt: skip
+    return _plain_verdict(found.kind, no, said, rows)
 
 
-def why_unbounded(scene: Scene) -> str:
-    """Return why no bound is stated for a scene, "" if one is."""
-    learner = scene["learner"]
-    if learner not in BOUNDED:
-        return f"No bound is stated here for the learner {learner}."
-    if learner == "margin" and not scene["gamma"]:
-        return "The bound 8/gamma² needs a target margin."
-    if any(scene["start"]) and learner != "margin":
-        return "The bounds hold for runs that start at 0; this one does not."
-    if learner == "perceptron" and scene["schedule"] != "constant":
-        return "The bounds hold for a constant learning rate."
-    return ""
+def monomials(points: Any, degree: int) -> np.ndarray:
+    """Return all products of up to ``degree`` coordinates, exactly.
+
+    They span the space of the polynomial kernel; neither their factors there nor the unit of the
+    coordinates, which makes them whole numbers here, changes what a hyperplane can separate.
+    """
+    exact = [[Fraction(repr(x)), Fraction(repr(y))] for x, y, _ in points]
+    units = [lcm(*(row[axis].denominator for row in exact)) for axis in (0, 1)]
+    whole = [(int(x * units[0]), int(y * units[1])) for x, y in exact]
+    return np.array([[x**a * y**b for a in range(degree + 1) for b in range(degree + 1 - a)]
+                     for x, y in whole], dtype=object)  # fmt: skip
+
+
+def contradictions(scene: Scene) -> list[tuple[int, int]]:
+    """Return pairs of points at the same place, of different classes, one for each place."""
+    seen: dict[tuple[float, float], int] = {}
+    found: dict[tuple[float, float], tuple[int, int]] = {}
+    for row, (x, y, code) in enumerate(scene.points):
+        first = seen.setdefault((x, y), row)
+        if scene.codes[first] != code:
+            found.setdefault((x, y), (first, row))
+    return list(found.values())
 
 
 def listed(rows: list[int]) -> str:

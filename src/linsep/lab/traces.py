@@ -7,7 +7,7 @@ import numpy as np
 from linsep.errors import DataError
 from linsep.lab.answer import for_controls, plain_scene
 from linsep.lab.fields import BY_NAME, DEFAULTS
-from linsep.lab.learners import ESTIMATORS
+from linsep.lab.learners import ESTIMATORS, arguments_of
 from linsep.lab.pages import standalone
 from linsep.lab.proof import proof_of
 from linsep.lab.run import columns_of_trace, names_of_vectors, scheme_of
@@ -20,6 +20,11 @@ PARAMETERS = {
     "promotion": "promotion", "classes": "multiclass", "intercept": "fit_intercept",
     "shuffle": "shuffle", "gamma": "gamma",
 }  # fmt: skip
+#: parameters of estimators that theorems are about
+BOUNDING = (
+    "learning_rate", "schedule", "update", "fit_intercept", "gamma", "epsilon", "C", "loss",
+    "promotion", "threshold", "multiclass", "class_weight", "normalize",
+)  # fmt: skip
 
 
 def page_of(trace: Trace, X: Any, y: Any) -> str:
@@ -33,8 +38,11 @@ def page_of(trace: Trace, X: Any, y: Any) -> str:
     scene = scene_of_trace(trace, X, y)
     columns = columns_of_trace(trace, scene.X.tolist(), scene.codes, scheme_of(scene))
     columns |= {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes))}
-    answer = {**plain_scene(scene), **for_controls(), "run": columns, "idle": "",
-              "proof": proof_of(scene, columns)}  # fmt: skip
+    proof = proof_of(scene, columns)
+    if not same_learner(trace, scene):
+        proof |= {"bounds": [], "widest": None, "unbounded": "No bound is stated here: this page "
+                  "does not know all parameters of the learner."}  # fmt: skip
+    answer = {**plain_scene(scene), **for_controls(), "run": columns, "idle": "", "proof": proof}
     return standalone(answer, "linsep trace")
 
 
@@ -53,6 +61,12 @@ def scene_of_trace(trace: Trace, X: Any, y: Any) -> Scene:
     labels = tuple(label_text(label) for label in classes)
     first, second = trace.columns[-2:] if names is None else map(str, names)
     return Scene(tuple(points), "", labels, (first, second), settings_of(trace))
+
+
+def same_learner(trace: Trace, scene: Scene) -> bool:
+    """Return whether the theorems about a scene's learner are about that of the trace."""
+    mine, theirs = trace.estimator.get_params(), arguments_of(scene).make().get_params()
+    return all(mine.get(name) == theirs.get(name) for name in BOUNDING)
 
 
 def settings_of(trace: Trace) -> dict[str, Any]:

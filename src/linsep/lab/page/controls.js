@@ -31,7 +31,7 @@ export class Controls {
       make("p", {}, "Click in the plane, or paste two columns and a class:"), this.paste,
       make("div", { class: "row" }, make("button", { type: "button",
         onclick: () => lab.load(this.paste.value) }, "Use these"), file));
-    this.node = make("section", { class: "card controls", "aria-label": "Learner" },
+    this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
       this.fields, this.shows);

@@ -203,7 +203,8 @@ export class Plane {
 
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
   drawProof() {
-    const verdict = this.lab.proof?.verdict;
+    const { verdict: line, kernel } = this.lab.proof ?? {};
+    const verdict = kernel?.rows.length ? kernel : line;
     const rows = verdict?.rows ?? [];
     this.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
     const parts = [];

@@ -9,11 +9,14 @@ export class Proof {
   constructor(lab) {
     this.lab = lab;
     this.verdict = make("div", { class: "verdict", id: "verdict", "aria-live": "polite" });
+    this.kernel = make("div", { class: "verdict", id: "kernel-verdict", "aria-live": "polite" });
+    this.kernelHead = make("h2", {}, "Can a curve of this kernel do it?");
     this.bounds = make("div", { class: "bounds" });
+    this.widest = make("p", { id: "widest" });
     this.cycle = make("p", { class: "cycle" });
     this.node = make("section", { class: "card proof", "aria-label": "Proof" },
-      make("h2", {}, "Can a line do it?"), this.verdict, this.cycle,
-      make("h2", {}, "Mistakes and their bounds"), this.bounds);
+      make("h2", {}, "Can a line do it?"), this.verdict, this.kernelHead, this.kernel,
+      this.cycle, make("h2", {}, "Mistakes and their bounds"), this.bounds, this.widest);
   }
 
   scene() {
@@ -25,16 +28,24 @@ export class Proof {
     if (!run) {
       this.verdict.replaceChildren(make("p", {}, this.lab.idle));
       this.bounds.replaceChildren();
+      this.counts = null;
+      this.draw(this.kernel, null);
+      this.widest.textContent = "";
       return;
     }
     if (!proof) return;
-    const { verdict } = proof;
-    this.verdict.className = `verdict ${verdict.kind}`;
-    this.verdict.replaceChildren(
+    this.draw(this.verdict, proof.verdict);
+    this.draw(this.kernel, proof.kernel);
+    this.drawBounds();
+  }
+
+  draw(node, verdict) {
+    if (node === this.kernel) this.kernelHead.classList.toggle("hidden", !verdict);
+    node.className = `verdict ${verdict?.kind ?? "hidden"}`;
+    node.replaceChildren(...(verdict ? [
       make("p", { class: "title" }, make("span", { class: "sign", "aria-hidden": "true" },
         SIGNS[verdict.kind]), verdict.title),
-      ...verdict.sentences.map((text) => make("p", {}, text)));
-    this.drawBounds();
+      ...verdict.sentences.map((text) => make("p", {}, text))] : []));
   }
 
   drawBounds() {
@@ -52,14 +63,28 @@ export class Proof {
     this.at(this.lab.at);
   }
 
+  // No line has a wider margin than the length of the weights over the mistakes.
+  tellWidest(t) {
+    const { run, proof: { widest } } = this.lab;
+    const mistakes = run.madeMistakes[t];
+    if (!widest || !mistakes) { this.widest.textContent = ""; return; }
+    const [b, ...w] = run.weightsAt(t);
+    const most = Math.hypot(...w, widest.intercept ? b : 0) / (widest.rate * mistakes);
+    this.widest.textContent = `So far: no ${widest.intercept ? "line" : "line through 0"} has a margin above `
+      + `‖w‖/M = ${short(Number(most.toPrecision(4)))}${widest.intercept ? ", for points (1, x1, x2)" : ""}${
+        widest.margin ? `; the widest is ${short(Number(widest.margin.toPrecision(4)))}` : ""}.`;
+  }
+
   at(t) {
     const { run, proof } = this.lab;
     if (!run || !proof || !this.counts) return;
     for (const { most, what, bar, count } of this.counts) {
-      const made = (what === "updates" ? run.madeUpdates : run.madeMistakes)[t];
+      const made = { updates: run.madeUpdates, errors: run.madeErrors,
+        mistakes: run.madeMistakes }[what][t];
       bar.style.width = `${Math.min(100, (100 * made) / Math.max(1, most))}%`;
       count.textContent = `${made.toLocaleString("en")} of at most ${
         most < 1e9 ? most.toLocaleString("en") : short(most)}`;
     }
+    this.tellWidest(t);
   }
 }

@@ -9,6 +9,7 @@ export class Run {
     this.kept = { last: Float64Array.from(columns.weights),
       average: Float64Array.from(columns.average), best: Float64Array.from(columns.best) };
     this.madeMistakes = this.sums(columns.mistakes);
+    this.madeErrors = this.sums(columns.errors);
     this.madeUpdates = this.sums(columns.updates);
     this.codes = points.map((point) => columns.present.indexOf(point[2]));
     this.pairs = [];

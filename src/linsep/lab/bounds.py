@@ -1,0 +1,119 @@
+"""The mistakes of a run against the theorems that bound them."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep import kernels
+from linsep.errors import LinsepError
+from linsep.lab.run import dense_codes
+from linsep.lab.scene import Scene
+from linsep.mistake_bounds.bounding import bounds_of_run
+from linsep.mistake_bounds.cases import RunSummary
+
+#: what is said beside a bound; {passes} are those of the run
+ABOUT = {
+    "Novikoff": "(R/margin)², for any number of passes",
+    "hinge": "for points that overlap too; {passes}",
+    "hinge, sharp": "the same proof, without its last estimate",
+    "squared hinge": "Freund and Schapire 1999",
+    "8/gamma^2": "updates, of points scaled to length 1",
+    "passive-aggressive": "wrong predictions; Crammer et al. 2006; {passes}",
+    "disjunction": "Littlestone 1988",
+    "L1 margin": "Grove, Littlestone and Schuurmans 2001",
+}
+#: relative size of an eigenvalue of a Gram matrix that counts as zero
+ROUNDING = 1e-12
+
+
+def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
+    """Return the bounds on the mistakes of a run, or why none is stated.
+
+    ``bounds`` is a list of name, value, what is counted and a remark, ``unbounded`` says why it is
+    empty; ``widest`` has what ||w||/M is computed from, None if it bounds no margin.
+    """
+    passes = run["pass"][-1]
+    why = why_unbounded(scene)
+    if why:
+        return {"bounds": [], "unbounded": why, "widest": None}
+    summary = summary_of(scene, passes)
+    kernel = scene["learner"] == "kernel"
+    X, codes = features_of(gram_of(scene)) if kernel else scene.X, np.array(dense_codes(scene))
+    try:
+        found = bounds_of_run(summary, X, codes, np.unique(codes))
+    except (ValueError, LinsepError) as problem:
+        return {"bounds": [], "unbounded": str(problem), "widest": None}
+    many = f"{passes:,} pass{'' if passes == 1 else 'es'}"
+    space = ", in the space of the kernel" if kernel else ""
+    bounds = [
+        {"name": bound.name, "value": float(bound.value), "what": bound.what,
+         "about": ABOUT.get(bound.name, "").format(passes=many) + (space if not place else "")}
+        for place, bound in enumerate(found.bounds)
+    ]  # fmt: skip
+    reason = next(iter(found.left_out.values()), "no theorem is about it")
+    widest = None
+    if scene["learner"] == "perceptron" and len(set(scene.codes)) == 2:
+        widest = {"rate": scene["rate"], "intercept": scene["intercept"],
+                  "margin": found.margin[0] if found.margin else None}  # fmt: skip
+    return {"bounds": bounds, "widest": widest,
+            "unbounded": "" if bounds else f"No bound: {reason}."}  # fmt: skip
+
+
+def summary_of(scene: Scene, passes: int) -> RunSummary:
+    """Return what the theorems need to know of a run."""
+    learner, promotion = scene["learner"], scene["promotion"]
+    name, numbers = {
+        "perceptron": ("perceptron", {}),
+        "kernel": ("perceptron", {}),
+        "margin": ("margin", {"gamma": scene["gamma"], "epsilon": 0.5}),
+        "passive-aggressive": ("pa", {"C": scene["C"], "soft": 0.0}),
+        "winnow": ("winnow", {"promotion": promotion, "threshold": None}),
+        "balanced-winnow": ("balanced-winnow", {"promotion": promotion, "threshold": 0.0}),
+    }[learner]
+    intercept = learner == "balanced-winnow" or (
+        scene["intercept"] and learner not in ("winnow", "kernel")
+    )
+    return RunSummary(
+        name, {**numbers, "literals": None, "majority": 1}, scene["classes"], intercept,
+        passes=passes,
+    )  # fmt: skip
+
+
+def why_unbounded(scene: Scene) -> str:
+    """Return why no bound is stated for a scene, "" if one is."""
+    learner = scene["learner"]
+    if learner == "batch":
+        return (
+            "No bound: the theorems are about rules that correct one point at a time, and the "
+            "batch rule corrects all of them at once."
+        )
+    if learner == "margin" and not scene["gamma"]:
+        return "No bound: 8/gamma² needs a target margin, and here each run chooses its own."
+    if learner == "passive-aggressive" and scene["intercept"]:
+        return (
+            "No bound with an intercept: the theorem is about updates whose length is that of the "
+            "features alone."
+        )
+    if any(scene["start"]) and learner not in ("margin", "kernel"):
+        return "No bound: the theorems are about runs that start at 0, and this one does not."
+    if learner == "perceptron" and scene["schedule"] != "constant":
+        return "No bound: the theorems are about a constant learning rate."
+    return ""
+
+
+def gram_of(scene: Scene) -> np.ndarray:
+    """Return the Gram matrix of a scene's kernel."""
+    width = scene["width"]
+    kernel: Any = (
+        kernels.RBF(width)
+        if scene["kernel"] == "rbf"
+        else kernels.Polynomial(scene["degree"], gamma=width)
+    )
+    return np.asarray(kernel(scene.X))
+
+
+def features_of(K: np.ndarray) -> np.ndarray:
+    """Return rows whose products are a Gram matrix, up to rounding."""
+    values, vectors = np.linalg.eigh(K)
+    kept = values > ROUNDING * values[-1]
+    return vectors[:, kept] * np.sqrt(values[kept])
