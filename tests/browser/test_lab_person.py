@@ -373,13 +373,46 @@ def test_a_csv_file(tab, tmp_path):
     assert tab.says("#status", "of 500 points")
 
 
-def test_the_line_average_and_best_are_shown_together(tab):
+def test_all_four_lines_are_shown_together(tab):
     tab.open("data=outlier")
     tab.press("End")
-    assert not tab.page.locator("line.average").is_visible()
-    tab.page.get_by_label("average and best lines").check()
-    for name in ("line.line", "line.average", "line.best"):
-        assert tab.page.locator(name).is_visible()
+    assert not tab.page.locator("line.average").first.is_visible()
+    tab.page.get_by_label("all four lines").check()
+    for name in ("line.line", "g line.average", "g line.best"):
+        assert tab.page.locator(name).first.is_visible()
+    said = tab.text("#legend")
+    for keep in ("last", "average", "best", "vote"):  # each count is that of its own picture
+        tab.page.get_by_label("Weights to predict with").select_option(keep)
+        wrong = int(re.search(rf"{keep}: (\d+) wrong", said)[1])
+        tab.says("#status", f"{wrong} of 31" if wrong else "all 31")
+    drawn = "node => new Set(node.getContext('2d').getImageData(0, 0, 300, 200).data).size"
+    assert tab.page.locator("canvas").evaluate(drawn) > 2
+    tab.open("data=moons&learner=kernel")
+    expect(tab.page.get_by_label("all four lines")).to_be_hidden()
+
+
+def test_initial_weights_are_an_arrow_to_drag(tab):
+    tab.open("data=clouds")
+    tip = tab.page.locator(".handle.tip")
+    box = tip.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(x + 90, y - 30, steps=6)
+    tab.page.mouse.up()
+    address = tab.goes_to("start=")
+    _, w1, w2 = map(float, re.search(r"start=([^&]+)", address)[1].split(","))
+    assert w1 / w2 == pytest.approx(3, rel=0.1)
+    assert tab.text("#weights").startswith("[b, w1, w2] = ")
+    assert tab.page.locator("line.line").is_visible()
+    tip.focus()
+    tip.press("ArrowUp")
+    tab.page.wait_for_function("before => location.hash.slice(1) !== before", arg=address)
+    turned = re.search(r"start=([^&]+)", tab.goes_to("start="))[1].split(",")
+    assert float(turned[2]) > w2
+    assert tab.page.locator(".dot").count() == 40
+    tab.click("Step")
+    expect(tip).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

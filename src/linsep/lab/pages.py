@@ -9,8 +9,8 @@ from typing import Any
 
 #: the modules of the page, each after those that it imports
 MODULES = (
-    "dom", "geometry", "looks", "run", "regions", "fit", "handle", "plane", "weights", "clock",
-    "table", "proof", "lesson", "controls", "sharing", "lab",
+    "dom", "geometry", "looks", "run", "regions", "fit", "handle", "kept", "start", "plane",
+    "weights", "clock", "table", "proof", "lesson", "controls", "sharing", "lab",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 

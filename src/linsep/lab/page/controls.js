@@ -44,13 +44,14 @@ export class Controls {
     const show = (name, text) => make("label", { class: "check" }, make("input", {
       type: "checkbox", checked: this.lab.shows[name], "data-show": name,
       onchange: (event) => this.lab.show(name, event.target.checked) }), text);
-    this.shows.append(show("kept", "average and best lines"), show("proof", "proof in the plane"));
+    this.shows.append(show("kept", "all four lines"), show("proof", "proof in the plane"));
   }
 
   scene() {
     const { scene } = this.lab;
     if (!this.ready.childElementCount) return;
     this.ready.value = scene.name;
+    this.shows.querySelector("label").classList.toggle("hidden", !this.lab.plane.kept.possible);
     const names = this.shownNames();
     if (this.slides && names === this.names) { this.sliders.forEach((show) => show()); return; }
     this.names = names;

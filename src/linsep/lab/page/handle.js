@@ -18,15 +18,19 @@ export class Handle {
     this.node.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       event.stopPropagation();
-      this.held = true;
+      [this.held, this.went] = [true, false];
       this.node.setPointerCapture(event.pointerId);
     });
     this.node.addEventListener("pointermove", (event) => {
-      if (this.held) this.move(plane.inside(event), true);
+      if (!this.held) return;
+      this.went = true;
+      this.move(plane.inside(event), true);
     });
     this.node.addEventListener("pointerup", (event) => {
-      if (this.held) this.move(plane.inside(event), false);
+      const { held, went } = this;
       this.held = false;
+      if (held && went) this.move(plane.inside(event), false);
+      else if (held) plane.clicked(event);
     });
     this.node.addEventListener("pointercancel", () => { this.held = false; });
     this.node.addEventListener("keydown", (event) => {

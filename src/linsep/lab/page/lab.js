@@ -271,6 +271,7 @@ export class Lab {
   show(name, value) {
     this.shows[name] = value;
     this.plane.drawProof();
+    this.plane.kept.scene();
     this.plane.at(this.at);
   }
 

@@ -5,10 +5,11 @@ import { boxAround, boxFree, chord, clipped, corners, Scale, ticks } from "./geo
 import { scoresOf } from "./run.js";
 import { drawnFit, probabilities } from "./fit.js";
 import { Handle, stepOf } from "./handle.js";
+import { Kept } from "./kept.js";
 import { Regions } from "./regions.js";
 import { classColour, ink, mark } from "./looks.js";
+import { StartArrow } from "./start.js";
 
-const KEPT = ["average", "best"];
 const ARROW = 56;
 
 export class Plane {
@@ -16,20 +17,23 @@ export class Plane {
     this.lab = lab;
     this.canvas = make("canvas", { class: "regions", "aria-hidden": "true" });
     const line = (name) => makeSvg("line", { class: name });
+    this.from = new Handle(this, "from", (pixels, dragged) => this.startFrom(pixels, dragged));
+    this.kept = new Kept(this);
+    this.start = new StartArrow(this);
     this.parts = {
       positive: makeSvg("polygon", { class: "side" }), negative: makeSvg("polygon", { class: "side" }),
       grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
-      average: line("kept average"), best: line("kept best"),
-      fit: makeSvg("g", { class: "fitted" }), line: line("line"), normal: line("normal"), points: makeSvg("g", { class: "points" }),
+      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), line: line("line"),
+      normal: line("normal"), from: this.from.node, start: this.start.node,
+      points: makeSvg("g", { class: "points" }),
     };
-    this.from = new Handle(this, "from", (pixels, dragged) => this.startFrom(pixels, dragged));
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
       markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
     makeSvg("path", { d: "M0,0 L10,5 L0,10 z", class: "arrowhead" }));
     this.svg = makeSvg("svg", { class: "picture", role: "group",
       "aria-label": "Plane with the points. Click to add a point." },
-    makeSvg("defs", {}, head), ...Object.values(this.parts), this.from.node);
+    makeSvg("defs", {}, head), ...Object.values(this.parts));
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.move(event));
     this.svg.addEventListener("pointerup", (event) => this.release(event));
@@ -40,7 +44,8 @@ export class Plane {
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
-      this.tools, this.frame, make("div", { class: "below" }, this.says, this.status));
+      this.tools, this.frame, this.kept.legend,
+      make("div", { class: "below" }, this.says, this.status));
     new ResizeObserver(() => this.resize()).observe(this.frame);
     this.dots = [];
     this.looks = [];
@@ -92,6 +97,7 @@ export class Plane {
     const shaded = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
     this.regions = shaded ? new Regions(run, scene, this.scale) : null;
     this.canvas.style.display = shaded ? "" : "none";
+    this.kept.scene();
     this.drawProof();
     const { fit } = this.lab;
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale) : []));
@@ -243,14 +249,11 @@ export class Plane {
     const line = run && !this.regions;
     const weights = line ? run.weightsAt(t, 0, settings.keep) : null;
     const found = this.place(this.parts.line, weights);
-    for (const keep of KEPT) {
-      const shown = run && !run.kernel && run.nVectors === 1 && this.lab.shows.kept
-        && settings.keep !== keep;
-      this.place(this.parts[keep], shown ? run.weightsAt(t, 0, keep) : null);
-    }
     this.drawSides(weights);
-    this.drawNormal(found);
+    set(this.parts.normal, { "marker-end": "url(#lab-arrow)", stroke: ink() });
+    if (!this.start.at(t, found)) this.drawNormal(found);
     this.markPoints(t, weights);
+    this.kept.at(t);
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
     this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
   }
@@ -273,8 +276,7 @@ export class Plane {
     normal.style.display = found ? "" : "none";
     if (!found) return;
     const [x, y] = this.scale.point(found.foot);
-    set(normal, { x1: x, y1: y, x2: x + ARROW * found.normal[0], y2: y - ARROW * found.normal[1],
-      "marker-end": "url(#lab-arrow)", stroke: ink() });
+    set(normal, { x1: x, y1: y, x2: x + ARROW * found.normal[0], y2: y - ARROW * found.normal[1] });
   }
 
   // Rings around mistakes, a halo around the point of this round, the band if no point is wrong.
@@ -364,13 +366,17 @@ export class Plane {
     this.held = null;
     if (!held) return;
     if (held.point === null && !held.moved) {
-      if (this.descends) this.startFrom(this.spot(event), false);
-      else this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
+      this.clicked(event);
     } else if (held.moved && held.point !== null) {
       this.lab.endMove();
     } else if (held.point !== null) {
       this.dots[held.point]?.focus({ preventScroll: true });
     }
+  }
+
+  clicked(event) {
+    if (this.descends) this.startFrom(this.spot(event), false);
+    else this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
   }
 
   menu(event) {

@@ -105,7 +105,8 @@ export class Regions {
     return found;
   }
 
-  // Draw the class of every cell, with a dark edge between classes; colours are [r, g, b].
+  // Draw the class of every cell, with a dark edge between classes; colours are [r, g, b], and
+  // without them the edge is drawn alone.
   draw(canvas, t, colours, edge) {
     const sums = this.scores(t);
     const context = canvas.getContext("2d");
@@ -116,7 +117,7 @@ export class Regions {
     const pixels = new Uint32Array(image.data.buffer);
     const classes = this.classes(sums);
     const packed = ([r, g, b], alpha) => ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
-    const fills = this.run.present.map((code) => packed(colours[code], 70));
+    const fills = this.run.present.map((code) => (colours ? packed(colours[code], 70) : 0));
     const border = packed(edge, 220);
     for (let k = 0; k < this.cells; k += 1) {
       const right = (k + 1) % this.columns ? classes[k + 1] : classes[k];
