@@ -29,6 +29,8 @@ ROWS = [
 ]
 NAMES = ["kind", "length", "colour", "body", "subject"]
 
+FIT_BODY = ["fit", "mail.csv", "--target", "kind", "--text", "body"]
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -125,17 +127,7 @@ def test_from_raw_text_to_predictions(folder):
 def test_a_vocabulary_on_the_command_line(folder):
     options = ["--vocabulary", "--ngrams", "1-2", "--min-df", "2", "--max-df", "0.9", "--tf-idf"]
     options += ["--sublinear", "--norm", "none", "--keep-case", "--binary", "--exclude", "colour"]
-    fit = [
-        "fit",
-        "mail.csv",
-        "--target",
-        "kind",
-        "--text",
-        "body",
-        "--exclude",
-        "subject",
-        *options,
-    ]
+    fit = [*FIT_BODY, "--exclude", "subject", *options]
     done = here(*fit, "--exclude", "length", "--model", "m.linsep", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     model = linsep.load(folder / "m.linsep")
@@ -243,17 +235,7 @@ def test_a_vocabulary_beyond_its_bound_is_refused(folder, monkeypatch):
     monkeypatch.setattr(vocabulary, "MOST_TERMS", 4)
     small = vocabulary.empty(4, 1 << 10)
     monkeypatch.setattr("linsep.sources.text.counting.empty", lambda: small)
-    fit = [
-        "fit",
-        "mail.csv",
-        "--target",
-        "kind",
-        "--text",
-        "body",
-        "--vocabulary",
-        "--text",
-        "subject",
-    ]
+    fit = [*FIT_BODY, "--vocabulary", "--text", "subject"]
     said = "Column 'body': The vocabulary has more than 4 different words"
     refused(*fit, cwd=folder, said=said)
 

@@ -24,7 +24,8 @@ from sklearn.utils.estimator_checks import (
 
 from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
-from linsep.sources.text import vocabulary as vocabulary_room
+from linsep.sources.text import counting, vocabulary as vocabulary_room
+from linsep.sources.text.settings import Settings
 
 ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 ODD = "aAzZ09_ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301\u0307ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85"
@@ -158,9 +159,13 @@ def test_every_code_point(analyzer, lowercase):
         "n_features": 1 << 20,
     }
     same(Text(**how).transform(texts), HashingVectorizer(**how).transform(texts))
-    one = {"analyzer": analyzer, "lowercase": lowercase}
-    theirs = TfidfVectorizer(**one).fit(texts)
-    assert Text(vocabulary=True, **one).fit(texts).vocabulary_ == theirs.vocabulary_
+
+
+@pytest.mark.compiled
+def test_every_code_point_in_a_vocabulary():
+    texts = [ALL, *("".join(f"{c}{c}b {c} " for c in ALL[k::997]) for k in range(0, 997, 200))]
+    theirs = TfidfVectorizer().fit(texts)
+    assert Text(vocabulary=True).fit(texts).vocabulary_ == theirs.vocabulary_
 
 
 @pytest.mark.compiled
@@ -297,3 +302,46 @@ def test_a_vocabulary_that_grows_counts_each_text_once():
     theirs = TfidfVectorizer().fit(texts)
     ours = Text(vocabulary=True, use_idf=True).fit(texts)
     assert np.array_equal(ours.idf_, theirs.idf_)
+
+
+@pytest.mark.parametrize("bits", [5, 18, 31])
+@pytest.mark.parametrize("pieces", [[3, 1, 2], [6], [1] * 6])
+def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
+    """Rows, and the first four terms of each column, whatever is counted at the same time."""
+    words = [f"w{k * k % 701}" for k in range(3000)]
+    texts = [" ".join(words[k::6]) + " é" for k in range(6)]
+    column = pa.chunked_array(
+        [texts[sum(pieces[:k]) : sum(pieces[: k + 1])] for k in range(len(pieces))]
+    )
+    monkeypatch.setattr(counting, "PIECE", 700)
+    how = Settings(n_features=min(1 << bits, (1 << 31) - 1)).checked()
+    counter = counting.TextCounter(how, keep_terms=True)
+    theirs = HashingVectorizer(n_features=how.n_features)
+    same(counter.rows(column), theirs.transform(texts))
+    listed, columns = counter.seen.listed()
+    expected = {}
+    for word in " ".join(texts[k][:-2] for k in range(6)).split():
+        place = theirs.transform([word]).indices[0]
+        known = expected.setdefault(place, [])
+        if word not in known and len(known) < 4:
+            known.append(word)
+    found = {}
+    for word, place in zip(listed, columns, strict=True):
+        found.setdefault(place, []).append(word)
+    assert found == (expected if bits < 20 else {})
+
+
+def test_bytes_that_are_not_utf8_behind_other_pieces(monkeypatch):
+    monkeypatch.setattr(counting, "PIECE", 8)
+    texts = pa.chunked_array([[b"aa bb cc dd"] * 3, [b"ee ff", b"gg \xff"]], pa.binary())
+    for how in ({}, {"vocabulary": True}):
+        counter = counting.TextCounter(Settings(**how).checked())
+        with pytest.raises(counting.NotUtf8, match="byte 0xff after 3 others") as found:
+            (counter.learn if how else counter.rows)(texts)
+        assert found.value.text == 4
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "a", ""]])
+def test_texts_without_words(texts):
+    for column in (texts, pa.array(texts, pa.string()), pa.chunked_array([texts], pa.string())):
+        same(Text().transform(column), sp.csr_matrix((len(texts), 1 << 18)))

@@ -6,51 +6,43 @@ import numpy as np
 
 from linsep.compiled.core.jit import borrow, exact, generic, inlined
 from linsep.compiled.text_cutting import CHAR_WB, GROWTH, WORD, cut, longest
+from linsep.compiled.text_hashing import ONE, U, is_known, murmur, note
 
-U = np.uint64
-M32, C1, C2, C3, C4 = U(0xFFFFFFFF), U(0xCC9E2D51), U(0x1B873593), U(0x85EBCA6B), U(0xC2B2AE35)
-FIVE, ADDED = U(5), U(0xE6546B64)
-B8, B13, B15, B16, B17, B19, B24 = U(8), U(13), U(15), U(16), U(17), U(19), U(24)
-
-
-class Hashed(NamedTuple):
-    """Columns by hash. ``keys`` and ``counts`` are the columns of one text, a table with ``-1``
-    in free places, ``size[0]`` of which are in use.
-    """
-
-    keys: Any
-    counts: Any
-    size: Any
-    n_columns: int
-    signed: bool
-    seen: Any
+#: pairs for which an insertion sort is faster, and bits of a digit of a radix sort
+FEW, DIGIT = 24, 9
+LOW = (1 << DIGIT) - 1
 
 
-class Seen(NamedTuple):
-    """Some terms of each hashed column, for people who ask what a column is.
+class Counts(NamedTuple):
+    """The columns of one text and how often each occurs.
 
     Attributes
     ----------
-    hashes : int32 array of shape (columns, places); the terms of a column, in order of appearance
-    counts : uint8 array of shape (columns,); how many terms are known, 255 for none to be kept
-    pool, ends : bytes of the terms and where each ends; columns : the column of each
-    size : number of terms, and number of bytes
+    keys, counts : a table by column, with ``-1`` as the key of free places
+    used : ``(column << 32) | place`` of each, in order of appearance
+    size : number of columns, and the size of the table less 1
     """
-
-    hashes: Any
-    counts: Any
-    pool: Any
-    ends: Any
-    columns: Any
-    size: Any
-
-
-class Known(NamedTuple):
-    """Columns of a vocabulary; the fields of :class:`Hashed` and those of :class:`Vocabulary`."""
 
     keys: Any
     counts: Any
+    used: Any
     size: Any
+
+
+class Hashed(NamedTuple):
+    """Columns by hash; terms that ``seen`` lacks go to ``news``."""
+
+    found: Any
+    n_columns: int
+    signed: bool
+    seen: Any
+    news: Any
+
+
+class Known(NamedTuple):
+    """Columns of a vocabulary."""
+
+    found: Any
     words: Any
 
 
@@ -75,84 +67,24 @@ class Vocabulary(NamedTuple):
     size: Any
 
 
-@inlined
-def four(data, at):
-    """Return the four bytes from ``at`` on as a number."""
-    place = U(at)  # unsigned indices need no test for negative ones
-    return (
-        U(data[place])
-        | (U(data[place + U(1)]) << B8)
-        | (U(data[place + U(2)]) << B16)
-        | (U(data[place + U(3)]) << B24)
-    )
-
-
-@inlined
-def murmur(data, begin, end):
-    """Return the 32-bit MurmurHash3 (Appleby, 2011) of ``data[begin:end]``; seed 0."""
-    h, at = U(0), begin
-    while at + 4 <= end:
-        k = (four(data, at) * C1) & M32
-        k = (((k << B15) | (k >> B17)) & M32) * C2 & M32
-        h ^= k
-        h = ((((h << B13) | (h >> B19)) & M32) * FIVE + ADDED) & M32
-        at += 4
-    if at < end:
-        k = U(data[at])
-        if at + 1 < end:
-            k |= U(data[at + 1]) << B8
-        if at + 2 < end:
-            k |= U(data[at + 2]) << B16
-        k = (k * C1) & M32
-        h ^= (((k << B15) | (k >> B17)) & M32) * C2 & M32
-    h ^= U(end - begin)
-    h = ((h ^ (h >> B16)) * C3) & M32
-    h = ((h ^ (h >> B13)) * C4) & M32
-    return h ^ (h >> B16)
-
-
 @generic(0)
 def take(sink, out, begin, end):
     """Give an n-gram, ``out[begin:end]``, to what counts it."""
 
 
 @inlined
-def count(sink, column, amount):
+def count(found, column, amount):
     """Add ``amount`` to a column of the text at hand."""
-    keys = sink.keys
-    mask = sink.size[1]
-    place = U(column & mask)
-    while keys[place] != column:
-        if keys[place] < 0:
-            keys[place] = column
-            sink.counts[place] = 0
-            sink.size[0] += 1
+    mask = U(found.size[1])
+    place = U(column) & mask
+    while found.keys[place] != column:
+        if found.keys[place] < 0:
+            found.keys[place], found.counts[place] = column, 0
+            found.used[U(found.size[0])] = (np.int64(column) << 32) | np.int64(place)
+            found.size[0] += 1
             break
-        place = (place + U(1)) & U(mask)
-    sink.counts[place] += amount
-
-
-@inlined
-def note(seen, column, h, out, begin, end):
-    """Keep a term of a column unless it is known, or the column or the memory is full."""
-    n = seen.counts[column]
-    for k in range(n):
-        if seen.hashes[column, k] == h:
-            return
-    term, size = seen.size[0], seen.size[1]
-    if (
-        n == seen.hashes.shape[1]
-        or term == seen.columns.size
-        or size + end - begin > seen.pool.size
-    ):
-        return
-    seen.hashes[column, n] = h
-    seen.counts[column] = n + 1
-    for k in range(end - begin):
-        seen.pool[size + k] = out[begin + k]
-    seen.columns[term] = column
-    seen.ends[term + 1] = size + end - begin
-    seen.size[0], seen.size[1] = term + 1, size + end - begin
+        place = (place + ONE) & mask
+    found.counts[place] += amount
 
 
 @take.when(Hashed)
@@ -162,9 +94,9 @@ def _take_hashed(sink, out, begin, end):
     column = 0x100000000 - h if negative else h
     mask = sink.n_columns - 1
     column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
-    count(sink, column, -1 if sink.signed and negative else 1)
-    if sink.seen.counts.size:
-        note(sink.seen, column, np.uint32(h), out, begin, end)
+    count(sink.found, column, -1 if sink.signed and negative else 1)
+    if sink.seen.counts.size and not is_known(sink.seen, column, np.uint32(h)):
+        note(sink.news, column, np.uint32(h), out, begin, end)
 
 
 @inlined
@@ -192,7 +124,7 @@ def find(words, h, out, begin, end):
 def _take_known(sink, out, begin, end):
     term = find(sink.words, np.uint32(murmur(out, begin, end)), out, begin, end)
     if term >= 0:
-        count(sink, term, 1)
+        count(sink.found, term, 1)
 
 
 @take.when(Vocabulary)
@@ -218,30 +150,25 @@ def _take_new(sink, out, begin, end):
 
 
 @inlined
-def take_grams(sink, cutting, out, starts, units):
+def take_grams(sink, cutting, out, edges, units):
     """Give all n-grams of a text to what counts them."""
-    gap = 1 if cutting.analyzer == WORD else 0
+    # A word has two edges of its own, and characters share them with the next.
+    step = 2 if cutting.analyzer == WORD else 1
     first = 0
     while first < units:
         last = units
         if cutting.analyzer == CHAR_WB:  # a word ends with the next blank
             last = first + 1
-            while out[starts[last]] != 32:
+            while out[edges[last]] != 32:
                 last += 1
             last += 1
         for n in range(cutting.low, cutting.high + 1):
             if cutting.analyzer == CHAR_WB and last - first <= n:  # a short word counts once
-                take(sink, out, starts[first], starts[last])
+                take(sink, out, edges[first], edges[last])
                 break
             for i in range(first, last - n + 1):
-                take(sink, out, starts[i], starts[i + n] - gap)
+                take(sink, out, edges[step * i], edges[step * (i + n) - (step - 1)])
         first = last
-
-
-@exact
-def hash_of(data):
-    """Return the 32-bit MurmurHash3 of all bytes of ``data``."""
-    return murmur(data, 0, data.size)
 
 
 @exact
@@ -252,12 +179,12 @@ def learn_terms(texts, first, cutting, words):
     texts; and ``-1 - byte`` where a text is no UTF-8, or 0.
     """
     room = GROWTH * longest(texts, first) + 8
-    out, starts = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
+    out, edges = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
     for i in range(first, texts.offsets.size - 1):
-        units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, starts)
+        units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
         if units < 0:
             return i, units
-        take_grams(borrow(words), cutting, borrow(out), borrow(starts), units)
+        take_grams(borrow(words), cutting, borrow(out), borrow(edges), units)
         if words.size[2]:
             return i, 0
         words.size[1] += 1
@@ -266,7 +193,9 @@ def learn_terms(texts, first, cutting, words):
 
 @exact
 def add_terms(texts, words):
-    """Add texts that are terms to a vocabulary that has room for them."""
+    """Add texts that are terms, with four bytes more behind the last, to a vocabulary that has room
+    for them.
+    """
     for i in range(texts.offsets.size - 1):
         take(words, texts.data, texts.offsets[i], texts.offsets[i + 1])
         words.size[1] += 1
@@ -284,18 +213,58 @@ def rebuilt(places, hashes, size):
 
 
 @generic(0)
-def with_table(sink, keys, counts):
-    """Return what counts n-grams with a table of another size."""
+def with_counts(sink, found):
+    """Return what counts n-grams in other arrays."""
 
 
-@with_table.when(Hashed)
-def _hashed_with(sink, keys, counts):
-    return Hashed(keys, counts, sink.size, sink.n_columns, sink.signed, sink.seen)
+@with_counts.when(Hashed)
+def _hashed_with(sink, found):
+    return Hashed(found, sink.n_columns, sink.signed, sink.seen, sink.news)
 
 
-@with_table.when(Known)
-def _known_with(sink, keys, counts):
-    return Known(keys, counts, sink.size, sink.words)
+@with_counts.when(Known)
+def _known_with(sink, found):
+    return Known(found, sink.words)
+
+
+@inlined
+def empty_counts(table):
+    """Return room for the columns of a text: at most half of the table's size, a power of 2."""
+    return Counts(
+        np.full(table, -1, np.int32), np.empty(table, np.int64), np.empty(table, np.int64),
+        np.zeros(2, np.int64),
+    )  # fmt: skip
+
+
+@exact
+def sort_pairs(pairs, spare, n, n_columns):
+    """Return one of two arrays, in which ``pairs[:n]`` are sorted by column, in their upper bits.
+
+    A radix sort, least digit first, or for a few pairs an insertion sort.
+    """
+    if n <= FEW:
+        for k in range(1, n):
+            pair, at = pairs[k], k
+            while at and pairs[at - 1] > pair:
+                pairs[at] = pairs[at - 1]
+                at -= 1
+            pairs[at] = pair
+        return pairs
+    heads, shift = np.empty(1 << DIGIT, np.int64), 32
+    while (n_columns - 1) >> (shift - 32):
+        heads[:] = 0
+        for k in range(n):
+            heads[(pairs[k] >> shift) & LOW] += 1
+        total = 0
+        for digit in range(heads.size):
+            heads[digit], total = total, total + heads[digit]
+        for k in range(n):
+            digit = (pairs[k] >> shift) & LOW
+            spare[heads[digit]] = pairs[k]
+            heads[digit] += 1
+        pairs, spare = spare, pairs
+        shift += DIGIT
+    return pairs
 
 
 @exact
@@ -307,43 +276,43 @@ def count_terms(texts, cutting, sink, n_columns):
     """
     n_texts = texts.offsets.size - 1
     room = GROWTH * longest(texts, 0) + 8
-    out, starts = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
-    ends = np.zeros(n_texts + 1, np.int64)
+    out, edges = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
+    starts = np.zeros(n_texts + 1, np.int64)
     values, columns = np.empty(1024), np.empty(1024, np.int32)
-    keys, counts = np.full(256, -1, np.int32), np.empty(256, np.int64)
-    order = np.empty(256, np.int64)
+    found, spare = empty_counts(256), np.empty(256, np.int64)
     n = 0
     for i in range(n_texts):
-        units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, starts)
+        units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
         if units < 0:
-            return values[:0], columns[:0], ends, i, units
+            return values[:0], columns[:0], starts, i, units
         most = min(units * (cutting.high - cutting.low + 1), n_columns)
         table = 16
         while table < 2 * most:
             table *= 2
-        if table > keys.size:
-            keys, counts = np.full(table, -1, np.int32), np.empty(table, np.int64)
-            order = np.empty(table, np.int64)
-        sink.size[0], sink.size[1] = 0, table - 1
-        tables = with_table(borrow(sink), borrow(keys), borrow(counts))
-        take_grams(tables, cutting, borrow(out), borrow(starts), units)
-        if n + sink.size[0] > columns.size:
-            more = 2 * (n + sink.size[0])
-            grown_values, grown_columns = np.empty(more), np.empty(more, np.int32)
-            grown_values[:n], grown_columns[:n] = values[:n], columns[:n]
-            values, columns = grown_values, grown_columns
-        found = 0
-        for place in range(table):
-            if keys[place] >= 0:
-                order[found] = (np.int64(keys[place]) << 32) | place
-                found += 1
-        for pair in np.sort(order[:found]):
-            place = pair & 0xFFFFFFFF
-            columns[n], values[n] = pair >> 32, counts[place]
-            keys[place] = -1
+        if table > found.keys.size:
+            found, spare = empty_counts(table), np.empty(table, np.int64)
+        found.size[0], found.size[1] = 0, table - 1
+        counted = with_counts(borrow(sink), borrow(found))
+        take_grams(counted, cutting, borrow(out), borrow(edges), units)
+        more = found.size[0]
+        if n + more > columns.size:
+            values, columns = grown(values, n, more), grown(columns, n, more)
+        pairs = sort_pairs(found.used, spare, more, n_columns)
+        for k in range(more):
+            place = pairs[k] & 0xFFFFFFFF
+            columns[n], values[n] = pairs[k] >> 32, found.counts[place]
+            found.keys[place] = -1
             n += 1
-        ends[i + 1] = n
-    return values[:n].copy(), columns[:n].copy(), ends, 0, 0
+        starts[i + 1] = n
+    return values[:n], columns[:n], starts, 0, 0
+
+
+@inlined
+def grown(array, n, more):
+    """Return the first ``n`` entries in an array with room for twice as many and ``more``."""
+    result = np.empty(2 * (n + more), array.dtype)
+    result[:n] = array[:n]
+    return result
 
 
 @exact

@@ -1,7 +1,7 @@
 """Loops that cut texts in UTF-8 into words or characters, in lower case.
 
-A text is written to a buffer in lower case and cut into units: words with one blank behind each, or
-characters. An n-gram is then a piece of that buffer.
+A text is written to a buffer in lower case and cut into units: words or characters. An n-gram is
+then a piece of that buffer.
 """
 
 from typing import Any, NamedTuple
@@ -85,37 +85,66 @@ def next_entry(data, at, stop, table):
 
 
 @inlined
-def close(out, size, starts, units):
+def close(out, size, edges, units):
     """End a unit with a blank."""
     out[size] = 32
-    starts[units + 1] = size + 1
+    edges[units + 1] = size + 1
 
 
 @exact
-def cut_words(data, begin, stop, table, out, starts):
+def cut_words(data, begin, stop, table, out, edges):
     """Cut a text into words of two letters or more, as :func:`cut` says."""
-    at, size, units = begin, 0, 0
+    at, size, n, inside = begin, 0, 0, 0
     while at < stop:
-        letters = 0
-        while at < stop:
+        byte = data[np.uint64(at)]
+        # No branch in here depends on where words end, which no processor can foresee.
+        entry, length = table[byte], 1
+        if byte >= 0x80:
             entry, length = next_entry(data, at, stop, table)
             if length == 0:
                 return -1 - at
-            at += length
-            if entry & 3 != LETTER:
-                break
-            size = put(out, size, entry >> 2)
-            letters += 1
-        if letters > 1:
-            close(out, size, starts, units)
-            size, units = size + 1, units + 1
+        letter = entry & LETTER
+        edges[np.uint64(n)] = size
+        n += letter ^ inside
+        inside = letter
+        if byte < 0x80:
+            out[np.uint64(size)] = entry >> 2
+            size += 1
         else:
-            size = starts[units]
+            size = put(out, size, entry >> 2)
+        at += length
+    edges[n] = size
+    units = 0
+    for k in range(0, n + inside, 2):
+        first, last = edges[k], edges[k + 1]
+        edges[2 * units], edges[2 * units + 1] = first, last
+        units += last - first > length_of(out[first])
     return units
 
 
+@inlined
+def length_of(first):
+    """Return the number of bytes of the character that begins with this one."""
+    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
+
+
+@inlined
+def join_words(out, edges, units):
+    """Move words together, with one blank behind each."""
+    size = 0
+    for k in range(units):
+        first, last = edges[2 * k], edges[2 * k + 1]
+        edges[2 * k] = size
+        for at in range(first, last):
+            out[size] = out[at]
+            size += 1
+        edges[2 * k + 1] = size
+        out[size] = 32
+        size += 1
+
+
 @exact
-def cut_characters(data, begin, stop, table, out, starts):
+def cut_characters(data, begin, stop, table, out, edges):
     """Cut a text into characters, of which two blanks or more are one: a space."""
     at, size, units, blanks = begin, 0, 0, 0
     while at < stop:
@@ -125,18 +154,18 @@ def cut_characters(data, begin, stop, table, out, starts):
         at += length
         blanks = blanks + 1 if entry & 3 == BLANK else 0
         if blanks > 1:
-            size = starts[units - 1]
-            close(out, size, starts, units - 1)
+            size = edges[units - 1]
+            close(out, size, edges, units - 1)
             size += 1
         else:
             size = put(out, size, entry >> 2)
             units += 1
-            starts[units] = size
+            edges[units] = size
     return units
 
 
 @exact
-def cut_padded(data, begin, stop, table, out, starts):
+def cut_padded(data, begin, stop, table, out, edges):
     """Cut a text into the characters of its words, with a space before and after each word."""
     at, size, units = begin, 0, 0
     inside = False
@@ -147,32 +176,36 @@ def cut_padded(data, begin, stop, table, out, starts):
         at += length
         letter = entry & 3 != BLANK
         if letter != inside:
-            close(out, size, starts, units)
+            close(out, size, edges, units)
             size, units = size + 1, units + 1
         if letter:
             size = put(out, size, entry >> 2)
             units += 1
-            starts[units] = size
+            edges[units] = size
         inside = letter
     if inside:
-        close(out, size, starts, units)
+        close(out, size, edges, units)
         units += 1
     return units
 
 
 @exact
-def cut(data, begin, stop, cutting, out, starts):
+def cut(data, begin, stop, cutting, out, edges):
     """Cut one text; return the number of units, or ``-1 - at`` where it is no UTF-8.
 
-    Unit i is ``out[starts[i]:starts[i + 1]]``, of words without the blank at its end.
+    Word i is ``out[edges[2 * i]:edges[2 * i + 1]]``, character i ``out[edges[i]:edges[i + 1]]``.
+    One blank is between words if n-grams of several are wanted.
     """
-    starts[0] = 0
+    edges[0] = 0
     table = borrow(cutting.table)
     if cutting.analyzer == WORD:
-        return cut_words(data, begin, stop, table, out, starts)
+        units = cut_words(data, begin, stop, table, out, edges)
+        if cutting.high > 1:
+            join_words(out, edges, units)
+        return units
     if cutting.analyzer == CHAR:
-        return cut_characters(data, begin, stop, table, out, starts)
-    return cut_padded(data, begin, stop, table, out, starts)
+        return cut_characters(data, begin, stop, table, out, edges)
+    return cut_padded(data, begin, stop, table, out, edges)
 
 
 @inlined
@@ -190,6 +223,11 @@ def special_texts(texts):
     is two characters, or U+03A3, whose depends on the letters around it.
     """
     found = np.zeros(texts.offsets.size - 1, np.bool_)
+    leading = 0
+    for at in range(texts.offsets[0], texts.offsets[-1]):
+        leading += (texts.data[np.uint64(at)] == 0xC4) | (texts.data[np.uint64(at)] == 0xCE)
+    if leading == 0:
+        return found
     for i in range(texts.offsets.size - 1):
         for at in range(texts.offsets[i], texts.offsets[i + 1] - 1):
             byte = texts.data[at]

@@ -95,7 +95,7 @@ def with_words(
     return joined
 
 
-def _texts(table: pa.Table, name: str, kept: Any) -> pa.Array:
+def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
     """Return texts of a column; one that is missing is empty."""
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
@@ -103,7 +103,7 @@ def _texts(table: pa.Table, name: str, kept: Any) -> pa.Array:
     if kept is not None:
         column = column.filter(pa.array(kept))
     column = column.cast(pa.large_string()) if column.type != pa.string() else column
-    return column.fill_null("").combine_chunks()
+    return column.fill_null("") if column.null_count else column
 
 
 def _told(method: Any, texts: pa.Array, name: str, place: Callable[[int], str]) -> Any:

@@ -4,20 +4,28 @@ Hashed columns are those of scikit-learn's HashingVectorizer, others those of it
 and weights those of its TfidfTransformer.
 """
 
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.compiled.text_counting import Hashed, Known, count_terms, weigh_rows
+from linsep.compiled.text_counting import Counts, Hashed, Known, count_terms, weigh_rows
 from linsep.compiled.text_cutting import Cutting, Texts, special_texts
 from linsep.errors import DataError, hint
-from linsep.sources.text.seen import NONE_KEPT, SeenTerms
+from linsep.parallel import in_order
+from linsep.sources.text.seen import NO_NEWS, NONE_KEPT, SeenTerms, empty_news
 from linsep.sources.text.settings import ANALYZERS, NORMS, Settings
 from linsep.sources.text.unicode_table import table
 from linsep.sources.text.vocabulary import empty, learnt, of_terms, terms_of, texts_of
+
+#: bytes of texts that one thread counts at a time; what is kept of terms depends on it
+PIECE = 1 << 20
+
+TextColumn: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 class NotUtf8(ValueError):
@@ -66,18 +74,19 @@ class TextCounter:
             return self.settings.n_features
         return len(self.terms or ())
 
-    def learn(self, column: pa.Array) -> None:
+    def learn(self, column: TextColumn) -> None:
         """Add texts to the document frequencies, of a vocabulary or of hashed columns.
 
         Raises DataError if the vocabulary becomes too large, NotUtf8 for bytes that are no text.
         """
         self.n_texts += len(column)
         if self.settings.vocabulary:
-            texts = self._texts(column)
-            self._words, number, fault = learnt(self._words, texts, self._cutting)
-            _check_utf8(texts, number, fault)
+            for first, piece in _pieces(column):
+                texts = self._texts(piece)
+                self._words, number, fault = learnt(self._words, texts, self._cutting)
+                _check_utf8(texts, first, number, fault)
         elif self.settings.use_idf:
-            _, columns, _ = self._counts(column)
+            _, columns, _ = self._counted(column)
             self.document_frequencies += np.bincount(columns, minlength=self.n_columns)
 
     def finish(self) -> None:
@@ -122,39 +131,60 @@ class TextCounter:
         idf /= self.document_frequencies + 1.0
         self.idf = np.log(idf) + 1.0
 
-    def rows(self, column: pa.Array) -> sp.csr_matrix:
+    def rows(self, column: TextColumn) -> sp.csr_matrix:
         """Return the rows of texts, shape (texts, columns), float64, canonical.
 
         Raises NotUtf8 for bytes that are no text.
         """
-        values, columns, ends = self._counts(column)
-        settings = self.settings
-        if settings.binary:
-            values[:] = 1.0
-        if settings.sublinear_tf:
-            stored = values != 0.0
-            logs = np.log(np.abs(values), where=stored, out=np.zeros_like(values)) + 1.0
-            values = np.where(stored, np.copysign(logs, values), 0.0)
-        weigh_rows(values, columns, ends, self.idf, NORMS[settings.norm])
+        values, columns, starts = self._counted(column)
         matrix = sp.csr_matrix((len(column), self.n_columns))
         small = values.size < 1 << 31
         matrix.data, matrix.indices = values, columns if small else columns.astype(np.int64)
-        matrix.indptr = ends.astype(np.int32) if small else ends
+        matrix.indptr = starts.astype(np.int32) if small else starts
         matrix.has_canonical_format = True
         return matrix
 
-    def _counts(self, column: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        texts = self._texts(column)
-        tables = np.empty(0, np.int32), np.empty(0, np.int64), np.zeros(2, np.int64)
-        sink: Any
+    def _counted(self, column: TextColumn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return weighed counts, columns and starts of rows, made by all threads."""
+        pieces = list(_pieces(column))
+        together = in_order if len(pieces) > 1 else map
+        found = list(together(self._count_piece, iter(pieces)))
+        if self.seen is not None:
+            for *_, news in found:
+                self.seen.keep(news)
+        none = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
+        values, columns, ends = (
+            np.concatenate([none[k], *(f[k] for f in found)]) for k in range(3)
+        )
+        stored = np.cumsum([0, *(f[0].size for f in found)])
+        for (first, texts), before in zip(pieces, stored[:-1], strict=True):
+            ends[first : first + len(texts)] += before
+        return values, columns, np.concatenate([[0], ends])
+
+    def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
+        """Return weighed counts, columns, ends of rows, and terms to be kept, of some texts."""
+        first, column = piece
+        texts, sink = self._texts(column), self._sink()
+        values, columns, starts, number, fault = count_terms(
+            texts, self._cutting, sink, self.n_columns
+        )
+        _check_utf8(texts, first, number, fault)
+        if self.settings.binary:
+            values[:] = 1.0
+        if self.settings.sublinear_tf:
+            stored = values != 0.0
+            logs = np.log(np.abs(values), where=stored, out=np.zeros_like(values)) + 1.0
+            values = np.where(stored, np.copysign(logs, values), 0.0)
+        weigh_rows(values, columns, starts, self.idf, NORMS[self.settings.norm])
+        return values, columns, starts[1:], sink.news if self.seen is not None else None
+
+    def _sink(self) -> Any:
+        none = np.empty(0, np.int64)
+        counts = Counts(np.empty(0, np.int32), none, none, none)
         if self.settings.vocabulary:
-            sink = Known(*tables, self._words)
-        else:
-            seen = NONE_KEPT if self.seen is None else self.seen.arrays
-            sink = Hashed(*tables, self.n_columns, self.settings.alternate_sign, seen)
-        *found, number, fault = count_terms(texts, self._cutting, sink, self.n_columns)
-        _check_utf8(texts, number, fault)
-        return found[0], found[1], found[2]
+            return Known(counts, self._words)
+        seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
+        return Hashed(counts, self.n_columns, self.settings.alternate_sign, seen, news)
 
     def _texts(self, column: pa.Array) -> Texts:
         """Return the buffers of texts, those in lower case for which a table does not suffice."""
@@ -168,7 +198,20 @@ class TextCounter:
         return texts_of(pa.array(found, pa.large_binary()))
 
 
-def _check_utf8(texts: Texts, number: int, fault: int) -> None:
+def _pieces(column: TextColumn) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the number of its first text and about :data:`PIECE` bytes of texts, or one text."""
+    first = 0
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        offsets = texts_of(chunk).offsets
+        steps = np.arange(offsets[0] + PIECE, offsets[-1], PIECE)
+        edges = np.unique([0, *np.searchsorted(offsets, steps), len(chunk)]).tolist()
+        for begin, end in pairwise(edges):
+            yield first + begin, chunk.slice(begin, end - begin)
+        first += len(chunk)
+
+
+def _check_utf8(texts: Texts, first: int, number: int, fault: int) -> None:
+    """Raise NotUtf8 if there is a fault in a text; ``first`` is the number of the first."""
     if fault:
         at = -1 - fault
-        raise NotUtf8(number, int(at - texts.offsets[number]), int(texts.data[at]))
+        raise NotUtf8(first + number, int(at - texts.offsets[number]), int(texts.data[at]))

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.compiled.text_counting import Seen
+from linsep.compiled.text_hashing import News, Seen, keep_news
 
+#: terms that one thread finds before they are kept, and their bytes
+MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
 #: terms kept of one column, of all columns, and their bytes
 PLACES, MOST_TERMS, MOST_BYTES = 4, 1 << 19, 1 << 23
 
@@ -14,6 +16,21 @@ NONE_KEPT = Seen(
     np.zeros((0, PLACES), np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.uint8),
     np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(2, np.int64),
 )  # fmt: skip
+
+
+def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> News:
+    """Return room for terms that a thread finds."""
+    return News(
+        recent=np.zeros(1 << 16, np.uint32),
+        hashes=np.empty(terms, np.uint32),
+        columns=np.empty(terms, np.int32),
+        pool=np.empty(n_bytes, np.uint8),
+        ends=np.zeros(terms + 1, np.int64),
+        size=np.zeros(2, np.int64),
+    )
+
+
+NO_NEWS = empty_news(0, 0)
 
 
 class SeenTerms:
@@ -30,6 +47,10 @@ class SeenTerms:
             columns=np.zeros(MOST_TERMS, np.int32),
             size=np.zeros(2, np.int64),
         )  # fmt: skip
+
+    def keep(self, news: News) -> None:
+        """Keep terms that are new, as far as there is room."""
+        keep_news(self.arrays, news)
 
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""

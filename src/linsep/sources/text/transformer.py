@@ -171,12 +171,12 @@ def _checked(method: Any, texts: pa.Array) -> Any:
         raise DataError(f"Text {error.text} is not UTF-8 ({error}): correct it.") from None
 
 
-def _as_arrow(X: Any) -> pa.Array:
-    """Return texts as one Arrow array of strings; DataError unless all are."""
+def _as_arrow(X: Any) -> pa.Array | pa.ChunkedArray:
+    """Return texts as an Arrow array of strings; DataError unless all are."""
     if isinstance(X, pa.ChunkedArray | pa.Array):
         if not (pa.types.is_string(X.type) or pa.types.is_large_string(X.type)):
             raise DataError(f"Texts must be strings, not {X.type}: convert them.")
-        found = X.combine_chunks() if isinstance(X, pa.ChunkedArray) else X
+        found = X
     else:
         if isinstance(X, str | bytes):
             raise DataError("Texts must be a list of strings, not one: put it into a list.")

@@ -44,9 +44,9 @@ def learnt(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, i
 
 def of_terms(terms: list[str]) -> Vocabulary:
     """Return the vocabulary of different terms; their numbers are their places in the list."""
-    texts = texts_of(pa.array(terms, pa.large_string()))
-    words = empty(max(1, len(terms)), max(1, int(texts.offsets[-1] - texts.offsets[0])))
-    add_terms(texts, words)
+    texts = texts_of(pa.array([*terms, "\0\0\0\0"], pa.large_string()))
+    words = empty(max(1, len(terms)), max(1, int(texts.offsets[-2])))
+    add_terms(texts._replace(offsets=texts.offsets[:-1]), words)
     return words
 
 
@@ -63,6 +63,7 @@ def texts_of(column: pa.Array) -> Texts:
     kind = np.int64 if large else np.int32
     _, offsets, data = column.buffers()
     begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
+    begin = begin.astype(np.int64)
     if data is None or not data.size:
         return Texts(np.zeros(1, np.uint8), begin)
     return Texts(np.frombuffer(data, np.uint8), begin)
