@@ -95,8 +95,10 @@ def _take_hashed(sink, out, begin, end):
     mask = sink.n_columns - 1
     column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
     count(sink.found, column, -1 if sink.signed and negative else 1)
-    if sink.seen.counts.size and not is_known(sink.seen, column, np.uint32(h)):
-        note(sink.news, column, np.uint32(h), out, begin, end)
+    if sink.seen.hashes.size:
+        key = np.uint32(max(h, 1))  # as 0 is a free place
+        if not is_known(sink.seen, column, key):
+            note(sink.news, column, key, out, begin, end)
 
 
 @inlined

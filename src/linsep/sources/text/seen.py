@@ -9,12 +9,12 @@ from linsep.compiled.text_hashing import News, Seen, keep_news
 
 #: terms that one thread finds before they are kept, and their bytes
 MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
-#: terms kept of one column, of all columns, and their bytes
-PLACES, MOST_TERMS, MOST_BYTES = 4, 1 << 19, 1 << 23
+#: terms kept of all columns, and their bytes
+MOST_TERMS, MOST_BYTES = 1 << 19, 1 << 23
 
 NONE_KEPT = Seen(
-    np.zeros((0, PLACES), np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.uint8),
-    np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(2, np.int64),
+    np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int32),
+    np.zeros(2, np.int64),
 )  # fmt: skip
 
 
@@ -34,14 +34,13 @@ NO_NEWS = empty_news(0, 0)
 
 
 class SeenTerms:
-    """The first terms of each of ``n_columns`` hashed columns, until memory is full."""
+    """The first four terms of each of ``n_columns`` hashed columns, until memory is full."""
 
     def __init__(self, n_columns: int):
         known = min(n_columns, MOST_TERMS)
         # Columns beyond have none, so that memory stays bounded whatever the number of columns.
         self.arrays = NONE_KEPT if known < n_columns else Seen(
-            hashes=np.zeros((n_columns, PLACES), np.uint32),
-            counts=np.zeros(n_columns, np.uint8),
+            hashes=np.zeros(4 * n_columns, np.uint32),
             pool=np.zeros(MOST_BYTES, np.uint8),
             ends=np.zeros(MOST_TERMS + 1, np.int64),
             columns=np.zeros(MOST_TERMS, np.int32),
