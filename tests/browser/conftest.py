@@ -132,7 +132,7 @@ class Tab:
         """Assert that an element contains a text, at once or soon; returns all of its text."""
         element = self.page.locator(selector)
         expect(element).to_contain_text(text, timeout=8000)
-        return element.inner_text()
+        return element.text_content()
 
     def goes_to(self, part):
         """Assert that the address contains a text, at once or soon; returns what follows #."""

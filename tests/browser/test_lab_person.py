@@ -363,14 +363,24 @@ def test_pasted_points(tab):
     assert tab.says("#fault", "Every row needs two coordinates and a class")
 
 
-def test_a_csv_file(tab, tmp_path):
+def test_columns_of_a_csv_file_are_chosen_or_projected(tab, tmp_path):
     tab.open()
     tab.page.get_by_text("Your own points", exact=True).click()
     file = tmp_path / "points.csv"
-    file.write_text("a,b,c\n" + "".join(f"{k},{k % 7},{k % 2}\n" for k in range(600)))
+    rows = (f"{k},{k % 7},{k * k % 11},{k % 2}\n" for k in range(600))
+    file.write_text("a,b,c,kind\n" + "".join(rows))
     tab.page.get_by_label("CSV file").set_input_files(file)
-    tab.goes_to("points=")
+    tab.says("#columns", "The first 500 of 600 rows are shown.")
+    assert "features=a,b" in tab.goes_to("points=")
+    tab.page.get_by_label("Up", exact=True).select_option("c")
+    assert "features=a,c" in tab.goes_to("features=a,c")
+    tab.page.get_by_label("Across", exact=True).select_option("projected")
+    tab.says(".plane .grid", "component 1 (")
+    expect(tab.page.get_by_label("Up", exact=True)).to_be_hidden()
     assert tab.says("#status", "of 500 points")
+    tab.page.get_by_label("Class", exact=True).select_option("a")
+    tab.says("#fault", "Column 1 has 500 different values")
+    assert tab.page.get_by_label("Class", exact=True).input_value() == "3"  # as it was
 
 
 def test_all_four_lines_are_shown_together(tab):

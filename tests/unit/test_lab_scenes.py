@@ -3,7 +3,11 @@
 import json
 import random
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 from linsep.errors import DataError
 from linsep.lab.answer import answer
@@ -147,13 +151,44 @@ def test_whatever_is_asked_is_answered_by_a_sentence(request_):
 
 def test_csv_takes_two_columns_of_numbers_and_a_class():
     text = 'name;length;width;kind\n"A";1.5;2;old\n"B";-3;1e1;new\n'
-    scene = scene_of_csv(text, Scene())
+    scene, columns = scene_of_csv(text, Scene())
+    assert columns == (("name", "length", "width", "kind"), (1, 2), 1, 2, 3, 2)
     assert scene.points == ((1.5, 2.0, 1), (-3.0, 10.0, 0))
     assert (scene.labels, scene.features) == (("new", "old"), ("length", "width"))
-    assert scene_of_csv(csv_of(scene), Scene()) == scene
-    numbers = scene_of_csv("1 2 10\n3 4 9\n", Scene())
+    assert scene_of_csv(csv_of(scene), Scene())[0] == scene
+    numbers, _ = scene_of_csv("1 2 10\n3 4 9\n", Scene())
     assert numbers.points == ((1.0, 2.0, 1), (3.0, 4.0, 0))
-    assert len(scene_of_csv("1,2,a\n" * 900, Scene()).points) == MOST_POINTS
+    many, columns = scene_of_csv("1,2,a\n" * 900, Scene())
+    assert (len(many.points), columns.rows) == (MOST_POINTS, 900)
+
+
+def test_csv_with_chosen_columns_or_projected():
+    iris = load_iris(as_frame=True).frame.iloc[:140]
+    text = iris.to_csv(index=False)
+    scene, _ = scene_of_csv(text, Scene(), {"x": 3, "y": 0, "label": 4})
+    np.testing.assert_array_equal(scene.X, iris.to_numpy()[:, [3, 0]])
+    assert scene.features == ("petal width (cm)", "sepal length (cm)")
+    scene, columns = scene_of_csv(text, Scene(), {"x": "projected", "y": 1, "label": 4})
+    assert columns.x == "projected"
+    want = PCA(2).fit_transform(StandardScaler().fit_transform(iris.to_numpy()[:, :4]))
+    np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-4, atol=1e-5)
+    assert scene.features[0].startswith("component 1 (7")
+    assert scene_of_url(url_of(scene)) == scene
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"x": 0, "y": 0, "label": 3}, "two different columns"),
+        ({"x": 2, "y": 1, "label": 3}, "Column 3 does not hold a number in every row"),
+        ({"x": 9, "y": 1, "label": 3}, "There are columns 1 to 4"),
+        ({"x": True, "y": "y"}, "There are columns 1 to 4"),
+        ({"x": "projected", "y": 1, "label": 0}, "needs two columns of numbers that vary"),
+    ],
+)
+def test_columns_that_cannot_be_chosen(chosen, said):
+    with pytest.raises(DataError, match=said):
+        scene_of_csv("1,2,a,k\n3,4,b,l\n", Scene(), chosen)
 
 
 @pytest.mark.parametrize(

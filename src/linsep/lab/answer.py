@@ -69,7 +69,8 @@ def loaded(request: dict[str, Any]) -> dict[str, Any]:
     text = request.get("text")
     if not isinstance(text, str):
         raise ValueError(UNKNOWN)
-    return shown(scene_of_csv(text, scene_of(request.get("scene"))))
+    scene, columns = scene_of_csv(text, scene_of(request.get("scene")), request.get("columns"))
+    return shown(scene) | {"columns": columns._asdict()}
 
 
 def shown(scene: Scene) -> dict[str, Any]:

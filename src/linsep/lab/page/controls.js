@@ -20,7 +20,7 @@ export class Controls {
     this.shows = make("fieldset", { class: "shows" }, make("legend", {}, "Show"));
     this.paste = make("textarea", { rows: 4, placeholder: "x, y, class\n1.5, 2, a\n3, 1.2, b",
       "aria-label": "Points as CSV" });
-    this.says = make("p", { class: "status", "aria-live": "polite" });
+    this.columns = make("div", { id: "columns", "aria-live": "polite" });
     const file = make("input", { type: "file", accept: ".csv,.txt,text/csv", "aria-label":
       "CSV file", onchange: async () => {
       const text = await file.files[0]?.slice(0, lab.limits.file).text();
@@ -30,7 +30,7 @@ export class Controls {
     this.own = make("details", { class: "own" }, make("summary", {}, "Your own points"),
       make("p", {}, "Click in the plane, or paste two columns and a class:"), this.paste,
       make("div", { class: "row" }, make("button", { type: "button",
-        onclick: () => lab.load(this.paste.value) }, "Use these"), file));
+        onclick: () => lab.load(this.paste.value) }, "Use these"), file), this.columns);
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
@@ -47,8 +47,33 @@ export class Controls {
     this.shows.append(show("kept", "all four lines"), show("proof", "proof in the plane"));
   }
 
+  // Choose the columns of a text that was loaded.
+  showColumns(text, columns) {
+    const { names, numeric, x, y, label, rows } = columns;
+    const menu = (title, value, choices, change) => {
+      const select = make("select", { "aria-label": title, onchange: () => this.lab.load(text,
+        { x, y, label, ...change(select.value) }, columns) },
+      ...choices.map(([key, name]) => make("option", { value: key }, name)));
+      select.value = value;
+      return make("label", { class: "field" }, make("span", {}, title), select);
+    };
+    const of = (list) => list.map((j) => [j, names[j]]);
+    const numbers = of(numeric.filter((j) => j !== label));
+    const flat = x === "projected";
+    const { points } = this.lab.scene;
+    this.columns.replaceChildren(
+      menu("Across", x, numbers.length > 2 || flat
+        ? [...numbers, ["projected", "projected: principal components"]] : numbers,
+      (value) => (value === "projected" ? { x: value } : { x: Number(value) })),
+      ...(flat ? [] : [menu("Up", y, numbers, (value) => ({ y: Number(value) }))]),
+      menu("Class", label, of(names.map((_, j) => j)), (value) => ({ label: Number(value) })),
+      ...(rows > points.length ? [make("p", { class: "status" },
+        `The first ${points.length} of ${rows.toLocaleString("en")} rows are shown.`)] : []));
+  }
+
   scene() {
     const { scene } = this.lab;
+    if (scene.name) this.columns.replaceChildren();
     if (!this.ready.childElementCount) return;
     this.ready.value = scene.name;
     this.shows.querySelector("label").classList.toggle("hidden", !this.lab.plane.kept.possible);

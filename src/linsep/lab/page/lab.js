@@ -200,9 +200,12 @@ export class Lab {
       { at: name === "keep" ? this.at : 0, ...how });
   }
 
-  async load(text) {
-    const answer = await this.ask("load", { text, scene: this.scene });
+  // Take the points of a CSV text, and show from which of its columns.
+  async load(text, columns = null, before = null) {
+    const answer = await this.ask("load", { text, columns, scene: this.scene });
     this.take(answer, { at: 0, fit: true });
+    const shown = answer.columns ?? before;
+    if (shown) this.controls.showColumns(text, shown);
     if (answer.scene) history.pushState(null, "", `#${answer.url}`);
   }
 
