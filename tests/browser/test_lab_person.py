@@ -8,6 +8,8 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from mutated_addresses import mutated_addresses
+
 pytestmark = pytest.mark.compiled
 
 TRIANGLE = "points=0,0,0;4,0,1;0,4,1"
@@ -166,6 +168,22 @@ def test_a_damaged_address_leaves_the_page_usable(tab, address):
     assert len(said) < 150
     tab.click("Step")
     assert tab.count("round") == 1
+
+
+def test_mutated_addresses_leave_the_page_usable(tab):
+    """A thousand go to the function behind the page; some go through the browser itself."""
+    faults = 0
+    for address in mutated_addresses(25, seed=18):
+        tab.open(address)
+        said = tab.text("#fault")
+        faults += bool(said)
+        assert said == "" or (said.startswith("This address cannot") and said.endswith("."))
+        assert len(said) < 250
+        tab.press("End", "Home", "ArrowRight")
+        assert tab.page.locator(".plane .picture").is_visible()
+    assert 10 < faults < 25
+    tab.page.get_by_label("Points", exact=True).select_option("xor")
+    assert tab.says("#verdict", "No line through 0")
 
 
 def test_xor_is_shown_as_a_cycle_with_a_proof(tab):

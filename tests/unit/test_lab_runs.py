@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep import datasets, textbook
+from linsep import datasets, kernels, textbook
 from linsep.lab.answer import answer
+from linsep.lab.bounds import gram_of
 from linsep.lab.learners import arguments_of
-from linsep.lab.proof import monomials, proof_of
+from linsep.lab.proof import in_plane, monomials, proof_of
 from linsep.lab.ready import READY, ready_made
 from linsep.lab.run import dense_codes, labels_of, run_of, scheme_of, trace_of
 from linsep.lab.scene import Scene
@@ -169,6 +170,14 @@ def test_what_a_curve_of_a_kernel_can_do(name, settings, kind, said):
         assert proof["bounds"][0]["value"] == pytest.approx(4.5)
 
 
+def test_the_gram_matrix_is_that_of_the_kernels():
+    scene = ready_made("moons").with_settings(width=0.7, degree=3)
+    np.testing.assert_allclose(gram_of(scene), kernels.RBF(0.7)(scene.X), atol=1e-12)
+    scene = scene.with_settings(kernel="poly")
+    want = kernels.Polynomial(3, gamma=0.7)(scene.X)
+    np.testing.assert_allclose(gram_of(scene), want, atol=1e-12)
+
+
 def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
     for name in ("moons", "outlier", "xor", "inseparable", "almost"):
         scene = ready_made(name)
@@ -230,7 +239,7 @@ def test_the_meeting_point_is_in_both_hulls():
 
     for name in ("inseparable", "outlier", "moons", "circles"):
         scene = ready_made(name)
-        verdict = proof_of(scene, run_of(scene))["verdict"]
+        verdict = in_plane(scene)
         for code in (0, 1):
             mine = np.array([scene.X[j] for j in verdict["rows"] if scene.codes[j] == code])
             A = np.vstack([mine.T, np.ones(len(mine))])

@@ -1,7 +1,6 @@
 """Scenes of the lab: as data, as addresses, as CSV, and what damaged ones are answered."""
 
 import json
-import random
 
 import numpy as np
 import pytest
@@ -9,16 +8,16 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from linsep import LogisticRegression, separation
 from linsep.errors import DataError
 from linsep.lab.answer import answer
 from linsep.lab.fields import BY_NAME, FIELDS
 from linsep.lab.own_points import csv_of, scene_of_csv
 from linsep.lab.ready import READY, ready_made
 from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene, scene_of, scene_of_url, url_of
+from mutated_addresses import mutated_addresses
 
 pytestmark = pytest.mark.compiled
-
-LETTERS = "abzXY0123456789.,;=&-+e%#<>'\"(){}[]/\\ \n\0éλ中"
 
 
 @pytest.mark.parametrize("name", READY)
@@ -28,6 +27,15 @@ def test_a_ready_made_scene_is_its_own_address(name):
     assert scene_of(json.loads(json.dumps(answer({"kind": "scene", "ready": name})["scene"]))) == (
         scene
     )
+
+
+def test_almost_separable_is_not_and_all_pairs_of_columns_of_iris_are_there():
+    scene = ready_made("nearly")
+    assert separation(scene.X, scene.codes).kind == "overlapping"
+    model = LogisticRegression().fit(scene.X, scene.codes)
+    assert (model.predict(scene.X) != scene.codes).sum() == 1
+    iris = [ready_made(name) for name in READY if name.startswith("iris")]
+    assert len({frozenset(scene.features) for scene in iris if len(scene.labels) == 3}) == 6
 
 
 def test_an_address_holds_every_setting_and_own_points():
@@ -87,33 +95,11 @@ def test_a_long_address_is_not_read():
         scene_of_url("points=" + "0" * MOST_CHARACTERS)
 
 
-def mutated(rng, text):
-    """The text with some characters changed, left out or repeated."""
-    parts = list(text)
-    for _ in range(rng.randrange(1, 6)):
-        place = rng.randrange(len(parts)) if parts else 0
-        action = rng.randrange(4)
-        if action == 0 and parts:
-            parts[place] = rng.choice(LETTERS)
-        elif action == 1 and parts:
-            del parts[place]
-        elif action == 2:
-            parts.insert(place, rng.choice(LETTERS) * rng.choice([1, 1, 1, 60]))
-        else:
-            parts[place:place] = parts[place : place + rng.randrange(1, 30)]
-    return "".join(parts)
-
-
 def test_a_thousand_mutated_addresses_are_answered():
-    rng = random.Random(17)
-    own = url_of(Scene(((1.0, 2.0, 0), (-1.5, 0.25, 1), (3.0, 1.0, 2)), "", ("a", "b", "c")))
-    known = [url_of(ready_made(name)) for name in ("xor", "five-points", "moons")]
-    known += [own, own + "&learner=winnow&keep=best&start=1,1,1&rate=0.5&at=3&rounds=50"]
     faults = 0
-    for _ in range(1000):
-        url = mutated(rng, rng.choice(known))
+    for url in mutated_addresses(1000):
         answered = answer({"kind": "open", "url": url})
-        assert answered["scene"]["points"] or answered["idle"]
+        assert answered["scene"]["points"] or answered["idle"] or answered["fit"]
         json.dumps(answered, allow_nan=False)
         said = answered.get("fault", "")
         faults += bool(said)

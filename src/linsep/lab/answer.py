@@ -161,7 +161,10 @@ def for_controls() -> dict[str, Any]:
     """Return what the controls of a page are made of."""
     return {
         "fields": for_page(),
-        "ready": [{"name": name, "title": ready.title} for name, ready in READY.items()],
+        "ready": [
+            {"name": name, "group": ready.group, "title": ready.title}
+            for name, ready in READY.items()
+        ],
         "lessons": titles(),
         "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_TEXT},
     }

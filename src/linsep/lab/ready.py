@@ -18,8 +18,9 @@ XY = ("x1", "x2")
 
 @dataclass(frozen=True)
 class Ready:
-    """A ready-made scene: its title, the function that makes its points, and its settings."""
+    """A ready-made scene: group and title, the function that makes its points, its settings."""
 
+    group: str
     title: str
     make: Callable[[], Points]
     settings: dict[str, Any]
@@ -76,8 +77,8 @@ def _circles() -> Points:
     return *make_circles(60, noise=0.08, factor=0.4, random_state=0), (), XY
 
 
-def _iris(*species: int) -> Callable[[], Points]:
-    """Return a function that makes petals of these species."""
+def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Callable[[], Points]:
+    """Return a function that makes two columns of these species, those of petals by default."""
 
     def make() -> Points:
         from sklearn.datasets import load_iris
@@ -86,7 +87,8 @@ def _iris(*species: int) -> Callable[[], Points]:
         rows = np.isin(iris.target, species)
         codes = np.searchsorted(species, iris.target[rows])
         names = tuple(str(iris.target_names[k]) for k in species)
-        return iris.data[rows][:, 2:], codes, names, ("petal length", "petal width")
+        first, second = (iris.feature_names[j].removesuffix(" (cm)") for j in columns)
+        return iris.data[rows][:, columns], codes, names, (first, second)
 
     return make
 
@@ -119,46 +121,61 @@ def _hours(gap: float) -> Callable[[], Points]:
 
 
 _THROUGH_ZERO = {"intercept": False}
+_ALL_IRIS = {"shuffle": True, "rounds": 1000}
+_NOTES, _SHAPES, _IRIS = "Worked examples", "Shapes", "Iris"
+_LINES, _DESCENT = "Lines, curves, Gaussians", "Descent"
 READY = {
     "five-points": Ready(
-        "Five points, separable", _signs(datasets.load_five_points), {"start": (-1.0, 0.0, 0.0)}
+        _NOTES, "Five points, separable", _signs(datasets.load_five_points),
+        {"start": (-1.0, 0.0, 0.0)},
     ),
     "four-points": Ready(
-        "Four points, a line through 0", _signs(datasets.load_four_points), _THROUGH_ZERO
+        _NOTES, "Four points, a line through 0", _signs(datasets.load_four_points), _THROUGH_ZERO
     ),
-    "xor": Ready("Exclusive or", _signs(datasets.load_exclusive_or), _THROUGH_ZERO),
+    "xor": Ready(_NOTES, "Exclusive or", _signs(datasets.load_exclusive_or), _THROUGH_ZERO),
     "inseparable": Ready(
-        "Five points, not separable", _inseparable, {"start": (1.0, 1.0, 1.0)}
+        _NOTES, "Five points, not separable", _inseparable, {"start": (1.0, 1.0, 1.0)}
     ),
-    "clouds": Ready("Two clouds", _clouds(4.6), {}),
-    "almost": Ready("Almost separable", _clouds(2.6), {"rounds": 1000}),
-    "outlier": Ready("One outlier", _outlier, {"rounds": 1000}),
-    "200-points": Ready("200 points, close together", _clouds(4.4, 200, 11), {"shuffle": True}),
-    "moons": Ready("Two moons", _moons, {"learner": "kernel", "width": 2.0}),
-    "circles": Ready("Two circles", _circles, {"learner": "kernel", "kernel": "poly"}),
-    "iris-easy": Ready("Iris: setosa, versicolor", _iris(0, 1), {}),
-    "iris-hard": Ready("Iris: versicolor, virginica", _iris(1, 2), {"rounds": 1000}),
-    "iris": Ready("Iris: three species", _iris(0, 1, 2), {"shuffle": True, "rounds": 1000}),
-    "four-clouds": Ready("Four clouds", _four_clouds, {"classes": "ovr"}),
+    "clouds": Ready(_SHAPES, "Two clouds", _clouds(4.6), {}),
+    "almost": Ready(_SHAPES, "Separable, but only just", _clouds(2.6), {"rounds": 1000}),
+    "nearly": Ready(_SHAPES, "Almost separable", _clouds(2.8, seed=23), {"rounds": 1000}),
+    "outlier": Ready(_SHAPES, "One outlier", _outlier, {"rounds": 1000}),
+    "200-points": Ready(
+        _SHAPES, "200 points, close together", _clouds(4.4, 200, 11), {"shuffle": True}
+    ),
+    "moons": Ready(_SHAPES, "Two moons", _moons, {"learner": "kernel", "width": 2.0}),
+    "circles": Ready(_SHAPES, "Two circles", _circles, {"learner": "kernel", "kernel": "poly"}),
+    "four-clouds": Ready(_SHAPES, "Four clouds", _four_clouds, {"classes": "ovr"}),
+    "iris-easy": Ready(_IRIS, "Setosa, versicolor", _iris(0, 1), {}),
+    "iris-hard": Ready(_IRIS, "Versicolor, virginica", _iris(1, 2), {"rounds": 1000}),
+    "iris": Ready(_IRIS, "Petal length, petal width", _iris(0, 1, 2), _ALL_IRIS),
+    **{
+        f"iris-{first}-{second}".replace(" ", "-"): Ready(
+            _IRIS, f"{first.capitalize()}, {second}", _iris(0, 1, 2, columns=columns), _ALL_IRIS
+        )
+        for first, second, columns in (
+            ("sepal length", "sepal width", (0, 1)), ("sepal length", "petal length", (0, 2)),
+            ("sepal length", "petal width", (0, 3)), ("sepal width", "petal length", (1, 2)),
+            ("sepal width", "petal width", (1, 3)),
+        )
+    },
     "worked-line": Ready(
-        "Line: five points", _regression(datasets.load_line, "x", "y"), {"room": "line"}
+        _LINES, "Line: five points", _regression(datasets.load_line, "x", "y"), {"room": "line"}
     ),
     "blood-pressure": Ready(
-        "Line: age and blood pressure",
+        _LINES, "Line: age and blood pressure",
         _regression(datasets.load_blood_pressure, "age", "pressure"), {"room": "line"},
     ),
-    "bayes-iris": Ready(
-        "Bayes: three species of iris", _iris(0, 1, 2), {"room": "bayes"}
-    ),
-    "hours": Ready("Curve: hours and an exam", _hours(2.2), {"room": "curve"}),
-    "hours-apart": Ready("Curve: an exam, separated", _hours(7.0), {"room": "curve"}),
-    "descent": Ready("Descent: narrow valley", _nothing, {"room": "descent", "eta": 0.09}),
+    "hours": Ready(_LINES, "Curve: hours and an exam", _hours(2.2), {"room": "curve"}),
+    "hours-apart": Ready(_LINES, "Curve: an exam, separated", _hours(7.0), {"room": "curve"}),
+    "bayes-iris": Ready(_LINES, "Bayes: iris", _iris(0, 1, 2), {"room": "bayes"}),
+    "descent": Ready(_DESCENT, "Narrow valley", _nothing, {"room": "descent", "eta": 0.09}),
     "descent-minima": Ready(
-        "Descent: two minima", _nothing,
+        _DESCENT, "Two minima", _nothing,
         {"room": "descent", "surface": "two-minima", "from": (0.2, 1.2), "eta": 0.1},
     ),
     "descent-line": Ready(
-        "Descent: blood pressure",
+        _DESCENT, "Line of blood pressure",
         _regression(datasets.load_blood_pressure, "age", "pressure"),
         {"room": "descent", "surface": "squared-error", "from": (0.0, 0.0), "eta": 1e-5},
     ),

@@ -38,7 +38,10 @@ export class Controls {
   }
 
   start() {
-    const options = this.lab.ready.map(({ name, title }) => make("option", { value: name }, title));
+    const groups = [...new Set(this.lab.ready.map(({ group }) => group))];
+    const options = groups.map((label) => make("optgroup", { label }, ...this.lab.ready
+      .filter(({ group }) => group === label)
+      .map(({ name, title }) => make("option", { value: name }, title))));
     this.ready.replaceChildren(make("option", { value: "", disabled: true }, "your own points"),
       ...options);
     const show = (name, text) => make("label", { class: "check" }, make("input", {
