@@ -124,7 +124,7 @@ def test_long_substrings(p):
 
 @pytest.mark.parametrize("decay", [1.0, 0.9, 1e-3])
 def test_subsequences_beyond_floating_point(decay):
-    n, p = (700, 300) if decay == 1 else (300, 120)
+    n, p = (540, 260) if decay == 1 else (300, 120)
     n, p = (n, p) if COMPILING else (30, 8)
     X = ["ab" * (n // 2), "b" + "ab" * (n // 2 - 1) + "a", "a" * n]
     K = Normalized(Subsequence(p, decay))(X)

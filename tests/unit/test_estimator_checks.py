@@ -28,16 +28,12 @@ HISTOGRAMS = KernelPerceptron(kernel="chi2", max_iter=30)
 # of these (0.823).
 ESTIMATORS = [
     Perceptron(max_iter=30),
-    *(Perceptron(multiclass=name, max_iter=30) for name in ("ovr", "ovo")),
-    Perceptron(keep="vote", max_iter=30),
-    KernelPerceptron(max_iter=30),
-    KernelPerceptron(kernel="laplacian", keep="vote", multiclass="ovo", max_iter=30),
-    KernelPerceptron(keep="average", multiclass="ovr", max_iter=30, budget=100),
-    Perceptron(keep="average", max_iter=30),
-    HISTOGRAMS,
-    Perceptron(normalize=True, schedule="inverse", max_iter=30),
+    Perceptron(multiclass="ovr", keep="average", max_iter=30),
+    Perceptron(multiclass="ovo", keep="vote", max_iter=30),
     Perceptron(tie="random", class_weight="balanced", max_iter=30),
-    Perceptron(update="batch", max_iter=30),
+    KernelPerceptron(max_iter=30),
+    KernelPerceptron(keep="average", multiclass="ovr", max_iter=30, budget=100),
+    HISTOGRAMS,
     MarginPerceptron(max_iter=30),
     PassiveAggressive(max_iter=30),
     Winnow(max_iter=30),
@@ -58,7 +54,6 @@ def test_check_estimator(estimator, check):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("name", "given"), [
-    ("Perceptron", {"early_stopping": True}),
     ("Perceptron", {"fit_intercept": False}),
     ("Perceptron", {"shuffle": False, "tie": "positive"}),
     ("Perceptron", {"warm_start": True}),

@@ -12,6 +12,8 @@ import linsep.estimators._common.fitting
 import linsep.online.passes
 import linsep.online.rows.array
 from linsep import KernelPerceptron, Perceptron
+from linsep.compiled.core import rows as row_storage
+from linsep.errors import DataError
 from linsep.kernels import Spectrum
 from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
@@ -96,11 +98,25 @@ def test_rows_are_never_copied(storage, writeable, seen):
         assert_array_equal(mine, old)
 
 
-def test_int64_indices_reach_the_loop_as_int64(seen):
+@pytest.mark.parametrize("few", [row_storage.FEW_INDICES, 0])
+def test_int64_indices_are_those_of_int32(few, seen, monkeypatch):
+    """Few are copied for the loop, and for many there is a loop of their own."""
+    monkeypatch.setattr(row_storage, "FEW_INDICES", few)
     values, y = blobs(12, 4, 2)
-    model = Perceptron(max_iter=3).fit(store(values, "csr64"), y)
+    X = store(values, "csr64")
+    assert row_storage.as_rows(X).columns.dtype == (np.int32 if few else np.int64)
+    model = Perceptron(max_iter=3).fit(X, y)
     assert seen[0].indices.dtype == seen[0].indptr.dtype == np.int64
     assert weights(model) == weights(Perceptron(max_iter=3).fit(store(values, "csr32"), y))
+
+
+@pytest.mark.parametrize("place", [-1, 1 << 31, (1 << 32) + 1, 1 << 60])
+def test_indices_beyond_32_bits_are_never_cut_off(place):
+    X = store(np.eye(3), "csr64")
+    X.indices[1] = place
+    with pytest.raises(DataError, match=f"has column {place}"):
+        Perceptron().fit(X, [0, 1, 0])
+    assert row_storage.as_rows(X).columns[1] == place
 
 
 # One call, many calls, one pass of fit.

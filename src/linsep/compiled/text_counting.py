@@ -96,7 +96,7 @@ def _take_hashed(sink, out, begin, end):
     column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
     count(sink.found, column, -1 if sink.signed and negative else 1)
     if sink.seen.hashes.size:
-        key = np.uint32(max(h, 1))  # as 0 is a free place
+        key = np.uint32(h if h else 1)  # as 0 is a free place
         if not is_known(sink.seen, column, key):
             note(sink.news, column, key, out, begin, end)
 

@@ -14,6 +14,8 @@ from linsep.compiled.core.weights import add_constant, begin, nudge, scattered
 
 # Unsigned indices avoid the check for negative ones, which costs more than the load itself.
 U = np.uint64
+#: most indices that are copied rather than compiled for
+FEW_INDICES = 1 << 20
 TINY, HUGE = 1e-280, 1e280  # outside, sums of squares lose digits
 
 
@@ -397,12 +399,30 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def csr_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Csr:
-    """Return the arrays of a CSR matrix as rows."""
-    return Csr(read_only(values), read_only(columns), read_only(starts))
+    """Return the arrays of a CSR matrix as rows.
+
+    A few indices of 64 bits are copied to 32, for which loops are compiled anyway: that takes a
+    millisecond, and compiling them for 64 bits seconds.
+    """
+    return Csr(read_only(values), *(read_only(narrow(places)) for places in (columns, starts)))
+
+
+def narrow(places: np.ndarray) -> np.ndarray:
+    """Return at most :data:`FEW_INDICES` indices as int32 if all fit, others as they are."""
+    # Negative numbers are large as unsigned ones, and stay for the loops to find.
+    if (
+        places.dtype != np.int64
+        or not 0 < places.size <= FEW_INDICES
+        or (places.view(np.uint64).max() > np.iinfo(np.int32).max)
+    ):
+        return places
+    return places.astype(np.int32)
 
 
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
-    """Wrap an array or a CSR matrix as rows, without a copy; ``unit`` scales them to length 1."""
+    """Wrap an array or a CSR matrix as rows, whose values are not copied; ``unit`` scales them to
+    length 1.
+    """
     if hasattr(X, "indptr"):
         rows: Dense | Csr = csr_rows(X.data, X.indices, X.indptr)
     else:

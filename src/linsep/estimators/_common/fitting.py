@@ -276,8 +276,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied if float32 or float64 and C-contiguous, or CSR with int32 or int64 indices;
-            but dense rows of several classes that are mostly zeros are also packed if there are
+            Not copied if float32 or float64 and C-contiguous, or CSR with int32 or int64 indices
+            (of int64, 1,048,576 or fewer are copied to int32); but dense rows of several classes that are mostly zeros are also packed if there are
             several passes. A source (:func:`linsep.open_source`) is learnt as it is read, in
             constant memory, with the same weights; it has its own labels, so omit y.
         y : array of shape (rows,)
