@@ -17,6 +17,8 @@ from linsep.errors import LinsepError
 from linsep.sources.chunks import Chunk
 from linsep.sources.svmlight.plain import LABELS_BELOW, parse_svmlight
 from linsep.sources.svmlight.source import PADDING, scan_chunk
+from linsep.sources.vw.plain import Rules
+from linsep.sources.vw.source import scan_chunk as scan_vw, scan_plainly
 
 # svmlight text, against the plain parser.
 
@@ -81,6 +83,34 @@ def _parse(data: bytes, base: int, dtype: Any) -> Any:
     sizes = [len(row) for row in rows]
     columns = [column for column, _ in pairs]
     return np.array(labels, dtype=np.float64).tobytes(), sizes, columns, values.tobytes()
+
+
+# Vowpal Wabbit's text, against the plain parser.
+
+VW_PIECES = (
+    *("1 |", "-1 2 'tag |a", "|", "1 1 0 |b:0.5", "shared |", "1,2 |", "1|", "|12", "|a", "|b:-2"),
+    *("x", "x:0.5", "12", "007:2", "y:text", ":3", "z:", "x:nan", "x:1e400", "x:1e308", "x:1:2"),
+    *("é", "x:0.1234567890123456789", "18446744073709551616", "x:1e-400", "\x01y", "|:2"),
+)
+
+
+def wabbit(draw: random.Random) -> str | None:
+    """Check that the compiled scanner reads the same columns and values as the plain parser."""
+    ends = ("\n", " ", " ", " ", " ", "\t", "\r\n", "")
+    pieces = (draw.choice(VW_PIECES) + draw.choice(ends) for _ in range(draw.randrange(1, 16)))
+    data = "".join(pieces).encode()
+    pairs = draw.choice(((), ((97, 98),), ((97, 97), (98, 32))))
+    rules, labelled = Rules(draw.choice((1, 5, 18, 30)), pairs), draw.random() < 0.5
+    chunk = Chunk(0, bytearray(data + b"\n" * PADDING), len(data))
+    fast, plain = (_vw(read(chunk, rules, labelled)) for read in (scan_vw, scan_plainly))
+    return None if fast == plain else f"{data!r} {rules}: {fast} against {plain}"
+
+
+def _vw(found: Any) -> Any:
+    if found.refused is not None:
+        return found.refused[0] + 1
+    numbers = found.labels.tobytes(), found.importance.tobytes(), found.values.tobytes()
+    return numbers, found.columns.tolist(), found.starts.tolist()
 
 
 # Tables, against the readers of Python.

@@ -58,7 +58,7 @@ INNER = {
     "plot": [],
     "regression": ["logistic", "least_squares"],
     "separability": ["search", "exact", "problem"],
-    "sources": ["tables", "svmlight", "row_cache", "text"],
+    "sources": ["tables", "vw", "svmlight", "row_cache", "text"],
     "teaching": ["trace", "textbook"],
 }
 FILES = sorted(ROOT.rglob("*.py"))

@@ -101,6 +101,35 @@ Norm = Annotated[
 ]
 KeepCase = Annotated[bool, typer.Option("--keep-case", help="Do not lower-case text.")]
 
+Interactions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--interactions",
+        help="First letters of two namespaces whose features are multiplied (Vowpal Wabbit's text "
+        "only); repeatable.",
+        metavar="LETTERS",
+        show_default=False,
+    ),
+]
+IgnoreNamespaces = Annotated[
+    str | None,
+    typer.Option(
+        "--ignore-namespaces",
+        help="First letters of namespaces to leave out (Vowpal Wabbit's text only).",
+        metavar="LETTERS",
+        show_default=False,
+    ),
+]
+KeepNamespaces = Annotated[
+    str | None,
+    typer.Option(
+        "--keep-namespaces",
+        help="First letters of the only namespaces to read (Vowpal Wabbit's text only).",
+        metavar="LETTERS",
+        show_default=False,
+    ),
+]
+
 #: options, in the order of the help, and their parameters of :class:`linsep.Text`
 OPTIONS: dict[str, tuple[str, Any]] = {
     "analyzer": ("analyzer", Analyzer), "ngrams": ("ngram_range", Ngrams),
@@ -109,13 +138,17 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "binary": ("binary", Binary), "sublinear": ("sublinear_tf", Sublinear),
     "tf_idf": ("use_idf", TfIdf), "norm": ("norm", Norm), "keep_case": ("lowercase", KeepCase),
 }  # fmt: skip
-#: columns that are no features
-ROLES = {"weight": Weight, "group": Group}
+#: columns that are no features, and namespaces
+ROLES = {
+    "weight": Weight, "group": Group, "interactions": Interactions,
+    "ignore_namespaces": IgnoreNamespaces, "keep_namespaces": KeepNamespaces,
+}  # fmt: skip
 _FLAGS = ("vocabulary", "binary", "sublinear", "tf_idf", "keep_case")
 
 
 def added(command: Callable) -> Callable:
-    """Give a command with ``**parameters`` the options of columns of weights, groups and text.
+    """Give a command with ``**parameters`` the options of columns of weights, groups and text,
+    and of namespaces.
 
     Its ``columns`` among these are arguments of :func:`linsep.open_source`.
     """

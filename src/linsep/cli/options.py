@@ -88,9 +88,9 @@ TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), CSV, TSV, "
-        "JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With --format, - is standard "
-        "input.",
+        help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), Vowpal "
+        "Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With "
+        "--format, - is standard input.",
         metavar="DATA",
         show_default=False,
     ),
@@ -134,7 +134,8 @@ HashBits = Annotated[
     typer.Option(
         "--hash-bits",
         parser=reader(Parameter("hash_bits", int, "", low=1, high=30)),
-        help="Hash text columns into 2^BITS features instead of learning their values.",
+        help="Hash text columns into 2^BITS features instead of learning their values; columns of "
+        "Vowpal Wabbit's text.  [default: 18 for the latter]",
         metavar="BITS",
     ),
 ]

@@ -78,9 +78,14 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
     if n_bytes and n_features * n_columns > FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
         each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
+        advice = (
+            "choose fewer hash bits"
+            if source.kind == "vw"
+            else ("number its features from 0 or 1 without large gaps")
+        )
         raise DataError(
             f"{source.name} has {n_bytes:,} bytes and asks for {n_features:,} weights{each}: "
-            "number its features from 0 or 1 without large gaps."
+            f"{advice}."
         )
 
 

@@ -30,25 +30,29 @@ def open_source(
     text: str | list[str] | dict[str, Any] | None = None,
     weight: str | None = None,
     group: str | None = None,
+    interactions: list[str] | None = None,
+    ignore_namespaces: str | None = None,
+    keep_namespaces: str | None = None,
 ) -> Source:
     """Open files as a source; only their names and formats are checked yet.
 
     Parameters
     ----------
     data : files, folders or globs, in reading order
-        svmlight text (.svm .svmlight .libsvm .txt) or tables (.csv .tsv .jsonl .parquet .arrow
-        and their kin), plain or .gz .bz2 .zst.
+        svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
+        .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst.
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
-    hash_bits : hash text columns into 2**hash_bits features instead of learning their values
+    hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
+        Vowpal Wabbit's text 2**hash_bits is the number of columns, 2**18 by default
     exclude : column or columns to leave out; tables only
     scale : "none" or "standard": bring numeric columns to mean 0 and standard deviation 1; tables
         only
     reference_level : text values that have no indicator: None, "first" of every column, or {column:
         value} to choose others than the first; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
-    format : "svmlight", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do not
-        show it
+    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do
+        not show it
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
@@ -62,8 +66,12 @@ def open_source(
         or {column: Text} with other settings than the default ones; tables only. Other columns of
         text have one indicator per value
     weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
-        does for arrays; tables only
+        does for arrays; tables only. Of Vowpal Wabbit's text the importances are used
     group : column of groups, which are held out whole where rows are; tables only
+    interactions : pairs of first letters of namespaces, such as "ab", whose features are
+        multiplied; Vowpal Wabbit's text only
+    ignore_namespaces, keep_namespaces : first letters of the namespaces to leave out, or of the
+        only ones to read; Vowpal Wabbit's text only
 
     Raises
     ------
@@ -87,41 +95,60 @@ def open_source(
         "scale": scale, "reference_level": reference_level, "delimiter": delimiter, "text": text,
         "weight": weight, "group": group,
     }  # fmt: skip
+    of_vw = {
+        "interactions": interactions, "ignore_namespaces": ignore_namespaces,
+        "keep_namespaces": keep_namespaces,
+    }  # fmt: skip
+    how: dict[str, Any] = {"recipe": recipe, "require_labels": labelled, "max_line": limit}
     if kind == "table":
-        if index_base is not None:
-            raise DataError(
-                f"{paths[0]} is a table, whose columns have names",
-                hint("leave out {}", index_base=None),
-            )
+        _refuse(paths[0], "a table, whose columns have names", of_vw | {"index_base": index_base})
         from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
 
-        source = TableSource(
-            paths, format=format, recipe=recipe, require_target=labelled, max_line=limit, **given
-        )
+        del how["require_labels"]
+        source = TableSource(paths, format=format, require_target=labelled, **how, **given)
+    elif kind == "vw":
+        del given["hash_bits"]
+        _refuse(paths[0], _VW + _NO_COLUMNS, given | {"index_base": index_base})
+        source = _vw(paths, {"bits": hash_bits} | of_vw, **how)
     else:
-        source = _svmlight(paths, given, index_base, recipe, labelled, limit)
+        _refuse(paths[0], "svmlight text" + _NO_COLUMNS, given | of_vw)
+        source = _svmlight(paths, index_base, **how)
     source.cache, source.by_recipe = cache, recipe is not None
     return source
 
 
+def _refuse(path: Path, what: str, options: dict[str, Any]) -> None:
+    """Raise DataError for options of another format that are not at their defaults."""
+    given = [n for n, value in options.items() if value not in (None, "error", "none", [], "")]
+    if given:
+        raise DataError(f"{path} is {what}", hint("leave out {}", **dict.fromkeys(given)))
+
+
 def _svmlight(
-    paths: list[Path], given: dict[str, Any], index_base: int | None,
-    recipe: dict[str, Any] | None, labelled: bool, limit: int,
-) -> SvmlightSource:  # fmt: skip
-    """Open svmlight text, which takes none of the options of tables."""
-    wrong = [name for name, value in given.items() if value not in (None, "error", "none", [])]
-    if wrong:
-        raise DataError(
-            f"{paths[0]} is svmlight text, which has labels first and no columns",
-            hint("leave out {}", **dict.fromkeys(wrong)),
-        )
-    base = index_base if recipe is None else recipe.get("index_base")
+    paths: list[Path], base: int | None, *, recipe: dict[str, Any] | None, **how: Any
+) -> Source:
+    base = base if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
         raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
-    return SvmlightSource(paths, index_base=base, require_labels=labelled, max_line=limit)
+    return SvmlightSource(paths, index_base=base, **how)
 
 
-_WORDS = {"table": "a table", "svmlight": "svmlight text", "arrays": "arrays in memory"}
+def _vw(
+    paths: list[Path], options: dict[str, Any], *, recipe: dict[str, Any] | None, **how: Any
+) -> Source:
+    from linsep.sources.vw.source import VwSource, checked_recipe
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if recipe is not None:
+        given = checked_recipe(recipe)
+    return VwSource(paths, **how, **given)
+
+
+_VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no columns"
+_WORDS = {
+    "table": "a table", "svmlight": "svmlight text", "vw": _VW,
+    "arrays": "arrays in memory",
+}  # fmt: skip
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[Path]:
@@ -155,14 +182,16 @@ def find_files(data: list[Any], format: str | None = None) -> list[Path]:
 
 
 def kind_of(paths: list[Path], format: str | None = None) -> str:
-    """ "svmlight" or "table"; DataError if the files are mixed."""
-    kinds = {
-        "svmlight" if format_of(path, format) == "svmlight" else "table": path for path in paths
-    }
+    """Return "svmlight", "vw" or "table"; raise DataError if the files are mixed."""
+    kinds: dict[str, Path] = {}
+    for path in paths:
+        found = format_of(path, format)
+        kinds[found if found in ("svmlight", "vw") else "table"] = path
     if len(kinds) > 1:
+        (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise DataError(
-            f"{kinds['table']} is a table, {kinds['svmlight']} svmlight text by its name: they "
-            "cannot be learnt together, so name files of one kind."
+            f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name: they cannot be learnt "
+            "together, so name files of one kind."
         )
     return next(iter(kinds))
 

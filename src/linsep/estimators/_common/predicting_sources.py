@@ -11,7 +11,10 @@ from linsep.online.deciding import decision, predicted
 from linsep.sources.base import Batch, Source
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
-FEATURES = ("format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "words")
+FEATURES = (
+    "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "words", "bits",
+    "interactions", "ignore_namespaces", "keep_namespaces",
+)  # fmt: skip
 
 
 class Prediction:

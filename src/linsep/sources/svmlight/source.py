@@ -1,10 +1,10 @@
 """svmlight and libsvm text: scanned by compiled code on several threads, yielded in file order."""
 
 import re
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -22,6 +22,7 @@ from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
 from linsep.sources.exact import EXACT, is_rounded, rounded
 from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.sources.svmlight.plain import LABELS_BELOW, LARGEST_INDEX, parse_line
+from linsep.sources.threads import scanned_chunks
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
 CHUNK_BYTES = 2 << 20
@@ -215,27 +216,14 @@ class SvmlightSource(Source):
             reader.give_back(chunk)
 
     def _scanned(self, reader: LineReader) -> Generator[Scanned, None, None]:
-        """Read on one thread, scan on others, a few chunks ahead; yield in file order."""
-        chunks = reader.chunks()
-        reading = ThreadPoolExecutor(1, "linsep-read")
-        scanning = ThreadPoolExecutor(self.threads, "linsep-scan")
-        pending: deque[Future[Scanned | None]] = deque()
-        try:
-            while True:
-                # Before the index base is known, a second chunk could not be scanned.
-                ahead = 1 if self._base is None else self.threads + 1
-                while len(pending) < ahead:
-                    chunk = reading.submit(next, chunks, None)
-                    pending.append(scanning.submit(self._scan, reader, chunk))
-                part = pending.popleft().result()
-                if part is None:
-                    return
-                yield part
-        finally:
-            # Reading ends first: a scan may be waiting for its chunk.
-            reading.shutdown(wait=True, cancel_futures=True)
-            scanning.shutdown(wait=True, cancel_futures=True)
-            chunks.close()
+        """Yield what the chunks hold, in file order."""
+
+        def ahead() -> int:
+            # Before the index base is known, a second chunk could not be scanned.
+            return 1 if self._base is None else self.threads + 1
+
+        scan = partial(self._scan, reader)
+        yield from scanned_chunks(reader.chunks(), scan, self.threads, ahead)
 
     def _scan(self, reader: LineReader, coming: "Future[Chunk | None]") -> Scanned | None:
         chunk = coming.result()
@@ -313,7 +301,7 @@ def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
         columns=columns[:pairs],
         values=values[:pairs],
         width=int(width),
-        refused=None if refused_at is None else _line_at(chunk, refused_at),
+        refused=None if refused_at is None else line_at(chunk, refused_at),
     )
 
 
@@ -325,7 +313,7 @@ def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
     return next(islice(DATA_LINE.finditer(chunk.text, 0, chunk.size), row, None)).start()
 
 
-def _line_at(chunk: Chunk, at: int) -> tuple[int, bytes]:
+def line_at(chunk: Chunk, at: int) -> tuple[int, bytes]:
     """Return the line around a position, and how many lines come before it."""
     start = chunk.text.rfind(b"\n", 0, at) + 1
     end = chunk.text.find(b"\n", at)

@@ -1,0 +1,1 @@
+"""Vowpal Wabbit's text: the compiled scanner's source, and the plain parser for its errors."""

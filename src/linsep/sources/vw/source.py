@@ -1,0 +1,330 @@
+"""Vowpal Wabbit's text: scanned by compiled code on several threads, yielded in file order."""
+
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.scanners.numbers import PADDING
+from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
+from linsep.errors import DataError, LinsepError
+from linsep.parallel import thread_count
+from linsep.sources.base import Batch, Source
+from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
+from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.sources.svmlight.plain import DECIMAL, LABELS_BELOW
+from linsep.sources.svmlight.source import CHUNK_BYTES, line_at
+from linsep.sources.threads import scanned_chunks
+from linsep.sources.vw.plain import DEFAULT_BITS, Line, Rules, parse_line, summed
+
+
+class Scanned(NamedTuple):
+    """What a chunk held: labels (NaN: none), importances and the arrays of a CSR matrix, or the
+    first line that was refused, its number in the chunk from 0.
+    """
+
+    file: int
+    lines: int
+    labels: np.ndarray
+    importance: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    starts: np.ndarray
+    refused: tuple[int, bytes] | None
+
+
+class VwSource(Source):
+    """Rows of files in Vowpal Wabbit's text format, as one stream.
+
+    Columns are those of Vowpal Wabbit for the same text and bits, without its constant, whose place
+    the intercept takes. Batch.weights holds the importances.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Text files; those ending in .gz, .bz2 and .zst are decompressed while reading.
+    bits : int
+        There are 2**bits columns, 1 to 30.
+    interactions : list of str
+        Pairs of first letters of namespaces whose features are multiplied, such as "ab".
+    ignore_namespaces, keep_namespaces : str or None
+        First letters of the namespaces to leave out, or of the only ones to read.
+    require_labels : bool
+        False takes lines without labels; their Batch.y is None.
+    chunk_bytes, threads, max_line : as for :class:`linsep.sources.svmlight.source.SvmlightSource`
+    """
+
+    kind = "vw"
+    is_text = True
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        bits: int = DEFAULT_BITS,
+        interactions: Sequence[str] = (),
+        ignore_namespaces: str | None = None,
+        keep_namespaces: str | None = None,
+        require_labels: bool = True,
+        chunk_bytes: int = CHUNK_BYTES,
+        threads: int | None = None,
+        max_line: int = MAX_LINE,
+    ):
+        self.paths = [Path(path) for path in paths]
+        self._unchanged = Unchanged(self.paths)
+        others = len(paths) - 1
+        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        self._given: dict[str, Any] = {
+            "bits": bits, "interactions": list(interactions),
+            "ignore_namespaces": ignore_namespaces, "keep_namespaces": keep_namespaces,
+        }  # fmt: skip
+        self.rules = rules_of(**self._given)
+        self._labelled, self._chunk_bytes, self._max_line = require_labels, chunk_bytes, max_line
+        self.threads = threads or thread_count()
+        self._reader: LineReader | None = None
+        self._proving = False
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk of all files; None when one of them is missing."""
+        return bytes_on_disk(self.paths)
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
+        return 0 if self._reader is None else self._reader.position
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the format and the rules."""
+        return {"format": "vw", **self._given}
+
+    def options(self) -> dict[str, Any]:
+        """Return the recipe."""
+        return self.recipe()
+
+    def feature(self, column: int) -> str:
+        """By its column."""
+        return f"the feature of column {column}"
+
+    def batches(self) -> Generator[Batch, None, None]:
+        """Yield the rows, one batch a chunk; raises DataError naming file and line."""
+        self._proving = False
+        return self._batches()
+
+    def exactly(self) -> Iterator[Batch]:
+        """Yield the rows of positive importance, for proofs."""
+        self._proving, first = True, 0
+        for batch in self._batches():
+            assert batch.weights is not None
+            rows = batch.weights > 0
+            yield Batch(batch.X[rows], None if batch.y is None else batch.y[rows], first)
+            first += int(rows.sum())
+
+    def _batches(self) -> Generator[Batch, None, None]:
+        first = lines = file = 0
+        self._reader = reader = LineReader(
+            self.paths, self._chunk_bytes, PADDING, max_line=self._max_line,
+            unchanged=self._unchanged,
+        )  # fmt: skip
+
+        def work(coming: "Future[Chunk | None]") -> Scanned | None:
+            chunk = coming.result()
+            if chunk is None:
+                return None
+            scanned = scan_chunk(chunk, self.rules, self._labelled)
+            reader.give_back(chunk)
+            return scanned
+
+        with closing(
+            scanned_chunks(reader.chunks(), work, self.threads, lambda: self.threads + 1)
+        ) as scanned:
+            for part in scanned:
+                if part.file != file:
+                    file, lines = part.file, 0
+                if part.refused is not None:
+                    raise self._explain(part, lines)
+                lines += part.lines
+                if part.labels.size:
+                    self.weighted = self.weighted or bool((part.importance != 1).any())
+                    unlabelled = np.isnan(part.labels).any()
+                    y = None if unlabelled else part.labels
+                    yield Batch(self._matrix(part), y, first, part.importance)
+                first += part.labels.size
+        if first == 0:
+            what = "holds" if len(self.paths) == 1 else "hold"
+            raise DataError(f"{self.name} {what} no rows: give lines such as '1 | a b:0.5'.")
+        self.n_rows = first
+
+    def _matrix(self, part: Scanned) -> sp.csr_matrix:
+        # Set one by one, the arrays are neither copied nor checked.
+        X = sp.csr_matrix((part.labels.size, 1 << self.rules.bits))
+        index = np.int32 if part.columns.size < 2**31 else np.int64
+        X.data, X.indices = part.values, part.columns.astype(index, copy=False)
+        X.indptr = part.starts.astype(index)
+        X.has_sorted_indices = X.has_canonical_format = True
+        return X
+
+    def _explain(self, part: Scanned, lines: int) -> LinsepError:
+        assert part.refused is not None
+        number, line = part.refused
+        problem: LinsepError = DataError("this line cannot be read", "write it like '1 | a b:0.5'")
+        try:
+            read_plainly(line, self.rules, self._labelled)
+        except DataError as error:
+            problem = error.of_model() if self.by_recipe else error
+        return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
+
+    def where(self, row: int) -> str:
+        """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
+        file, number, _ = self.line(row)
+        return f"{self.paths[file]} line {number + 1}"
+
+    def line(self, row: int) -> tuple[int, int, bytes]:
+        """Return the line of a row: its file, its number there from 0, and its bytes."""
+        found = next(islice(self._data_lines(), row, None), None)
+        if found is None:
+            raise IndexError(f"{self.name} has no row {row}.")
+        return found
+
+    def _data_lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the lines of rows, each with its file and its number there from 0."""
+        lines = file = 0
+        reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
+        for chunk in reader.chunks():
+            if chunk.file != file:
+                file, lines = chunk.file, 0
+            text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
+            yield from ((file, n, x) for n, x in enumerate(text, lines) if self._is_row(x))
+            lines += len(text) - 1
+            reader.give_back(chunk)
+
+    def _is_row(self, line: bytes) -> bool:
+        if not line.strip(b" \t\r"):
+            return False
+        found = parse_line(line, self.rules, self._labelled) if self._proving else None
+        return found is None or found.importance > 0
+
+
+def rules_of(
+    bits: int, interactions: Sequence[str], ignore_namespaces: str | None,
+    keep_namespaces: str | None,
+) -> Rules:  # fmt: skip
+    """Return checked rules; raise DataError if they are not possible."""
+    if not 1 <= bits <= 30:
+        raise DataError(f"hash_bits is {bits}: choose a number from 1 to 30.")
+    found: list[tuple[int, int]] = []
+    for letters in interactions:
+        pair = letters.encode()
+        if len(pair) != 2 or b":" in pair:
+            raise DataError(
+                f"The interaction {letters!r} is no pair: give the first letters of two "
+                "namespaces, such as 'ab'."
+            )
+        if (pair[0], pair[1]) not in found and (pair[1], pair[0]) not in found:
+            found.append((pair[0], pair[1]))
+    left_out: frozenset[int] = frozenset((ignore_namespaces or "").encode())
+    if keep_namespaces:
+        left_out |= frozenset(range(256)) - frozenset(keep_namespaces.encode())
+    return Rules(bits, tuple(found), left_out)
+
+
+def checked_recipe(recipe: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of :class:`VwSource` in a recipe; raise DataError if it is damaged."""
+    names = ("bits", "interactions", "ignore_namespaces", "keep_namespaces")
+    try:
+        found = {name: recipe[name] for name in names}
+        rules_of(**found)
+    except (KeyError, TypeError, AttributeError, DataError):
+        raise DataError(
+            "The recipe for reading Vowpal Wabbit's text is damaged: learn it again."
+        ) from None
+    return found
+
+
+def read_plainly(line: bytes, rules: Rules, labelled: bool) -> tuple[Line, dict[int, float]] | None:
+    """Return a line and the values of its columns, by the plain parser; None if it is blank."""
+    found = parse_line(line, rules, labelled)
+    return None if found is None else (found, summed(found.features))
+
+
+def scan_chunk(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
+    """Read one chunk, padded by ``PADDING``."""
+    text = np.frombuffer(chunk.text, np.uint8)
+    left_out = np.zeros(256, dtype=bool)
+    left_out[list(rules.left_out)] = True
+    pairs, mask = np.array(rules.pairs, np.int64).reshape(-1, 2), (1 << rules.bits) - 1
+    with np.errstate(over="ignore"):  # hashes wrap around, which numpy notes when not compiled
+        lines, most = (int(n) for n in count(text, chunk.size))
+        labels, importance = np.empty(lines), np.empty(lines)
+        at, starts = np.empty(lines, np.int64), np.empty(lines + 1, np.int64)
+        columns, values, spaces = np.empty(most, np.int32), np.empty(most), np.empty(most, np.uint8)
+        deferred = np.empty((most + 2 * lines, 2), np.int64)
+        factors = np.empty(len(deferred))
+        out = labels, importance, at, starts, columns, values, spaces
+        outcome, place, rows, n, late = scan(
+            text, chunk.size, np.uint64(mask), left_out, out, deferred, factors
+        )
+        if outcome == PLAINLY:
+            return scan_plainly(chunk, rules, labelled)
+        refused = [] if outcome == DONE else [int(place)]
+        for (which, start), factor in zip(deferred[:late].tolist(), factors, strict=False):
+            token = DECIMAL.match(chunk.text, start)
+            assert token is not None
+            own = values if which >= 0 else (labels, importance)[(-1 - which) % 2]
+            slot = which if which >= 0 else (-1 - which) // 2
+            own[slot] = float(token[0]) * factor
+            bound = LABELS_BELOW if own is labels else np.inf
+            if not abs(own[slot]) < bound:
+                refused.append(start)
+        filled = columns[:n], values[:n], spaces[:n], starts[: rows + 1]
+        found, amounts, bounds, bad = combine(*filled, mask, pairs)
+    refused += [] if bad < 0 else [int(at[bad])]
+    if labelled and np.isnan(labels[:rows]).any():
+        refused.append(int(at[np.argmax(np.isnan(labels[:rows]))]))
+    refused += _not_utf8(chunk)
+    return Scanned(
+        chunk.file, lines - 1, labels[:rows], importance[:rows], found, amounts, bounds,
+        line_at(chunk, min(refused)) if refused else None,
+    )  # fmt: skip
+
+
+def _not_utf8(chunk: Chunk) -> list[int]:
+    """Return the place of the first bytes that are not UTF-8, if any."""
+    text = chunk.text[: chunk.size]
+    if text.isascii():
+        return []
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return [error.start]
+    return []
+
+
+def scan_plainly(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
+    """Read a chunk in plain Python, which takes about a hundred times as long."""
+    heads: list[tuple[float, float]] = []
+    sums: list[dict[int, float]] = []
+    lines = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
+    refused = None
+    for number, line in enumerate(lines):
+        try:
+            found = read_plainly(line, rules, labelled)
+        except DataError:
+            refused = number, line
+            break
+        if found is not None:
+            label = np.nan if found[0].label is None else found[0].label
+            heads.append((label, found[0].importance))
+            sums.append(found[1])
+    labels, importance = np.array(heads).reshape(-1, 2).T.copy()
+    return Scanned(
+        chunk.file, len(lines) - 1, labels, importance,
+        np.array([column for row in sums for column in row], np.int32),
+        np.array([value for row in sums for value in row.values()], np.float64),
+        np.cumsum([0, *map(len, sums)]), refused,
+    )  # fmt: skip

@@ -1,0 +1,176 @@
+"""Vowpal Wabbit's text: learning, predicting and scoring, and what is refused."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from command_line import here, refused
+from linsep import LogisticRegression, Perceptron, open_source
+from linsep.errors import DataError
+from linsep.sources.vw.plain import Rules, parse_line, summed
+from linsep.sources.vw.source import VwSource
+
+WORDS = ["free", "prize", "call", "home", "see", "you", "win", "12", "été"]
+
+
+def lines(n=120, seed=0):
+    draw = random.Random(seed)
+    for k in range(n):
+        words = draw.sample(WORDS, draw.randint(1, 5))
+        spam = "free" in words or "prize" in words
+        weight = draw.choice(["", " 0.5", " 3", " 0"])
+        yield (
+            f"{1 if spam else -1}{weight} 'm{k}|words {' '.join(words)} "
+            f"|numbers:0.5 length:{len(words)} hour:{draw.random():.3f}\n"
+        )
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "mail.vw"
+    path.write_text("".join(lines()))
+    return path
+
+
+def rows(rules):
+    """The rows of the plain parser as arrays."""
+    found = [parse_line(line.rstrip("\n").encode(), rules) for line in lines()]
+    X = sp.lil_matrix((len(found), 1 << rules.bits))
+    for k, row in enumerate(found):
+        for column, value in summed(row.features).items():
+            X[k, column] = value
+    labels, weights = ([row[part] for row in found] for part in (0, 1))
+    return X.tocsr(), np.array(labels), np.array(weights)
+
+
+@pytest.mark.compiled
+def test_a_file_is_learnt_as_its_rows(text):
+    for options, how, rules in [
+        ({}, {}, Rules()),
+        (
+            {"interactions": ["wn", "ww"], "hash_bits": 10, "ignore_namespaces": "x"},
+            {"early_stopping": True},
+            Rules(10, ((ord("w"), ord("n")), (ord("w"), ord("w")))),
+        ),
+        ({"keep_namespaces": "n", "hash_bits": 5}, {"keep": "best"}, Rules(5, (), NOT_NUMBERS)),
+    ]:
+        X, y, weights = rows(rules)
+        theirs = Perceptron(max_iter=4, **how).fit(X, y, sample_weight=weights)
+        source = open_source(text, **options)
+        ours = Perceptron(max_iter=4, **how).fit(source)
+        assert np.array_equal(ours.coef_, theirs.coef_)
+        assert np.array_equal(ours.intercept_, theirs.intercept_)
+        again = open_source(text, recipe=ours.recipe_)
+        assert again.recipe() == source.recipe()
+        assert ours.score(again) == pytest.approx(theirs.score(X, y, weights), abs=1e-14)
+        assert (X != next(iter(again.batches())).X).nnz == 0
+
+
+NOT_NUMBERS = frozenset(range(256)) - {ord("n")}
+
+
+@pytest.mark.compiled
+def test_a_logistic_regression_weighs_rows(text):
+    X, y, weights = rows(Rules(6))
+    ours = LogisticRegression(l2=1.0).fit(open_source(text, hash_bits=6))
+    theirs = LogisticRegression(l2=1.0).fit(X, y, weights)
+    assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-12)
+
+
+@pytest.mark.compiled
+def test_the_commands(text, tmp_path):
+    learn = ["fit", text, "--interactions", "wn", "--hash-bits", "12", "--model", "m.linsep"]
+    summary = json.loads(here(*learn, "--test", text, "--json", cwd=tmp_path).stdout)
+    assert summary["features"] == 4096
+    assert summary["test"]["rows"] == 120
+    labels = [line.split()[0] for line in lines()]
+    weights = [float(line.split("'")[0][2:].strip() or 1) for line in lines()]
+    assert summary["test"]["weight"] == sum(weights)
+    new = tmp_path / "new.vw"
+    new.write_text("".join("|" + line.split("|", 1)[1] for line in lines()))
+    with_labels = here("predict", "m.linsep", text, cwd=tmp_path).stdout
+    assert here("predict", "m.linsep", new, cwd=tmp_path).stdout == with_labels
+    right = sum(a == b for a, b in zip(with_labels.split(), labels, strict=True))
+    assert right > 100
+    refused("score", "m.linsep", new, cwd=tmp_path, said="new.vw line 1: the line has no label")
+    text.with_suffix(".csv").write_text("a,y\n1,2\n")
+    refused("predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was learnt from")
+
+
+@pytest.mark.compiled
+def test_separate_leaves_out_importance_0(tmp_path):
+    path = tmp_path / "rows.vw"
+    path.write_text("1 | a\n-1 0 | a\n\n-1 | b\n")
+    done = here("separate", path, "--hash-bits", "5", cwd=tmp_path)
+    assert "separable" in done.stdout
+    source = VwSource([path], bits=5)
+    assert sum(batch.X.shape[0] for batch in source.exactly()) == 2
+    assert source.where(1).endswith("line 4")
+    assert sum(batch.X.shape[0] for batch in source.batches()) == 3
+    assert source.where(1).endswith("line 2")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1 2 3 4 | a", "there are 4 numbers before the |: write one label"),
+        ("1,2 | a", "the label '1,2' is a list or has costs: keep one label a row"),
+        ("1:0.5 | a", "the label '1:0.5' is a list or has costs"),
+        ("shared | a", "the line is shared by those after it"),
+        ("1| a", "'1' touches the |, which makes it a tag: put a blank between them"),
+        ("| a", "the line has no label: begin it with one"),
+        ("1 a b", "there is no | before the features in '1 a b'"),
+        ("spam | a", "the label 'spam' is not a number"),
+        ("nan | a", "the label 'nan' is not finite"),
+        ("1e400 | a", "the label '1e400' is too large"),
+        ("9007199254740993 | a", "has too many digits"),
+        ("1 -2 | a", "the importance '-2' is negative"),
+        ("1 inf | a", "the importance 'inf' is not finite"),
+        ("1 1 0.5 | a", "the base '0.5' is no 0"),
+        ("1 |:2 a", "the namespace before ':2' has no name: write '|name:0.5 a b'"),
+        ("1 |a:b c", "the value 'b' is not a number"),
+        ("1 | a:", "the value after 'a:' is missing"),
+        ("1 | a:1e400", "the value '1e400' is too large for float64"),
+        ("1 | a:nan", "the value 'nan' is not finite"),
+        ("1 | a:1:2", "the value '1:2' is not a number"),
+        ("1 | :word", "':word' has no name before its text"),
+        ("1 |n:1e200 a:1e200", "'a:1e200' times the weight of its namespace is too large"),
+        ("1 |a x:1e200 |b y:1e200", "'a^x*b^y' is too large for float64"),
+        ("1 | x:1e308 x:1e308", "the sum of 'x' is too large"),
+        (b"1 | caf\xe9", "byte 8 is not UTF-8: save the file as UTF-8"),
+    ],
+)
+def test_lines_that_are_refused(line, said, tmp_path):
+    path = tmp_path / "bad.vw"
+    path.write_bytes(b"1 |a x\n\n" + (line if isinstance(line, bytes) else line.encode()) + b"\n")
+    with pytest.raises(DataError) as refusal:
+        list(open_source(path, interactions=["ab"]).batches())
+    assert str(refusal.value).startswith(f"{path} line 3: ")
+    assert said in str(refusal.value), str(refusal.value)
+
+
+def test_options_that_do_not_fit(text, tmp_path):
+    for arguments, said in [
+        (["--target", "y"], "mail.vw is Vowpal Wabbit's text, which has labels first"),
+        (["--interactions", "abc"], "The interaction 'abc' is no pair"),
+        (["--index-base", "1"], "leave out --index-base"),
+    ]:
+        refused("fit", text, *arguments, cwd=tmp_path, said=said)
+    (tmp_path / "rows.csv").write_text("a,y\n1,2\n")
+    said = "is a table, whose columns have names: leave out --interactions"
+    refused("fit", "rows.csv", "--target", "y", "--interactions", "ab", cwd=tmp_path, said=said)
+    refused("fit", text, "rows.csv", cwd=tmp_path, said="they cannot be learnt together")
+    (tmp_path / "rows.svm").write_text("1 1:2\n")
+    said = "svmlight text, which has labels first and no columns: leave out --keep-namespaces"
+    refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, said=said)
+    with pytest.raises(DataError, match="The recipe for reading Vowpal Wabbit's text is damaged"):
+        open_source(text, recipe={"format": "vw", "bits": 99})
+
+
+def test_a_file_of_blanks(tmp_path):
+    path = tmp_path / "none.vw"
+    path.write_text("\n \n")
+    refused("fit", path, cwd=tmp_path, said="none.vw holds no rows: give lines such as")

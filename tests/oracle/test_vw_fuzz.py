@@ -1,0 +1,194 @@
+"""Vowpal Wabbit's text against others: the plain reader, and Vowpal Wabbit itself."""
+
+import struct
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+from numba import config
+
+from linsep.compiled.scanners.numbers import PADDING
+from linsep.errors import DataError
+from linsep.sources.chunks import Chunk
+from linsep.sources.vw.plain import Rules, hash_name, parse_line
+from linsep.sources.vw.source import VwSource, read_plainly, scan_chunk
+
+SLOW = bool(config.DISABLE_JIT)
+
+
+def examples(compiled, plain):
+    return settings(
+        max_examples=plain if SLOW else compiled,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+
+
+def bits(value):
+    return struct.pack("d", value)
+
+
+def scanned(text, rules, labelled):
+    """What the scanner makes of a text, like :func:`read`."""
+    padded = bytearray(text + b"\n" * PADDING)
+    found = scan_chunk(Chunk(0, padded, len(text)), rules, labelled)
+    if found.refused is not None:
+        number, line = found.refused
+        try:
+            read_plainly(line, rules, labelled)
+        except DataError as error:
+            return f"line {number + 1}: {error}"
+        return f"line {number + 1}: refused by the scanner alone"
+    rows = []
+    for k, (a, b) in enumerate(pairwise(found.starts.tolist())):
+        features = zip(found.columns[a:b].tolist(), map(bits, found.values[a:b]), strict=True)
+        rows.append((bits(found.labels[k]), bits(found.importance[k]), list(features)))
+    return rows
+
+
+def read(text, rules, labelled):
+    rows = []
+    for number, line in enumerate(text.split(b"\n"), 1):
+        try:
+            found = read_plainly(line, rules, labelled)
+        except DataError as error:
+            return f"line {number}: {error}"
+        if found is not None:
+            label = np.nan if found[0].label is None else found[0].label
+            features = [(column, bits(value)) for column, value in found[1].items()]
+            rows.append((bits(label), bits(found[0].importance), features))
+    return rows
+
+
+alphabet = st.sampled_from(
+    [*b"0123456789", *b"  ||::\n\n..--++eE',\t\r", *b"abnif\x00\x0b\xff\xc3\xa9"]
+)
+tokens = st.sampled_from(
+    [
+        b"\n1 |", b"\n-1 2 'tag |", b"\n|", b"\n1 2 0 |", b"\r\n", b" ", b"\t", b"|", b" |a",
+        b" |b:0.5", b" |12:-2", b" |a:1e-400", b" |b:0", b" a", b" b:0.5", b" abc:-1.5e3",
+        b" 12:2", b" 007", b" x:text", b" :3", b" :", b" a:nan", b" a:infinity", b" a:1e400",
+        b" a:1e308", b" a:0.1234567890123456789012345678901", b" a:1e-400", b" \xc3\xa9",
+        b" a:0.10000000000000000000000000000000001", b" 18446744073709551616", b" \xff",
+        b" a:1:2", b" a:x:y", b"\n1 -1 |", b"\n1,2 |", b"\n1 2 3 4 |", b"\nshared |", b"\n1|",
+        b"\n9007199254740993 |", b"\n1 0.30000000000000000000000000000004 |", b"\n", b"\x00",
+        b"\n1 1 0.10000000000000000000000000000001 |",
+    ]
+)  # fmt: skip
+arbitrary = st.one_of(
+    st.binary(max_size=200),
+    st.lists(alphabet, max_size=120).map(bytes),
+    st.lists(tokens, max_size=40).map(b"".join),
+)
+rules = st.sampled_from(
+    [
+        Rules(),
+        Rules(30, ((97, 98),)),
+        Rules(3, ((97, 97), (98, 32)), frozenset(b"1")),
+        Rules(1, (), frozenset(range(256)) - {97}),
+    ]
+)
+
+
+@examples(700, 100)
+@given(arbitrary, rules, st.booleans())
+def test_arbitrary_bytes(text, rules, labelled):
+    assert scanned(text, rules, labelled) == read(text, rules, labelled)
+
+
+values = st.sampled_from(
+    ["", ":2", ":0.5", ":-1", ":0", ":1e3", ":.25", ":5.", ":abc", ":日本", ":+3"]
+)
+names = st.sampled_from(
+    ["a", "b", "abc", "12", "007", "été", "日本", "5y", "-3", "'q", "9" * 23, "x\x01", "~", "1.5"]
+)
+spaces = st.builds(
+    lambda name, weight, own: f"|{name}{weight} " + " ".join(map("".join, own)) + " ",
+    st.sampled_from(["", "a", "b", "apple", "avocado", "12", "é", "1b"]),
+    st.just("") | st.sampled_from([":2", ":0.5", ":-1"]),
+    st.lists(st.tuples(names, values), max_size=5),
+).map(lambda text: text.replace("|:", "|c:"))
+
+
+@pytest.fixture(scope="module")
+def wabbit():
+    package = pytest.importorskip("vowpalwabbit")
+    run = package.Workspace("--quiet --noconstant -b 18")
+
+    def parsed(line):
+        """Columns and values by the first byte of their namespace, label and importance."""
+        example = run.parse(line)
+        own, found = super(type(example), example), {}
+        for place in range(own.num_namespaces()):
+            space = own.namespace(place)
+            for k in range(own.num_features_in(space)):
+                # They multiply columns by four weights each, and do not cut those without a name.
+                column = own.feature(space, k) // 4 % 2**18
+                found.setdefault(space, []).append((column, own.feature_weight(space, k)))
+        label = example.get_simplelabel_label(), example.get_simplelabel_weight()
+        run.finish_example(example)
+        return found, label
+
+    yield parsed
+    run.finish()
+
+
+@pytest.mark.compiled
+@examples(300, 10)
+@given(st.sampled_from(["1 ", "-1 2.5 ", "0 0.5 'tag ", "1 tag"]), st.lists(spaces, max_size=4))
+def test_columns_of_vowpal_wabbit(wabbit, head, parts):
+    line = head + "".join(parts or ["| a"])
+    theirs, label = wabbit(line)
+    parsed = parse_line(line.encode(), Rules(18))
+    ours = {}
+    for feature in parsed.features:
+        ours.setdefault(feature.space, []).append((feature.column, feature.value))
+    assert ours == theirs
+    assert (parsed.label, parsed.importance) == label
+
+
+#: from ``vw --audit`` 9.11
+RECORDED = [
+    (b"1 |a x y:2 12 |b z:0.5 |c w", [], [55432, 42847, 92606, 124687, 64070]),
+    (b"1 | x :3 :4 :0 :5", [], [170779, 0, 1, 3]),
+    (b"1 |7 x 12", [], [13408, 19]),
+    (b"1 | \xc3\xa9 \xc3\xa9t\xc3\xa9 18446744073709551616", [], [67463, 222735, 0]),
+    (b"1 |a x:abc", [], [249710]),
+    (b"1 |a x y:2 |b z:0.5", ["ab"], [55432, 42847, 124687, 80151, 171394]),
+    (b"1 |a x |b z:0.5", ["ba"], [55432, 124687, 156693]),
+    (b"1 |a x y:2 12", ["aa"], [55432, 42847, 92606, 1680, 31047, 112550, 253394, 135987, 8100]),
+]
+
+
+@pytest.mark.parametrize(("line", "pairs", "columns"), RECORDED)
+def test_recorded_columns(line, pairs, columns):
+    own = tuple((ord(a), ord(b)) for a, b in pairs)
+    assert [feature.column for feature in parse_line(line, Rules(18, own)).features] == columns
+    assert hash_name(b"", 0) == 0
+
+
+@examples(60, 8)
+@given(st.lists(spaces, max_size=12), st.integers(1, 60), st.integers(1, 3))
+def test_chunks_do_not_matter(parts, chunk_bytes, threads):
+    lines = [f"{k % 2} {k} {part}\n".encode() for k, part in enumerate(parts, 1)]
+    if not lines:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.vw")
+        path.write_bytes(b"".join(lines))
+        source = VwSource([path], interactions=["ab"], chunk_bytes=chunk_bytes, threads=threads)
+        batches = list(source.batches())
+        rows = sum(batch.X.shape[0] for batch in batches)
+        assert rows == len(lines)
+        assert np.concatenate([batch.weights for batch in batches]).tolist() == [
+            *range(1, rows + 1)
+        ]
+        for batch in batches:
+            for k in range(batch.X.shape[0]):
+                row = batch.X[k]
+                _, sums = read_plainly(lines[batch.first + k].rstrip(b"\n"), source.rules, True)
+                assert dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) == sums
+        assert source.where(rows - 1) == f"{path} line {rows}"
