@@ -21,7 +21,7 @@ import linsep
 from linsep.compiled.core.code_cache import code_folder
 from linsep.compiled.core.weights import Last
 from linsep.compiled.rules.perceptron import Constant
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.rules.perceptron import PerceptronRule
 from linsep.compiled.core.loop import pass_loop
 from linsep.online.learner import State

@@ -18,7 +18,7 @@ import linsep
 from command_line import here
 from linsep import LogisticRegression
 from linsep.compiled.core.jit import COMPILING
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.estimators._logistic import fitting as logistic
 from linsep.parallel import workers

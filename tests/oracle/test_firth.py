@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep import LogisticRegression, textbook
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.parallel import workers
 from linsep.regression.logistic.firth import Objective

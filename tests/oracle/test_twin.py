@@ -11,7 +11,7 @@ from linsep import Perceptron
 from linsep.certificate.cycles import Cycle
 from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.loop import Watch, pass_loop
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.weights import Last
 from linsep.online.learner import State, pairs
 from linsep.teaching.textbook import scores as twin_scores

@@ -9,7 +9,8 @@ from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptr
 from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.loop import score_matrix
 from linsep.compiled.core.packing import packed
-from linsep.compiled.core.rows import Csr, Dense, as_rows
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.core.rows import Csr, Dense
 from linsep.online.rows.array import ArrayStream
 from linsep.sources import ArraySource
 from storages import weights

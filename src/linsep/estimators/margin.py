@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.compiled.core.rows import Csr, Dense, Unit, values_of
+from linsep.compiled.core.row_arrays import values_of
+from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.margin import MarginRule
 from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, Multiclass, Parameter, Tie
 from linsep.estimators._common.fitting import LinearClassifier

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.rows import csr_rows
+from linsep.compiled.core.row_arrays import csr_rows
 from linsep.compiled.kernel_products import multiply_sparse
 from linsep.kernels.letters import Counts, same_kind
 from linsep.parallel import spread

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.rows import Whole, csr_rows, read_only
+from linsep.compiled.core.row_arrays import csr_rows, read_only
+from linsep.compiled.core.rows import Whole
 from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number

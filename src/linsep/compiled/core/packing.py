@@ -7,7 +7,8 @@ zeros if these are at least half of it, else with them. So the scores are the sa
 import numpy as np
 
 from linsep.compiled.core.jit import compiled
-from linsep.compiled.core.rows import Csr, Dense, U, csr_rows, picked
+from linsep.compiled.core.row_arrays import csr_rows
+from linsep.compiled.core.rows import Csr, Dense, U, picked
 
 
 @compiled

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
 
 from linsep.compiled.core.loop import UPDATES
-from linsep.compiled.core.rows import Unit, as_rows, scales
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.core.rows import Unit, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Counted
@@ -276,10 +277,10 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied if float32 or float64 and C-contiguous, or CSR with int32 or int64 indices
-            (of int64, 1,048,576 or fewer are copied to int32); but dense rows of several classes that are mostly zeros are also packed if there are
-            several passes. A source (:func:`linsep.open_source`) is learnt as it is read, in
-            constant memory, with the same weights; it has its own labels, so omit y.
+            Not copied if float32 or float64 and C-contiguous, or CSR (of int64, a million indices
+            or fewer are copied to int32); dense rows of several classes that are mostly zeros are
+            packed for several passes. A source (:func:`linsep.open_source`) is learnt as it is
+            read, in constant memory, with the same weights; it has its own labels, so omit y.
         y : array of shape (rows,)
             Labels of any type; of two, the one that is not the ``reference`` is +1.
         coef_init : array of the shape of ``coef_``, default zeros

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.background import elsewhere
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError
 from linsep.estimators._common.checking import check_two_classes
 from linsep.estimators._common.from_source import knows_all_rows

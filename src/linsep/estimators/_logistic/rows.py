@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
 
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.from_source import (

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from linsep.compiled.core.interleave import interleave
 from linsep.compiled.core.kernel_rows import Block
 from linsep.compiled.core.packing import packed
-from linsep.compiled.core.rows import Csr, Dense, Unit, as_rows
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.row_records import BLOCK
 from linsep.online.rows.holding_out import NO_IMPORTANCE, HoldOut
 

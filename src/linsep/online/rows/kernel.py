@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from linsep.compiled.core.kernel_rows import Block, catch_up
-from linsep.compiled.core.rows import csr_rows
+from linsep.compiled.core.row_arrays import csr_rows
 from linsep.errors import DataError, hint
 from linsep.interrupts import checkpoint, window
 from linsep.online.keeping import KeepLast

@@ -13,7 +13,7 @@ import numpy as np
 
 import linsep
 from linsep.background import chained, elsewhere
-from linsep.compiled.core.rows import as_rows
+from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError, LinsepError
 from linsep.interrupts import checkpoint, held
 from linsep.online.rows.array import NO_IMPORTANCE, ArrayStream, Mixing, RowBatch, summed

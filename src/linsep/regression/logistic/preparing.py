@@ -9,7 +9,8 @@ import numpy as np
 import scipy.linalg as sla
 
 from linsep.compiled import logistic
-from linsep.compiled.core.rows import Csr, as_rows, csr_rows
+from linsep.compiled.core.row_arrays import as_rows, csr_rows
+from linsep.compiled.core.rows import Csr
 from linsep.errors import FeatureOverflow
 from linsep.interrupts import checkpoint
 from linsep.regression.logistic.collinearity import LOST, NOTHING, Columns, Straight
