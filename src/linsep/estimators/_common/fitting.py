@@ -26,14 +26,7 @@ from linsep.interrupts import held, window
 from linsep.online.keeping import KeepBest, keeping_of
 from linsep.online.learner import BadRow, Learner, State, Unlearnable
 from linsep.online.passes import (
-    PassReport,
-    Plan,
-    Progress,
-    Run,
-    StopReason,
-    close_pass,
-    learn_batch,
-    passes,
+    PassReport, Plan, Progress, Run, StopReason, close_pass, learn_batch, passes,
 )  # fmt: skip
 from linsep.online.rows.array import ArrayStream, RowStream, summed
 from linsep.online.rows.holding_out import HoldOut
@@ -277,10 +270,10 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied if float32 or float64 and C-contiguous, or CSR (of int64, a million indices
-            or fewer are copied to int32); dense rows of several classes that are mostly zeros are
-            packed for several passes. A source (:func:`linsep.open_source`) is learnt as it is
-            read, in constant memory, with the same weights; it has its own labels, so omit y.
+            Not copied if float32 or float64 and C-contiguous, or CSR (a million int64 indices or
+            fewer are); dense rows of several classes that are mostly zeros are packed. A source
+            (:func:`linsep.open_source`) is learnt as it is read, in constant memory, with the same
+            weights; it has its own labels, so omit y.
         y : array of shape (rows,)
             Labels of any type; of two, the one that is not the ``reference`` is +1.
         coef_init : array of the shape of ``coef_``, default zeros
