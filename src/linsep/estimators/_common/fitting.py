@@ -26,7 +26,14 @@ from linsep.interrupts import held, window
 from linsep.online.keeping import KeepBest, keeping_of
 from linsep.online.learner import BadRow, Learner, State, Unlearnable
 from linsep.online.passes import (
-    PassReport, Plan, Progress, Run, StopReason, close_pass, learn_batch, passes,
+    PassReport,
+    Plan,
+    Progress,
+    Run,
+    StopReason,
+    close_pass,
+    learn_batch,
+    passes,
 )  # fmt: skip
 from linsep.online.rows.array import ArrayStream, RowStream, summed
 from linsep.online.rows.holding_out import HoldOut
@@ -55,10 +62,8 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _labels_checked(self, y: Any, n_rows: int) -> np.ndarray:
         """Return y as one label per row."""
         if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
+            who = f"This {type(self).__name__} estimator"
+            raise ValueError(f"{who} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
