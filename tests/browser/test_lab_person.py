@@ -336,6 +336,8 @@ def test_pictures_and_tables_to_take_home(tab):
     svg = saved(tab, "SVG").decode()
     assert svg.startswith("<svg")
     assert svg.count("data-point") == 5
+    assert "12 x1 + 2 x2 − 31 = 0" in svg
+    assert "Converged." in svg
     assert saved(tab, "PNG").startswith(b"\x89PNG")
     assert saved(tab, "CSV").decode().splitlines()[-1].endswith("-31,12,2")
     assert "converged" in saved(tab, "Markdown").decode()
@@ -402,12 +404,12 @@ def test_columns_of_a_csv_file_are_chosen_or_projected(tab, tmp_path):
 
 
 def test_all_four_lines_are_shown_together(tab):
-    tab.open("data=outlier")
+    tab.open("data=outlier&rounds=300")
     tab.press("End")
     assert not tab.page.locator("line.average").first.is_visible()
     tab.page.get_by_label("all four lines").check()
-    for name in ("line.line", "g line.average", "g line.best"):
-        assert tab.page.locator(name).first.is_visible()
+    for name in ("> line.line", "line.average", "line.best"):
+        assert tab.page.locator(f".plane .picture {name}").is_visible()
     said = tab.text("#legend")
     for keep in ("last", "average", "best", "vote"):  # each count is that of its own picture
         tab.page.get_by_label("Weights to predict with").select_option(keep)

@@ -166,6 +166,8 @@ def test_what_a_curve_of_a_kernel_can_do(name, settings, kind, said):
     proof = proof_of(scene, run_of(scene))
     assert proof["kernel"]["kind"] == kind
     assert said in " ".join(proof["kernel"]["sentences"])
+    if kind == "overlapping":
+        assert "Novikoff" not in {bound["name"] for bound in proof["bounds"]}
     if name == "xor" and kind == "separable":  # rows of length 3, margin sqrt(2)
         assert proof["bounds"][0]["value"] == pytest.approx(4.5)
 
@@ -193,7 +195,8 @@ def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
     ("settings", "bounds"),
     [
         ({}, ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]),
-        ({"learner": "kernel"}, ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]),
+        ({"learner": "kernel"}, ["Novikoff"]),
+        ({"learner": "kernel", "kernel": "poly", "degree": 1}, ["Novikoff"]),
         ({"learner": "margin", "gamma": 0.01}, ["8/gamma^2"]),
         ({"learner": "passive-aggressive", "intercept": False}, ["passive-aggressive"]),
         ({"learner": "balanced-winnow", "promotion": 1.03}, ["L1 margin"]),

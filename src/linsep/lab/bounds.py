@@ -7,8 +7,10 @@ import numpy as np
 from linsep.errors import LinsepError
 from linsep.lab.run import dense_codes
 from linsep.lab.scene import Scene
+from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounding import bounds_of_run
-from linsep.mistake_bounds.cases import RunSummary
+from linsep.mistake_bounds.bounds import Bounds, Unknown
+from linsep.mistake_bounds.cases import Case, RunSummary
 
 #: what is said beside a bound; {passes} are those of the run
 ABOUT = {
@@ -21,6 +23,10 @@ ABOUT = {
     "disjunction": "Littlestone 1988",
     "L1 margin": "Grove, Littlestone and Schuurmans 2001",
 }
+#: a larger (R/margin)² in a kernel's space may come of rounding the features
+CLEAR = 1e10
+#: most dimensions of a kernel's space in which hinge bounds are computed
+MOST_DIMENSIONS = 12
 #: relative size of an eigenvalue of a Gram matrix that counts as zero
 ROUNDING = 1e-12
 
@@ -36,26 +42,61 @@ def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     if why:
         return {"bounds": [], "unbounded": why, "widest": None}
     summary = summary_of(scene, passes)
-    kernel = scene["learner"] == "kernel"
-    X, codes = features_of(gram_of(scene)) if kernel else scene.X, np.array(dense_codes(scene))
+    codes = np.array(dense_codes(scene))
+    if scene["learner"] == "kernel":
+        return of_kernel_run(scene, summary, codes)
     try:
-        found = bounds_of_run(summary, X, codes, np.unique(codes))
+        found = bounds_of_run(summary, scene.X, codes, np.unique(codes))
     except (ValueError, LinsepError) as problem:
         return {"bounds": [], "unbounded": str(problem), "widest": None}
-    many = f"{passes:,} pass{'' if passes == 1 else 'es'}"
-    space = ", in the space of the kernel" if kernel else ""
-    bounds = [
-        {"name": bound.name, "value": float(bound.value), "what": bound.what,
-         "about": ABOUT.get(bound.name, "").format(passes=many) + (space if not place else "")}
-        for place, bound in enumerate(found.bounds)
-    ]  # fmt: skip
-    reason = next(iter(found.left_out.values()), "no theorem is about it")
     widest = None
     if scene["learner"] == "perceptron" and len(set(scene.codes)) == 2:
         widest = {"rate": scene["rate"], "intercept": scene["intercept"],
                   "margin": found.margin[0] if found.margin else None}  # fmt: skip
-    return {"bounds": bounds, "widest": widest,
-            "unbounded": "" if bounds else f"No bound: {reason}."}  # fmt: skip
+    return listed_bounds(found, passes) | {"widest": widest}
+
+
+def listed_bounds(found: Bounds, passes: int) -> dict[str, Any]:
+    """Return bounds as the page shows them, or why there is none."""
+    many = f"{passes:,} pass{'' if passes == 1 else 'es'}"
+    reason = next(iter(found.left_out.values()), "no theorem is about it")
+    return {
+        "bounds": [
+            {"name": bound.name, "value": float(bound.value), "what": bound.what,
+             "about": ABOUT.get(bound.name, "").format(passes=many)}
+            for bound in found.bounds
+        ],
+        "unbounded": "" if found.bounds else f"No bound: {reason}.",
+    }  # fmt: skip
+
+
+def of_kernel_run(scene: Scene, summary: RunSummary, codes: np.ndarray) -> dict[str, Any]:
+    """Return the bounds in the space of the kernel: Novikoff's, or if nothing separates, hinges.
+
+    The rows are features whose products are the Gram matrix. Hinge bounds need a program in as many
+    dimensions, which takes too long in many.
+    """
+    features = features_of(gram_of(scene))
+    case = Case(summary, features, codes, int(codes.max()) + 1, None)
+    try:
+        value = theorems.novikoff(case.problems)
+    except Unknown:
+        value = np.inf
+    if value < CLEAR:
+        bounds = [{"name": "Novikoff", "value": value, "what": "mistakes",
+                   "about": ABOUT["Novikoff"]}]  # fmt: skip
+        found: dict[str, Any] = {"bounds": bounds, "unbounded": ""}
+    elif case.problems[0].A.shape[1] <= MOST_DIMENSIONS:
+        found = listed_bounds(
+            bounds_of_run(summary, features, codes, np.unique(codes)), summary.passes
+        )
+        found["bounds"] = [bound for bound in found["bounds"] if bound["name"] != "Novikoff"]
+    else:
+        found = {"bounds": [], "unbounded": "No bound: no curve separates the classes clearly, and "
+                 "other bounds are computed here in a space of few dimensions only."}  # fmt: skip
+    for bound in found["bounds"][:1]:
+        bound["about"] += ", in the space of the kernel"
+    return found | {"widest": None}
 
 
 def summary_of(scene: Scene, passes: int) -> RunSummary:

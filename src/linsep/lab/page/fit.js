@@ -9,13 +9,14 @@ const MOST_ROWS = 500;
 export class Fit {
   constructor(lab) {
     this.lab = lab;
+    this.name = make("h2");
     this.title = make("p", { class: "title", id: "fit-title" });
     this.words = make("div", { class: "words", id: "fit-words", "aria-live": "polite" });
     this.numbers = make("dl", { class: "numbers" });
     this.panels = make("div", { class: "panels" });
     this.tests = make("dl", { class: "tests" });
     this.node = make("section", { class: "card fit", "aria-label": "Fit" },
-      make("h2", {}, "The fit"), this.title, this.words, this.numbers, this.panels, this.tests);
+      this.name, this.title, this.words, this.numbers, this.panels, this.tests);
     this.head = make("tr");
     this.heading = make("h2");
     this.says = make("p", { class: "stopped" });
@@ -44,7 +45,9 @@ export class Fit {
     const shown = rows.slice(0, MOST_ROWS);
     this.says.textContent = rows.length > shown.length
       ? `${shown.length} of ${rows.length.toLocaleString("en")} lines; CSV has all of them.` : "";
-    this.heading.textContent = fit?.kind === "descent" ? "Steps" : "Points";
+    const descends = fit?.kind === "descent";
+    [this.name.textContent, this.heading.textContent] = descends
+      ? ["The descent", "Steps"] : ["The fit", "Points"];
     const text = (value) => (typeof value === "number" ? minus(short(value)) : minus(value));
     this.body.replaceChildren(...shown.map((row) => make("tr", {},
       ...row.map((value) => make("td", {}, text(value))))));

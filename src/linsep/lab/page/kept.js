@@ -30,6 +30,7 @@ export class Kept {
     if (this.votes) canvas.style.display = "";
     else if (!this.plane.regions) canvas.style.display = "none";
     this.legend.classList.toggle("hidden", !shown);
+    this.legend.replaceChildren();
   }
 
   at(t) {

@@ -16,8 +16,10 @@ import { Sharing } from "./sharing.js";
 import { Table } from "./table.js";
 import { Weights } from "./weights.js";
 
-const KEYS = "Keys: space plays, \u2190 \u2192 step, M next mistake, Home and End, 1 to 4 choose a "
-  + "class. A point in focus: arrows move it, digits relabel it, Delete removes it.";
+const KEYS = "1 to 4 choose a class. A point in focus: arrows move it, digits relabel it, Delete "
+  + "removes it.";
+const KEYS_OF_ROOM = { descent: "Keys: the ring in focus is moved by arrows, and so is the slider.",
+  classes: `Keys: space plays, \u2190 \u2192 step, M next mistake, Home and End, ${KEYS}` };
 
 export class Lab {
   constructor(root, connection, answer = null) {
@@ -43,7 +45,7 @@ export class Lab {
         make("div", { class: "middle" }, this.clock.node, this.plane.node, table.node,
           this.fits.table),
         make("div", { class: "side right" }, this.proofs.node, this.fits.node, weights.node)),
-      make("footer", {}, KEYS));
+      this.footer = make("footer"));
     root.append(this.node);
     document.addEventListener("keydown", (event) => this.key(event));
     onTheme(() => this.redraw());
@@ -113,7 +115,8 @@ export class Lab {
     this.run = run ? new Run(run, scene.points) : null;
     this.fit = answer.fit ?? null;
     this.node.classList.toggle("regression", this.regression);
-    this.node.dataset.room = scene.settings.room;
+    this.node.dataset.room = room;
+    this.footer.textContent = KEYS_OF_ROOM[room] ?? `Keys: ${KEYS}`;
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
     this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
     if (fit || view !== this.view) this.plane.fit();

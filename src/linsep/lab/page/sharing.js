@@ -1,6 +1,6 @@
 // Take home: the address, pictures, the table, a script, and a page that needs no server.
 
-import { download, make } from "./dom.js";
+import { download, make, makeSvg, set } from "./dom.js";
 import { ink } from "./looks.js";
 
 const KEPT_STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
@@ -69,7 +69,29 @@ export class Sharing {
     if (text !== null) download("run.html", text, "text/html");
   }
 
-  // The picture of the plane with all styles inside it, shading included.
+  // What is said below the plane, as lines of a picture.
+  caption() {
+    const { says, status, kept, width, height } = this.lab.plane;
+    const colour = (node) => getComputedStyle(node).color;
+    const hints = ["bayes", "descent"].includes(this.lab.scene.settings.room);
+    const lines = [says, ...(hints ? [] : [status])].filter((node) => node.textContent.trim());
+    const found = lines.map((node, k) => makeSvg("text", { x: 8, y: height + 20 * (k + 1),
+      fill: colour(node), "font-size": 14, "font-family": "sans-serif" }, node.textContent));
+    let [x, y] = [8, height + 20 * (lines.length + 1)];
+    for (const entry of kept.legend.checkVisibility() ? kept.legend.children : []) {
+      const style = getComputedStyle(entry.querySelector("line"));
+      const wide = 48 + 7 * entry.textContent.length;
+      if (x > 8 && x + wide > width) [x, y] = [8, y + 20];
+      found.push(makeSvg("line", { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke: style.stroke,
+        "stroke-width": style.strokeWidth, "stroke-dasharray": style.strokeDasharray }),
+      makeSvg("text", { x: x + 30, y, fill: colour(entry), "font-size": 12,
+        "font-family": "sans-serif" }, entry.textContent.trim()));
+      x += wide;
+    }
+    return [found, Math.max(...found.map((node) => Number(node.getAttribute("y") ?? 0)), height) + 10];
+  }
+
+  // The picture of the plane with all styles inside it, shading included, and its height.
   picture() {
     const { svg, canvas, width, height } = this.lab.plane;
     const copy = svg.cloneNode(true);
@@ -86,20 +108,22 @@ export class Sharing {
       first.push(`<image href="${canvas.toDataURL()}" width="${width}" height="${height}" `
         + 'preserveAspectRatio="none"/>');
     }
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.setAttribute("width", width);
-    copy.setAttribute("height", height);
-    copy.setAttribute("color", ink());
+    const [caption, whole] = this.caption();
+    const below = makeSvg("rect", { y: height, width, height: whole - height, fill: paper });
+    copy.append(below, ...caption);
+    set(copy, { xmlns: "http://www.w3.org/2000/svg", width, height: whole,
+      viewBox: `0 0 ${width} ${whole}`, color: ink() });
     const text = new XMLSerializer().serializeToString(copy);
-    return text.replace(/^(<svg[^>]*>)/, `$1${first.join("")}`);
+    return [text.replace(/^(<svg[^>]*>)/, `$1${first.join("")}`), whole];
   }
 
-  svg() { download("plane.svg", this.picture(), "image/svg+xml"); }
+  svg() { download("plane.svg", this.picture()[0], "image/svg+xml"); }
 
   async png() {
-    const { width, height } = this.lab.plane;
+    const { width } = this.lab.plane;
+    const [text, height] = this.picture();
     const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.picture())}`;
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
     await image.decode();
     const canvas = make("canvas", { width: 2 * width, height: 2 * height });
     canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
