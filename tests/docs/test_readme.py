@@ -64,6 +64,11 @@ def test_links_of_the_page_on_lecture_notes():
             assert anchor in words, (name, anchor)
 
 
+def test_coming_from_vowpal_wabbit(tmp_path):
+    assert run_python("docs/from-vowpal-wabbit.md") > 10
+    assert run_commands("docs/from-vowpal-wabbit.md", tmp_path) == 4
+
+
 def test_python_about_linear_regression(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/linear-regression.md") > 12

@@ -24,6 +24,7 @@ COMMANDS = {
     "trace": ("trace", "Show every round of learning from a small DATA."),
     "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
     "inspect": ("inspect", "Show how a model was trained and its largest weights."),
+    "audit": ("audit", "Show why one row of DATA has its score, feature by feature."),
     "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "bounds": ("bounds", "Bound the mistakes of learners on DATA; margins of weights."),

@@ -1,0 +1,118 @@
+"""linsep audit: the terms of a score, from every source, which sum to it to the bit."""
+
+import json
+from math import fsum
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import here, refused
+from linsep import load
+
+pytestmark = pytest.mark.compiled
+WORDS = ["free", "prize", "call", "home", "see", "you"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("audit")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1.0, 1e3, 1e-3]
+    words = [rng.choice(WORDS, 3, replace=False) for _ in X]
+    kinds = np.array(["a", "b", "c"])[(X[:, 0] > 0) + 1 * (X[:, 1] > 0)]
+    frame = pd.DataFrame(X, columns=["p", "q", "r"])
+    frame["colour"] = rng.choice(["red", "blue"], len(X))
+    frame["text"] = [" ".join(own) for own in words]
+    frame["y"] = X @ [1.0, 1e-3, 0.0] + rng.normal(size=len(X))
+    frame["kind"], frame["side"] = kinds, kinds == "a"
+    frame.to_csv(folder / "rows.csv", index=False)
+    with (folder / "rows.svm").open("w") as svm, (folder / "rows.vw").open("w") as vw:
+        for k, (row, own) in enumerate(zip(X.tolist(), words, strict=True)):
+            label = 1 if kinds[k] == "a" else -1
+            svm.write(f"{label} 1:{row[0]!r} 3:{row[1]!r} 7:{row[2]!r}\n")
+            vw.write(f"{label} |w {' '.join(own)} |n:0.5 p:{row[0]!r}\n\n")
+    return folder
+
+
+CLASSES = ["--target", "kind", "--exclude", "y", "--exclude", "side"]
+SIDES = ["--target", "side", "--exclude", "y", "--exclude", "kind"]
+BAYES = ["--exclude", "text", "--exclude", "colour", "--learner", "naive-bayes"]
+NUMBERS = ["--target", "y", "--exclude", "kind", "--exclude", "side"]
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("rows.csv", [*SIDES, "--text", "text"]),
+        ("rows.csv", [*SIDES, "--text", "text", "--vocabulary", "--normalize", "--scale", "none"]),
+        ("rows.csv", [*CLASSES, "--exclude", "text", "--multiclass", "ovr"]),
+        ("rows.csv", [*CLASSES, "--exclude", "text", "--learner", "pa"]),
+        ("rows.csv", [*CLASSES, "--exclude", "text", "--learner", "logistic", "--l2", "1"]),
+        ("rows.csv", [*NUMBERS, "--exclude", "text", "--learner", "linear"]),
+        (
+            "rows.csv",
+            [*SIDES, *BAYES],
+        ),
+        ("rows.svm", ["--keep", "last", "--no-fit-intercept"]),
+        ("rows.vw", ["--interactions", "wn", "--hash-bits", "4"]),
+    ],
+)
+def test_terms_sum_to_the_score_to_the_bit(folder, data, options, tmp_path):
+    learnt = here("fit", data, *options, "--model", tmp_path / "m", cwd=folder)
+    assert learnt.returncode == 0, learnt.stderr
+    printed = here("predict", tmp_path / "m", data, "--json", cwd=folder).stdout.splitlines()
+    for row in (1, 17, 60):
+        done = here("audit", tmp_path / "m", data, "--row", row, "--json", cwd=folder)
+        found = json.loads(done.stdout)
+        products = [term["product"] for term in found["terms"]]
+        assert fsum([*products, found["rounding"]]) == found["score"]
+        assert all(t["product"] == t["value"] * t["weight"] for t in found["terms"])
+        assert abs(found["rounding"]) <= 1e-12 * max(map(abs, products))
+        assert sorted(map(abs, products), reverse=True) == list(map(abs, products))
+        expected = json.loads(printed[row - 1])
+        assert found["prediction"] == expected["prediction"]
+        if "scores" in expected:
+            assert found["score"] in np.atleast_1d(expected["scores"]).tolist()
+        line = 2 * row - 1 if data.endswith("vw") else row + data.endswith("csv")
+        assert found["row"] == f"{data} line {line}"
+
+
+def test_names(folder, tmp_path):
+    model = tmp_path / "m"
+    here("fit", "rows.vw", "--interactions", "wn", "--model", model, cwd=folder)
+    words = (folder / "rows.vw").read_text().splitlines()[4].split("|")[1].split()[1:]
+    found = json.loads(here("audit", model, "rows.vw", "--row", 3, "--json", cwd=folder).stdout)
+    names = {term["feature"] for term in found["terms"]}
+    expected = {f"w^{word}" for word in words} | {f"w^{word}*n^p" for word in words}
+    assert names <= {*expected, "n^p", "intercept"}
+    assert len(names) + found["without_effect"] == 8
+    here("fit", "rows.vw", "--hash-bits", "1", "-m", tmp_path / "two", cwd=folder)
+    text = here("audit", tmp_path / "two", "rows.vw", "--row", 3, cwd=folder).stdout
+    assert " + " in text
+    assert text.splitlines()[0] == "row         rows.vw line 5"
+    here("fit", "rows.csv", *SIDES, "--text", "text", "-m", tmp_path / "text", cwd=folder)
+    text = here("audit", tmp_path / "text", "rows.csv", "--top", 2, cwd=folder).stdout
+    assert "more  " in text
+    assert "feature" in text
+    here("fit", "rows.svm", "-m", tmp_path / "svm", cwd=folder)
+    found = json.loads(here("audit", tmp_path / "svm", "rows.svm", "--json", cwd=folder).stdout)
+    assert {term["feature"] for term in found["terms"]} <= {"1", "3", "7", "intercept"}
+
+
+def test_what_has_no_audit(folder, tmp_path):
+    model = tmp_path / "m"
+    here("fit", "rows.svm", "--model", model, cwd=folder)
+    said = "rows.svm has 60 rows, no row 61: choose another."
+    refused("audit", model, "rows.svm", "--row", 61, cwd=folder, said=said)
+    refused("audit", model, "rows.svm", "--row", 0, cwd=folder, said="--row must be", code=2)
+    for options, said in [
+        (["--keep", "vote"], "is a Perceptron that votes"),
+        (["--learner", "kernel", "--kernel", "rbf"], "is a KernelPerceptron that has a kernel"),
+    ]:
+        here("fit", "rows.svm", *options, "--model", model, "--force", cwd=folder)
+        refused("audit", model, "rows.svm", cwd=folder, said=said)
+    learn = ["fit", "rows.csv", *CLASSES, "--exclude", "text", "--multiclass", "ovo"]
+    here(*learn, "--model", model, "--force", cwd=folder)
+    assert load(model).multiclass == "ovo"
+    refused("audit", model, "rows.csv", cwd=folder, said="learn it with --multiclass ovr")
