@@ -322,6 +322,15 @@ def test_phone_width_is_one_column(new_tab):
     tab.page.touchscreen.tap(box["x"] + 60, box["y"] + 200)
     tab.goes_to("#points=")
     assert tab.page.locator(".dot").count() == 6
+    tab.page.get_by_role("button", name="To the start").tap()
+    tip = tab.page.locator(".handle.tip").bounding_box()
+    x, y = tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] / 2
+    finger = tab.context.new_cdp_session(tab.page)
+    for kind, places in (("touchStart", [(x, y)]), ("touchMove", [(x + 30, y - 20)]),
+                         ("touchMove", [(x + 60, y - 20)]), ("touchEnd", [])):  # fmt: skip
+        points = [{"x": px, "y": py} for px, py in places]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    expect(tab.page).to_have_url(re.compile(r"start=[-.\d]+,[.\d]+,[.\d]+"))
 
 
 def saved(tab, button):

@@ -154,7 +154,9 @@ def test_csv_with_chosen_columns_or_projected():
     scene, _ = scene_of_csv(text, Scene(), {"x": 3, "y": 0, "label": 4})
     np.testing.assert_array_equal(scene.X, iris.to_numpy()[:, [3, 0]])
     assert scene.features == ("petal width (cm)", "sepal length (cm)")
-    scene, columns = scene_of_csv(text, Scene(), {"x": "projected", "y": 1, "label": 4})
+    started = Scene().with_settings(start=(1.0, 0.0, 0.0), rate=0.5)
+    scene, columns = scene_of_csv(text, started, {"x": "projected", "y": 1, "label": 4})
+    assert (scene["start"], scene["rate"]) == ((0.0, 0.0, 0.0), 0.5)
     assert columns.x == "projected"
     want = PCA(2).fit_transform(StandardScaler().fit_transform(iris.to_numpy()[:, :4]))
     np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-4, atol=1e-5)

@@ -52,6 +52,8 @@ class Columns(NamedTuple):
 def scene_of_csv(text: str, scene: Scene, chosen: Any = None) -> tuple[Scene, Columns]:
     """Return the scene with the points of a CSV text, and the columns that they come from.
 
+    Other settings stay, but for initial weights, which were for other points.
+
     ``chosen`` names the columns by ``x``, ``y`` and ``label``. Without it the first two columns of
     numbers are the coordinates and the last other column is the class. A first line without
     numbers names the columns.
@@ -82,7 +84,8 @@ def scene_of_csv(text: str, scene: Scene, chosen: Any = None) -> tuple[Scene, Co
     )
     labels = checked_labels(names) if len(names) > 1 else ()
     axes = checked_features(features)
-    return replace(scene, points=points, name="", labels=labels, features=axes, at=0), columns
+    found = replace(scene, points=points, name="", labels=labels, features=axes, at=0)
+    return found.with_settings(start=Scene()["start"]), columns
 
 
 def _projected(

@@ -28,7 +28,7 @@ export class Controls {
       if (text) lab.load(text);
     } });
     this.own = make("details", { class: "own" }, make("summary", {}, "Your own points"),
-      make("p", {}, "Click in the plane, or paste two columns and a class:"), this.paste,
+      make("p", {}, "Click in the plane, or paste columns of numbers and a class:"), this.paste,
       make("div", { class: "row" }, make("button", { type: "button",
         onclick: () => lab.load(this.paste.value) }, "Use these"), file), this.columns);
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
