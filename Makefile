@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 .DEFAULT_GOAL := help
+# The tests start hundreds of processes, which would each compile the package's Python again.
+export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help demo test test-lowest coverage lint bench campaign format clean
 
 help:
