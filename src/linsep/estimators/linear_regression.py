@@ -1,8 +1,8 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import (
     INTERCEPT,
+    Parameter,
     brings_labels,
     check_parameters,
     check_sample_weight,
@@ -22,11 +23,12 @@ from linsep.estimators._common.checking import (
 )
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.from_source import Reading, describe
-from linsep.estimators._common.predicting_sources import LinearPrediction, Residuals, numbers
+from linsep.estimators._common.predicting_sources import LinearPrediction
+from linsep.estimators._common.regression_rows import TwoValues, check_whole, source_blocks
 from linsep.interrupts import held
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
-from linsep.regression.blocks import Block, Blocks
+from linsep.regression.blocks import Block
 from linsep.regression.diagnostics import check_assumptions
 from linsep.regression.inference import Bands, Inference, dependence
 from linsep.regression.least_squares.result import LeastSquares
@@ -55,6 +57,10 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     ----------
     fit_intercept : bool, default=True
         Learn an intercept.
+    weight_type : "precision" or "frequency", default="precision"
+        What a weight w of a row says: that its variance is sigma^2 / w, or that it stands for w
+        equal rows, w a whole number. Estimates are the same, but standard errors, tests and
+        likelihoods count rows, or the sum of the weights.
 
     Attributes
     ----------
@@ -86,11 +92,22 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     0.98032 0.81081
     """
 
-    _parameters = (INTERCEPT,)
+    _parameters = (
+        INTERCEPT,
+        Parameter(
+            "weight_type", str, "weights are inverse variances, or numbers of equal rows",
+            choices=("precision", "frequency"),
+        ),
+    )  # fmt: skip
     _fitted: LeastSquares
 
-    def __init__(self, *, fit_intercept: bool = True):
-        self.fit_intercept = fit_intercept
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        weight_type: Literal["precision", "frequency"] = "precision",
+    ):
+        self.fit_intercept, self.weight_type = fit_intercept, weight_type
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -109,7 +126,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         y : array of shape (rows,)
             Numbers.
         sample_weight : array of shape (rows,), default ones
-            A row of weight w has the variance sigma^2 / w. A row of weight 0 is left out.
+            See ``weight_type``. A row of weight 0 is left out.
 
         Returns
         -------
@@ -152,6 +169,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
+        if self.weight_type == "frequency":
+            check_whole(weights, lambda row: f"Row {row}")
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         if X.dtype == np.longdouble and (
@@ -197,7 +216,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     def _fit_source(self, source: Source) -> None:
         values, reading = TwoValues(), Reading()
         with held():
-            blocks = source_blocks(source, values, reading)
+            blocks = source_blocks(source, values, reading, self.weight_type == "frequency")
             fitted = least_squares(blocks, fit_intercept=self.fit_intercept, reread=False)
             self._take(fitted, values)
             self.training_deviation_ = values.deviation
@@ -206,6 +225,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 reading.finish_interrupted(self, source.name)
 
     def _take(self, fitted: LeastSquares, values: "TwoValues", target: str | None = None) -> None:
+        if self.weight_type == "frequency":
+            fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         self._target = target
         self._fitted, self._two_values = fitted, values.both()
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
@@ -340,54 +361,12 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         block = self._block(X, y, sample_weight, reset=False)
+        if self.weight_type == "frequency" and block.weights is not None:
+            rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
+            block = Block(block.X[rows], block.y[rows], None)
         if block.y.size != self._fitted.n_rows:
             raise DataError(
                 f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
                 f"these are {block.y.size:,}: give those of the fit."
             )
         return check_assumptions(self._fitted, block)
-
-
-class TwoValues:
-    """Whether y has only two values, and its standard deviation, computed block by block."""
-
-    def __init__(self) -> None:
-        self._values: np.ndarray | None = np.zeros(0)
-        self._about_mean = Residuals()
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of y, which is the RMS error of predicting its mean."""
-        return float(np.sqrt(self._about_mean.spread / (self._about_mean.weight or 1.0)))
-
-    def see(self, y: np.ndarray, weights: np.ndarray | None = None) -> None:
-        """Add some values; repeated passes over the same values are allowed."""
-        self._about_mean = self._about_mean.and_more(y, y, weights)
-        if self._values is None or not y.size:
-            return
-        both = np.unique(np.concatenate([self._values, [y.min(), y.max()]]))
-        known = (y == both[0]) | (y == both[-1])
-        self._values = both if both.size < 3 and known.all() else None
-
-    def both(self) -> tuple[float, float] | None:
-        """Return the two values, or None."""
-        values = self._values
-        return None if values is None or values.size != 2 else (float(values[0]), float(values[1]))
-
-
-def source_blocks(source: Source, values: TwoValues, reading: Reading) -> Blocks:
-    """Return the blocks of a source; the last has all features, and ``values`` gets every y."""
-
-    def blocks() -> Iterator[Block]:
-        for batch in reading.of(iter(source.batches())):
-            y = numbers(batch.y, source, batch.first)
-            X, weights = batch.X, batch.weights
-            values.see(y, weights)
-            reading.count(y.size)
-            if weights is not None and not weights.all():
-                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-            yield Block(X, y, weights)
-        if not reading.rows:
-            raise DataError(f"{source.name} has no rows to learn from.")
-
-    return blocks
