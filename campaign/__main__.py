@@ -24,6 +24,7 @@ from campaign import (
     presses,
     same_bits,
     texts,
+    words,
 )  # fmt: skip
 from campaign.batches import Limits
 
@@ -48,6 +49,7 @@ PARTS = {
     "compiling": Part(_of(commands.signalled_compiling, batch=10, hang_seconds=200), 30, 8),
     "scanner": Part(_of(texts.scanned, batch=20_000), 5_000_000, 10),
     "vowpal-wabbit": Part(_of(texts.wabbit, batch=5_000), 1_000_000, 10),
+    "words": Part(_of(words.counted, batch=2_000), 200_000, 8),
     "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 10),
     "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 10),
     "columnar": Part(_of(columnar.columnar, batch=2000), 50_000, 6),

@@ -12,7 +12,7 @@ from estimator_configurations import in_turn
 from linsep.compiled.core.jit import COMPILING
 
 FEW = {
-    "kills": 3, "disks": 3, "signals": 2, "scanner": 2000, "vowpal-wabbit": 500,
+    "kills": 3, "disks": 3, "signals": 2, "scanner": 2000, "vowpal-wabbit": 500, "words": 200,
     "csv": 60, "jsonl": 60,
     "columnar": 60, "models": 60,
     "forged-models": 30, "row-cache": 60, "verdicts": 10, "edited-proofs": 20, "damaged-proofs": 20,
