@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from playwright.sync_api import expect
@@ -95,10 +93,11 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
     tab.says("#verdict", "A line separates the classes.")
     right, left = tab.point(5), tab.point(1)
     tab.drag(1, (right[0] - left[0]) * 0.93, (tab.point(4)[1] - left[1]) * 0.5)
+    expect(tab.page).not_to_have_url(re.compile("points=0,0,0;"))
     tab.says("#verdict", "No line separates the classes.")
-    assert "would have this place on both sides" in tab.text("#verdict")
-    assert tab.page.locator(".meeting").is_visible()
-    assert tab.page.locator(".dot.proof").count() >= 3
+    assert tab.says("#verdict", "would have this place on both sides")
+    expect(tab.page.locator(".meeting")).to_be_visible()
+    expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -179,9 +178,10 @@ def test_mutated_addresses_leave_the_page_usable(tab):
         faults += bool(said)
         assert said == "" or (said.startswith("This address cannot") and said.endswith("."))
         assert len(said) < 250
-        tab.press("End", "Home", "ArrowRight")
         assert tab.page.locator(".plane .picture").is_visible()
     assert 10 < faults < 25
+    tab.press("End")
+    assert tab.count("round") > 0
     tab.page.get_by_label("Points", exact=True).select_option("xor")
     assert tab.says("#verdict", "No line through 0")
 
@@ -358,10 +358,9 @@ def test_the_python_script_prints_the_numbers_of_the_page(tab):
     tab.click("Python")
     tab.page.get_by_role("dialog").wait_for()
     script = tab.page.get_by_label("Python script").input_value()
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
-    )
-    assert "446 ((-31.0, 12.0, 2.0),)" in done.stdout
+    said = []
+    exec(compile(script, "lab.py", "exec"), {"print": lambda *parts: said.append(parts)})
+    assert said[1] == (446, ((-31.0, 12.0, 2.0),))
 
 
 def test_the_html_file_works_with_the_network_off(tab, new_tab, tmp_path):

@@ -1,11 +1,29 @@
-"""The rooms without a run, and lessons, in a real browser."""
+"""The rooms without a run, lessons, and the pictures of docs/lab.md, in a real browser.
 
+With LINSEP_DRAW=1 the pictures are drawn anew.
+"""
+
+import os
 import re
 
 import pytest
 from playwright.sync_api import expect
 
+from documents import ROOT
+
 pytestmark = pytest.mark.compiled
+
+FOLDER = ROOT / "docs" / "lab"
+#: file: width, height, light or dark, what follows the address, keys, what is waited for
+PICTURES = {
+    "run.png": (1280, 760, "light", "#data=five-points&start=-1,0,0&at=5", ["m", "m", "m"], ""),
+    "proof.png": (1280, 760, "dark", "#data=outlier&rounds=1000", ["End"], "No line separates"),
+    "kernel.png": (1280, 760, "light", "#data=moons&learner=kernel&width=2", ["End"], "No line"),
+    "line.png": (1280, 760, "light", "#data=blood-pressure&room=line", [], ""),
+    "descent.png": (1280, 760, "light", "#data=descent&room=descent&eta=0.09", [], ""),
+    "lesson.png": (1280, 760, "light", "?lesson=perceptron&step=4", ["m", "m"], "through 0"),
+    "phone.png": (400, 800, "light", "#data=xor&intercept=no", ["End"], "No line through 0"),
+}
 
 
 def test_dragging_a_point_moves_the_line_the_sticks_and_the_table(tab):
@@ -166,3 +184,19 @@ def test_an_unknown_lesson_leaves_the_page_usable(tab):
     tab.says("#fault", "There is no lesson 'nothing'")
     tab.click("Step")
     assert tab.count("round") == 1
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_of_the_page(tab, name, tmp_path):
+    width, height, scheme, where, keys, verdict = PICTURES[name]
+    tab.look(width, height, scheme)
+    tab.visit(where)
+    tab.press(*keys)
+    if verdict:
+        tab.says("#verdict", verdict)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    drawn = tab.page.screenshot(path=(FOLDER if os.environ.get("LINSEP_DRAW") else tmp_path) / name)
+    kept = (FOLDER / name).read_bytes()
+    assert kept[:4] == drawn[:4] == b"\x89PNG"
+    assert kept[16:24] == drawn[16:24]  # width and height
+    assert f"](lab/{name})" in (ROOT / "docs" / "lab.md").read_text("utf-8")

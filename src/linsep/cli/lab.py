@@ -1,5 +1,7 @@
 """The command ``lab``: a page in the browser, with points, a learner and its run."""
 
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -103,6 +105,10 @@ def serve(
     print(f"lab      {url}", flush=True)
     print("         Ctrl-C ends it", flush=True)
     server.start()
+    for number in (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
+        # The loop is woken whichever thread gets the signal, and no callback can swallow it.
+        with suppress(NotImplementedError):  # on Windows
+            server.io_loop.asyncio_loop.add_signal_handler(number, server.io_loop.stop)
     if browser:
         import webbrowser
 
