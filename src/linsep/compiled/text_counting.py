@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.compiled.core.jit import borrow, exact, generic, inlined
+from linsep.compiled.core.murmur import murmur
 from linsep.compiled.text_cutting import CHAR_WB, GROWTH, WORD, cut, longest
-from linsep.compiled.text_hashing import ONE, U, is_known, murmur, note
+from linsep.compiled.text_hashing import ONE, ZERO, U, is_known, note
 
 #: pairs for which an insertion sort is faster, and bits of a digit of a radix sort
 FEW, DIGIT = 24, 9
@@ -89,7 +90,7 @@ def count(found, column, amount):
 
 @take.when(Hashed)
 def _take_hashed(sink, out, begin, end):
-    h = np.int64(murmur(out, begin, end))
+    h = np.int64(murmur(out, U(begin), U(end), ZERO))
     negative = h >= 0x80000000
     column = 0x100000000 - h if negative else h
     mask = sink.n_columns - 1
@@ -124,14 +125,14 @@ def find(words, h, out, begin, end):
 
 @take.when(Known)
 def _take_known(sink, out, begin, end):
-    term = find(sink.words, np.uint32(murmur(out, begin, end)), out, begin, end)
+    term = find(sink.words, np.uint32(murmur(out, U(begin), U(end), ZERO)), out, begin, end)
     if term >= 0:
         count(sink.found, term, 1)
 
 
 @take.when(Vocabulary)
 def _take_new(sink, out, begin, end):
-    h = np.uint32(murmur(out, begin, end))
+    h = np.uint32(murmur(out, U(begin), U(end), ZERO))
     term = find(sink, h, out, begin, end)
     if term < 0:
         place, term = -1 - term, sink.size[0]

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.compiled.core.jit import exact, inlined
+from linsep.compiled.core.murmur import murmur
 
 U = np.uint64
-M32, C1, C2, C3, C4 = U(0xFFFFFFFF), U(0xCC9E2D51), U(0x1B873593), U(0x85EBCA6B), U(0xC2B2AE35)
-ONE, THREE, FOUR, FIVE, ADDED = U(1), U(3), U(4), U(5), U(0xE6546B64)
-B8, B13, B15, B16, B17, B19, B24 = U(8), U(13), U(15), U(16), U(17), U(19), U(24)
+ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
 
 
 class Seen(NamedTuple):
@@ -46,44 +45,10 @@ class News(NamedTuple):
     size: Any
 
 
-@inlined
-def four(data, at):
-    """Return the four bytes from ``at`` on as a number."""
-    return (
-        U(data[at])
-        | (U(data[at + U(1)]) << B8)
-        | (U(data[at + U(2)]) << B16)
-        | (U(data[at + U(3)]) << B24)
-    )
-
-
-@inlined
-def murmur(data, begin, end):
-    """Return the 32-bit MurmurHash3 (Appleby, 2011) of ``data[begin:end]``; seed 0.
-
-    Up to four bytes behind the end are read, and ignored.
-    """
-    # Unsigned indices need no test for negative ones.
-    h, at, stop = U(0), U(begin), U(end)
-    while at + FOUR <= stop:
-        k = (four(data, at) * C1) & M32
-        k = (((k << B15) | (k >> B17)) & M32) * C2 & M32
-        h ^= k
-        h = ((((h << B13) | (h >> B19)) & M32) * FIVE + ADDED) & M32
-        at += FOUR
-    k = four(data, at) & ((ONE << ((stop - at) << THREE)) - ONE)
-    k = (k * C1) & M32
-    h ^= (((k << B15) | (k >> B17)) & M32) * C2 & M32
-    h ^= stop - U(begin)
-    h = ((h ^ (h >> B16)) * C3) & M32
-    h = ((h ^ (h >> B13)) * C4) & M32
-    return h ^ (h >> B16)
-
-
 @exact
 def hash_of(data):
     """Return the 32-bit MurmurHash3 of ``data`` without its last four bytes."""
-    return murmur(data, 0, data.size - 4)
+    return murmur(data, ZERO, U(data.size - 4), ZERO)
 
 
 @inlined
@@ -93,7 +58,7 @@ def is_known(seen, column, h):
     # All places are in one line of the cache: to look at each is faster than to choose.
     return (
         (hashes[place] == h)
-        | (hashes[place + U(1)] == h)
+        | (hashes[place + ONE] == h)
         | (hashes[place + U(2)] == h)
         | (hashes[place + THREE] == h)
         | (hashes[place + THREE] != 0)

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from linsep.compiled.core.jit import exact, inlined
+from linsep.compiled.core.jit import exact
+from linsep.compiled.core.murmur import murmur
 from linsep.compiled.scanners.numbers import MINUS, ONE, PLUS, ZERO, U, number
 
 # Inlined, since LLVM would call them for every feature.
@@ -18,9 +19,6 @@ DONE, REFUSED, PLAINLY = 0, 1, 2
 
 NEWLINE, RETURN, TAB, SPACE, COLON, BAR, QUOTE, DOT = (U(ord(c)) for c in "\n\r\t :|'.")
 MOST_TOKENS = 4
-#: constants of MurmurHash3
-C1, C2, ADDED = U(0xCC9E2D51), U(0x1B873593), U(0xE6546B64)
-C3, C4 = U(0x85EBCA6B), U(0xC2B2AE35)
 M32, TEN, NINE = U(0xFFFFFFFF), U(10), U(9)
 FNV_PRIME, HALF = np.int64(16777619), np.int64(32)
 LOW = np.int64(0xFFFFFFFF)
@@ -57,40 +55,10 @@ def name_hash(text, at, end, seed):
     while place < end:
         digit = U(text[place]) - U(48)
         if digit > NINE:
-            return murmur_from(text, at, end, seed & M32)
+            return murmur(text, at, end, seed & M32)
         found = found * TEN + digit
         place += ONE
     return found + seed
-
-
-@inlined
-def word(text, at):
-    """Return four bytes as a number, the first lowest (LLVM makes it one load)."""
-    return (
-        U(text[at])
-        | U(text[at + ONE]) << U(8)
-        | U(text[at + U(2)]) << U(16)
-        | U(text[at + U(3)]) << U(24)
-    )
-
-
-@inlined
-def murmur_from(text, at, end, seed):
-    """Return the 32-bit MurmurHash3 (A. Appleby, 2011) of ``text[at:end]``, unsigned places."""
-    h, size = seed, end - at
-    while at + U(4) <= end:
-        k = (word(text, at) * C1) & M32
-        h ^= ((k << U(15) | k >> U(17)) & M32) * C2 & M32
-        h = ((h << U(13) | h >> U(19)) & M32) * U(5) + ADDED & M32
-        at += U(4)
-    if at < end:
-        k = word(text, at) & ((ONE << U(8) * (end - at)) - ONE)
-        k = (k * C1) & M32
-        h ^= ((k << U(15) | k >> U(17)) & M32) * C2 & M32
-    h ^= size
-    h = ((h ^ h >> U(16)) * C3) & M32
-    h = ((h ^ h >> U(13)) * C4) & M32
-    return h ^ h >> U(16)
 
 
 @exact
