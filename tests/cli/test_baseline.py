@@ -108,8 +108,8 @@ def test_a_sample_is_spread_evenly_whatever_the_batches():
     for cuts in ([], [1, 2, 500], range(0, 1000, 7)):
         sample = Sample(3, most_rows=100)
         for rows in np.split(np.arange(1000), cuts):
-            sample.take(X[rows], codes[rows])
-        rows, drawn = sample.rows(1)
+            sample.take(X[rows], codes[rows], np.empty(0))
+        rows, drawn, _ = sample.rows(1)
         assert sample.counts.tolist() == [334, 333, 333]
         assert drawn.tolist() == codes[rows.ravel().astype(int)].tolist()
         found.append(rows.ravel().tolist())

@@ -14,7 +14,6 @@ from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptr
 from linsep.compiled.core.jit import COMPILING
 from linsep.online import passes as loop
 from linsep.sources import ArraySource
-from linsep.sources.base import Batch
 from storages import SCHEMES, blobs, classes_of, weights
 
 # Ctrl-C while rows are walked.
@@ -192,9 +191,9 @@ class Widening(ArraySource):
 
     def batches(self):
         width = 1
-        for X, y, first in super().batches():
-            width = max(width, int(X.indices.max(initial=0)) + 1)
-            yield Batch(X[:, :width], y, first)
+        for batch in super().batches():
+            width = max(width, int(batch.X.indices.max(initial=0)) + 1)
+            yield batch._replace(X=batch.X[:, :width])
 
 
 @pytest.mark.parametrize("keep", KEEPS)

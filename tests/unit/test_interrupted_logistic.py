@@ -104,7 +104,7 @@ def test_pressed_at_any_line(name, monkeypatch):
     quietly(lambda: fit(LogisticRegression()))  # compile what it needs
     whole, steps, lines = weights_of_steps(fit, monkeypatch)
     kept = 0
-    for k in range(12):
+    for k in range(20):
         line, model = draw.randrange(1, lines + 1), LogisticRegression()
         again = [line + draw.randrange(1, 500)] * (k % 2)
         caught, press = quietly(lambda model=model: fit(model), pressing_at(line, *again))
