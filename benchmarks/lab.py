@@ -8,7 +8,7 @@ import sys
 #: title, settings of the address
 SCENES = {
     "a line": "",
-    "average and best too": "&keep=average",
+    "all four lines": "&keep=average",
     "votes": "&keep=vote",
     "four classes": "&classes=ovr",
     "kernel": "&learner=kernel&width=0.5",
@@ -62,10 +62,11 @@ def main() -> None:
             )
             for title, settings in SCENES.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 900})
-                classes = 4 if "four" in title else 2
+                classes = 4 if "classes" in title else 2
                 page.goto(f"{url}#points={points(classes)}&rounds=2000{settings}")
                 page.wait_for_selector(".lab.begun[data-proved]")
-                page.get_by_label("average and best lines").check()
+                if title == "all four lines":
+                    page.get_by_label(title).check()
                 page.get_by_label("Speed").select_option("200")
                 gaps = sorted(page.evaluate(PLAY))
                 middle, high = gaps[len(gaps) // 2], gaps[int(0.95 * len(gaps))]
