@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_line import here, refused
+from command_line import assert_refused, here
 from linsep import load
 
 pytestmark = pytest.mark.compiled
@@ -104,15 +104,15 @@ def test_what_has_no_audit(folder, tmp_path):
     model = tmp_path / "m"
     here("fit", "rows.svm", "--model", model, cwd=folder)
     said = "rows.svm has 60 rows, no row 61: choose another."
-    refused("audit", model, "rows.svm", "--row", 61, cwd=folder, said=said)
-    refused("audit", model, "rows.svm", "--row", 0, cwd=folder, said="--row must be", code=2)
+    assert_refused("audit", model, "rows.svm", "--row", 61, cwd=folder, said=said)
+    assert_refused("audit", model, "rows.svm", "--row", 0, cwd=folder, said="--row must be", code=2)
     for options, said in [
         (["--keep", "vote"], "is a Perceptron that votes"),
         (["--learner", "kernel", "--kernel", "rbf"], "is a KernelPerceptron that has a kernel"),
     ]:
         here("fit", "rows.svm", *options, "--model", model, "--force", cwd=folder)
-        refused("audit", model, "rows.svm", cwd=folder, said=said)
+        assert_refused("audit", model, "rows.svm", cwd=folder, said=said)
     learn = ["fit", "rows.csv", *CLASSES, "--exclude", "text", "--multiclass", "ovo"]
     here(*learn, "--model", model, "--force", cwd=folder)
     assert load(model).multiclass == "ovo"
-    refused("audit", model, "rows.csv", cwd=folder, said="learn it with --multiclass ovr")
+    assert_refused("audit", model, "rows.csv", cwd=folder, said="learn it with --multiclass ovr")

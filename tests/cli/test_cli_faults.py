@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import linsep
-from command_line import here, needs_speed, on_a_terminal, refused, run, table
+from command_line import assert_refused, here, needs_speed, on_a_terminal, run, table
 from linsep import Perceptron
 from linsep.cli.progress import short
 
@@ -27,12 +27,16 @@ def test_places_that_are_not_for_models(folder):
     (folder / "notes").write_text("a file, no folder")
     os.mkfifo(folder / "pipe")
     fit = ("fit", "t.svm", "--force", "--model")
-    refused(*fit, "notes/m", cwd=folder, said="notes is not a folder; choose another")
-    refused(*fit, "pipe", cwd=folder, said="pipe is a device or a pipe; name a file")
-    refused(*fit, "/dev/null", cwd=folder, said="/dev/null is a device")
-    refused(*fit, "x" * 300, cwd=folder, said="xx cannot be written: File name too long")
-    refused("fit", "x" * 300, cwd=folder, said="xx cannot be read or written: File name too long")
-    refused(*fit, "t.svm", cwd=folder, said="t.svm is read by this command; give .* another name")
+    assert_refused(*fit, "notes/m", cwd=folder, said="notes is not a folder; choose another")
+    assert_refused(*fit, "pipe", cwd=folder, said="pipe is a device or a pipe; name a file")
+    assert_refused(*fit, "/dev/null", cwd=folder, said="/dev/null is a device")
+    assert_refused(*fit, "x" * 300, cwd=folder, said="xx cannot be written: File name too long")
+    assert_refused(
+        "fit", "x" * 300, cwd=folder, said="xx cannot be read or written: File name too long"
+    )
+    assert_refused(
+        *fit, "t.svm", cwd=folder, said="t.svm is read by this command; give .* another name"
+    )
     assert stat.S_ISFIFO(os.stat(folder / "pipe").st_mode)
     assert (folder / "t.svm").read_text().count("\n") == 60
 
@@ -41,7 +45,9 @@ def test_outputs_never_overwrite_what_is_read(learnt):
     for path in ("m", "t.svm"):
         before = (learnt / path).read_bytes()
         out = ("--output", path, "--force")
-        refused("predict", "m", "t.svm", *out, cwd=learnt, said=f"{path} is read by this command")
+        assert_refused(
+            "predict", "m", "t.svm", *out, cwd=learnt, said=f"{path} is read by this command"
+        )
         assert (learnt / path).read_bytes() == before
 
 
@@ -49,7 +55,7 @@ def test_links_and_permissions_stay_as_they_are(folder):
     (folder / "real").write_text("old")
     (folder / "real").chmod(0o640)
     (folder / "link").symlink_to("real")
-    refused("fit", "t.svm", "--model", "link", cwd=folder, said="link exists")
+    assert_refused("fit", "t.svm", "--model", "link", cwd=folder, said="link exists")
     assert here("fit", "t.svm", "--model", "link", "--force", cwd=folder).returncode == 0
     assert (folder / "link").is_symlink()
     assert stat.S_IMODE((folder / "real").stat().st_mode) == 0o640
@@ -67,10 +73,12 @@ def test_no_permission(learnt):
     (learnt / "t.svm").chmod(0)
     (learnt / "m").chmod(0)
     (learnt / "closed").mkdir(0o500)
-    refused("fit", "t.svm", cwd=learnt, said="t.svm may not be read")
-    refused("inspect", "m", cwd=learnt, said="m cannot be read: Permission denied")
+    assert_refused("fit", "t.svm", cwd=learnt, said="t.svm may not be read")
+    assert_refused("inspect", "m", cwd=learnt, said="m cannot be read: Permission denied")
     (learnt / "t.svm").chmod(0o600)
-    refused("fit", "t.svm", "--model", "closed/m", cwd=learnt, said="closed cannot be written to")
+    assert_refused(
+        "fit", "t.svm", "--model", "closed/m", cwd=learnt, said="closed cannot be written to"
+    )
 
 
 def limited():
@@ -100,9 +108,9 @@ def test_a_full_disk_leaves_the_old_files_and_nothing_else(learnt):
 def test_predictions_are_written_whole_or_not_at_all(learnt):
     (learnt / "bad.svm").write_text("0 1:1\n" * 50_000 + "0 1:x\n")
     said = "bad.svm line 50001"
-    refused("predict", "m", "bad.svm", "--output", "p", cwd=learnt, said=said)
+    assert_refused("predict", "m", "bad.svm", "--output", "p", cwd=learnt, said=said)
     (learnt / "p").write_text("old")
-    refused("predict", "m", "bad.svm", "--output", "p", "--force", cwd=learnt, said=said)
+    assert_refused("predict", "m", "bad.svm", "--output", "p", "--force", cwd=learnt, said=said)
     assert (learnt / "p").read_text() == "old"
 
 
@@ -134,15 +142,17 @@ def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
 
     monkeypatch.setattr(Perceptron, "fit", never)
     (folder / "m").write_text("precious")
-    refused("fit", "t.svm", "--model", "m", cwd=folder, said="m exists: .* --force")
-    refused("fit", "t.svm", "--test", "none.svm", cwd=folder, said="no file none.svm")
-    refused("fit", "t.svm", "--model", "no/m", cwd=folder, said="folder no does not exist")
+    assert_refused("fit", "t.svm", "--model", "m", cwd=folder, said="m exists: .* --force")
+    assert_refused("fit", "t.svm", "--test", "none.svm", cwd=folder, said="no file none.svm")
+    assert_refused("fit", "t.svm", "--model", "no/m", cwd=folder, said="folder no does not exist")
     table(folder, "t.csv", ["x", "kind"], [[1, "a"], [2, "b"]])
     table(folder, "bare.csv", ["x"], [[1], [2]])
     fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--test")
-    refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no column 'kind'")
-    refused(*fit, "t.svm", cwd=folder, said="t.svm is svmlight text, but the model")
-    refused("fit", "t.svm", "--test", "t.csv", cwd=folder, said="t.csv is a table, but the model")
+    assert_refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no column 'kind'")
+    assert_refused(*fit, "t.svm", cwd=folder, said="t.svm is svmlight text, but the model")
+    assert_refused(
+        "fit", "t.svm", "--test", "t.csv", cwd=folder, said="t.csv is a table, but the model"
+    )
     assert (folder / "m").read_text() == "precious"
 
 
@@ -163,7 +173,7 @@ def test_json_stays_json_with_verbose(folder):
 
 def test_a_model_from_python_has_no_files_to_read(folder):
     linsep.save(Perceptron().fit(np.eye(2), [0, 1]), folder / "m")
-    refused("predict", "m", "t.svm", cwd=folder, said="m was not learnt from a file")
+    assert_refused("predict", "m", "t.svm", cwd=folder, said="m was not learnt from a file")
     shown = here("inspect", "m", cwd=folder)
     assert "2 classes (0, 1)" in shown.stdout
     model = Perceptron().partial_fit(np.eye(2), [0, 1], classes=[0, 1])
@@ -193,7 +203,7 @@ def test_out_of_memory(folder, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("linsep.online.rows.stream.SourceStream.begin", hungry)
-    refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
+    assert_refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
 
 
 @needs_speed

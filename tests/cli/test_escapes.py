@@ -12,7 +12,7 @@ import rich
 from rich.console import Console
 
 import linsep
-from command_line import here, on_a_terminal, refused, run
+from command_line import assert_refused, here, on_a_terminal, run
 from linsep import kernels
 from linsep.errors import ModelFileError
 from linsep.escaping import cell, escaped
@@ -226,4 +226,4 @@ def test_advice_about_the_cache_is_an_option(tmp_path):
     told = problem.render(lambda hint: hint.render(lambda name, value: f"--{name}"))
     assert told.endswith("make room there or choose another folder with --cache.")
     assert "LINSEP_CACHE_DIR" not in str(problem)
-    refused("fit", "t.svm", "--model", "file", cwd=tmp_path, said="exists.*--force")
+    assert_refused("fit", "t.svm", "--model", "file", cwd=tmp_path, said="exists.*--force")

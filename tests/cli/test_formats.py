@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import linsep
-from command_line import here, refused
+from command_line import assert_refused, here
 from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.sources import open_source
@@ -67,18 +67,22 @@ def test_every_format_can_be_told(folder):
     (folder / "many").mkdir()
     shutil.copy(folder / "c.csv", folder / "many" / "one.dat")
     assert learnt(folder, "many", "--format", "csv") == expected
-    refused("fit", "many", "--target", "kind", cwd=folder, said="many holds no data file")
-    refused("fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", code=2)
+    assert_refused("fit", "many", "--target", "kind", cwd=folder, said="many holds no data file")
+    assert_refused(
+        "fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", code=2
+    )
     with pytest.raises(DataError, match="format is 'xls': choose svmlight, vw, csv"):
         open_source(folder / "c.csv", target="kind", format="xls")
 
 
 def test_endings_that_say_nothing(folder):
     said = r"p.dat has the ending '.dat', .*known are .svm .* or say what it is, such as --format c"
-    refused("fit", "p.dat", "--target", "kind", cwd=folder, said=said)
-    refused("trace", "p.dat", "--target", "kind", cwd=folder, said="such as --data-format csv")
+    assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, said=said)
+    assert_refused(
+        "trace", "p.dat", "--target", "kind", cwd=folder, said="such as --data-format csv"
+    )
     shutil.copy(folder / "c.csv", folder / "plain")
-    refused("fit", "plain", cwd=folder, said="plain has no ending")
+    assert_refused("fit", "plain", cwd=folder, said="plain has no ending")
     write(folder, "words.gz", "")
     with pytest.raises(DataError, match='such as format="csv"'):
         open_source(folder / "p.dat", target="kind")
@@ -133,18 +137,20 @@ def test_a_model_remembers_the_delimiter(folder):
     assert here(*fit, "--model", "m", cwd=folder).returncode == 0
     predicted = here("predict", "m", "s.csv", cwd=folder).stdout
     assert predicted.count("\n") == 30
-    refused("predict", "m", "c.csv", cwd=folder, said="c.csv .*separated by ';', .* --delimiter ,")
+    assert_refused(
+        "predict", "m", "c.csv", cwd=folder, said="c.csv .*separated by ';', .* --delimiter ,"
+    )
     assert here("predict", "m", "c.csv", "--delimiter", ",", cwd=folder).stdout == predicted
     assert here("score", "m", "c.csv", "--delimiter", ",", cwd=folder).returncode == 0
 
 
 def test_the_wrong_delimiter_is_named(folder):
     fit = ("fit", "--target", "kind")
-    refused(
+    assert_refused(
         *fit, "s.csv", cwd=folder, said="';' in it: separate fields by that with --delimiter ';'"
     )
     shutil.copy(folder / "t.tsv", folder / "t.csv")
-    refused(*fit, "t.csv", cwd=folder, said="a tab in it: .* with --delimiter tab")
+    assert_refused(*fit, "t.csv", cwd=folder, said="a tab in it: .* with --delimiter tab")
     with pytest.raises(DataError, match=r'with delimiter="\\t"'):
         TableSource([folder / "t.csv"], target="kind")
     write(folder, "one.csv", "some words\nx\ny\n")
@@ -153,11 +159,13 @@ def test_the_wrong_delimiter_is_named(folder):
     for bad in ("ab", "", '"', "x"):
         with pytest.raises(DataError, match=r"delimiter is .*: give one character"):
             TableSource([folder / "c.csv"], target="kind", delimiter=bad)
-    refused("fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be one", code=2)
-    refused("fit", "t.svm", "--delimiter", ";", cwd=folder, said="leave out --delimiter")
+    assert_refused(
+        "fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be one", code=2
+    )
+    assert_refused("fit", "t.svm", "--delimiter", ";", cwd=folder, said="leave out --delimiter")
     write(folder, "t.jsonl", '{"a":1,"kind":"x"}\n{"a":2,"kind":"y"}\n')
     fit = ("fit", "t.jsonl", "--target", "kind", "--delimiter", ";")
-    refused(*fit, cwd=folder, said="t.jsonl is jsonl, .*: leave out --delimiter")
+    assert_refused(*fit, cwd=folder, said="t.jsonl is jsonl, .*: leave out --delimiter")
 
 
 # Standard input and output.
@@ -191,15 +199,15 @@ def test_standard_input(folder, monkeypatch):
 
 
 def test_standard_input_needs_a_format_and_comes_once(folder):
-    refused("fit", "-", cwd=folder, said="- has no file name .* add --format", code=2)
-    refused("trace", "-", cwd=folder, said="- has no file name .* add --data-format", code=2)
-    refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
+    assert_refused("fit", "-", cwd=folder, said="- has no file name .* add --format", code=2)
+    assert_refused("trace", "-", cwd=folder, said="- has no file name .* add --data-format", code=2)
+    assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
 
 
 def test_pipes_with_names_are_refused(folder):
     for name in ("pipe", "pipe.csv", "pipe.svm"):
         os.mkfifo(folder / name)
-        refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* take - for")
+        assert_refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* take - for")
 
 
 def test_outputs_to_standard_output(folder):
@@ -220,11 +228,15 @@ def test_prediction_needs_no_labels(folder):
     assert (shown.returncode, shown.stdout.count("\n")) == (0, 3)
     assert shown.stdout == here("predict", "m", "same.svm", "--scores", cwd=folder).stdout
     for command in (("fit", "bare.svm"), ("score", "m", "bare.svm")):
-        refused(*command, cwd=folder, said="bare.svm line 3: the line has no label before '1:1': b")
+        assert_refused(
+            *command, cwd=folder, said="bare.svm line 3: the line has no label before '1:1': b"
+        )
     write(folder, "mixed.svm", "1:1\n0 2:1\n")
-    refused("predict", "m", "mixed.svm", cwd=folder, said="mixed.svm line 2: '0' is not an index:v")
+    assert_refused(
+        "predict", "m", "mixed.svm", cwd=folder, said="mixed.svm line 2: '0' is not an index:v"
+    )
     write(folder, "wrong.svm", "1:1\n2:x\n")
-    refused("predict", "m", "wrong.svm", cwd=folder, said="wrong.svm line 2: the value 'x'")
+    assert_refused("predict", "m", "wrong.svm", cwd=folder, said="wrong.svm line 2: the value 'x'")
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
@@ -270,12 +282,14 @@ def test_the_value_that_made_a_column_text_is_named(folder):
     values[17] = "1o"
     column(folder, values)
     fit = ("fit", "n.csv", "--target", "kind")
-    refused(*fit, cwd=folder, said="n.csv line 19, column 'a' holds '1o', where nearly all others ")
+    assert_refused(
+        *fit, cwd=folder, said="n.csv line 19, column 'a' holds '1o', where nearly all others "
+    )
     values[30] = "?"
     column(folder, values)
     said = r"line 19, .*'1o' \(one of 2 such rows\), .*: correct it, .* choose --missing mean or"
-    refused(*fit, cwd=folder, said=said)
-    refused(*fit, "--hash-bits", 4, cwd=folder, said="line 19")
+    assert_refused(*fit, cwd=folder, said=said)
+    assert_refused(*fit, "--hash-bits", 4, cwd=folder, said="line 19")
     column(folder, [f"{k % 3}" if k % 9 else "unknown" for k in range(40)])
     assert here(*fit, cwd=folder).returncode == 0  # few values: a category
 
@@ -284,7 +298,7 @@ def test_decimal_commas_are_named(folder):
     text = "a;kind\n" + "".join(f"{k},5;{'xy'[k % 2]}\n" for k in range(5))
     write(folder, "de.csv", text)
     fit = ("fit", "de.csv", "--target", "kind", "--delimiter", ";")
-    refused(
+    assert_refused(
         *fit, cwd=folder, said=r"'a' has decimal commas \(such as '0,5'\): write points or leave"
     )
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from command_line import here, refused, run
+from command_line import assert_refused, here, run
 
 pytestmark = pytest.mark.compiled
 
@@ -19,7 +19,7 @@ def test_a_page_is_written_to_a_file(tmp_path):
     done = here("lab", "--scene", "xor", "--export", "run.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "page     run.html\n")
     assert "No line through 0 separates" in (tmp_path / "run.html").read_text()
-    refused("lab", "--export", "run.html", cwd=tmp_path, said="run.html exists")
+    assert_refused("lab", "--export", "run.html", cwd=tmp_path, said="run.html exists")
     state = "points=0,0,0;1,1,1&rate=0.5"
     assert here("lab", "--scene", state, "--export", "a.html", cwd=tmp_path).returncode == 0
 
@@ -34,7 +34,7 @@ def test_a_page_is_written_to_a_file(tmp_path):
     ],
 )
 def test_what_is_refused(tmp_path, arguments, said, code):
-    refused("lab", *arguments, cwd=tmp_path, said=said, code=code)
+    assert_refused("lab", *arguments, cwd=tmp_path, said=said, code=code)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_refused(tmp_path, arguments, said, code):
 def test_a_lesson_that_cannot_be_shown(tmp_path, content, said):
     if content is not None:
         (tmp_path / "missing.md").write_bytes(content)
-    refused("lab", "missing.md", "--no-browser", cwd=tmp_path, said=said)
+    assert_refused("lab", "missing.md", "--no-browser", cwd=tmp_path, said=said)
 
 
 def test_an_address_of_another_machine_is_refused(tmp_path):
@@ -64,7 +64,7 @@ def test_without_panel_it_says_what_to_install(tmp_path, monkeypatch):
     for name in [m for m in sys.modules if m.split(".")[0] == "panel" or m == "linsep.lab.server"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "panel", None)
-    refused("lab", cwd=tmp_path, said=r"pip install 'linsep\[lab\]'")
+    assert_refused("lab", cwd=tmp_path, said=r"pip install 'linsep\[lab\]'")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import linsep
-from command_line import here, refused
+from command_line import assert_refused, here
 
 pytestmark = pytest.mark.compiled
 
@@ -48,19 +48,23 @@ def test_a_kernel_learns_from_files(tmp_path):
         (("--budget", 3, "--keep", "vote"), "choose --keep average or --keep last", 2),
         (("--kernel", "precomputed"), "Gram matrix must be square", 1),
     ):
-        refused(*fit, *options, cwd=tmp_path, said=said, code=code)
-    refused("trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", code=2)
+        assert_refused(*fit, *options, cwd=tmp_path, said=said, code=code)
+    assert_refused(
+        "trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", code=2
+    )
 
 
 def test_options_belong_to_learners(tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
-    refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said="--gamma is for --learner margin",
-            code=2)  # fmt: skip
-    refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
+    for_margin = "--gamma is for --learner margin"
+    assert_refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said=for_margin, code=2)
+    assert_refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
             said="at most 1 or 'auto'", code=2)  # fmt: skip
-    refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
+    assert_refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
             said="--gamma must be a number above 0 and at most 1", code=2)  # fmt: skip
-    refused("fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2)
+    assert_refused(
+        "fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2
+    )
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
 
@@ -110,7 +114,7 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
 )
 def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
     (tmp_path / "t.svm").write_text(SIGNED)
-    refused(
+    assert_refused(
         "fit", "t.svm", "--model", "m", "--learner", *options, cwd=tmp_path, said=said, code=code
     )
 
@@ -118,7 +122,9 @@ def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
 def test_columns_of_tables_are_named(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     said = "t.csv line 2: Negative values in data: feature 'size' is -1, but Winnow"
-    refused("fit", "t.csv", "--target", "kind", "--learner", "winnow", cwd=tmp_path, said=said)
+    assert_refused(
+        "fit", "t.csv", "--target", "kind", "--learner", "winnow", cwd=tmp_path, said=said
+    )
     frame = pd.DataFrame({"age": [1.0, 2.0], "size": [-1.0, 3.0]})
     for learn in (linsep.Winnow().fit, partial(linsep.Winnow().partial_fit, classes=[0, 1])):
         with pytest.raises(ValueError, match=r"Row 0: .* feature 'size' is -1, but Winnow"):

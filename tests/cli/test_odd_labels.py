@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linsep
-from command_line import here, refused, table
+from command_line import assert_refused, here, table
 
 pytestmark = pytest.mark.compiled
 
@@ -28,7 +28,7 @@ def test_odd_names_and_labels_are_shown_as_they_are(folder):
     text = (folder / "p").read_text(encoding="utf-8").splitlines()
     assert len(text) == 40
     assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"'}
-    refused(
+    assert_refused(
         "fit", "odd.csv", "--target", "[/x]", "--class-weight", "[/b]=-1", cwd=folder,
         said=r"with a weight of at least 0, got '\[/b\]=-1'", code=2,
     )  # fmt: skip
@@ -92,10 +92,10 @@ def test_class_weights_take_labels_of_the_type_they_have(folder, labels, given, 
 
 def test_class_weights_that_make_no_sense(folder):
     fit = ("fit", "t.svm", "--class-weight")
-    refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* no class of t.svm: .* 0, 1.")
+    assert_refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* no class of t.svm: .* 0, 1.")
     for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
         said = f"LABEL=WEIGHT with a weight of at least 0, got '{bad}'"
-        refused(*fit, bad, cwd=folder, said=said, code=2)
+        assert_refused(*fit, bad, cwd=folder, said=said, code=2)
     done = here(*fit, "balanced", "--model", "m", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert linsep.load(folder / "m").class_weight == "balanced"
@@ -130,4 +130,4 @@ def test_labels_that_were_never_learnt(learnt):
     here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learnt)
     scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learnt).stdout)
     assert (scored["accuracy"], scored["unknown_labels"]) == (0.0, 40)
-    refused("score", "numbers", "a.csv", cwd=learnt, said="kind|numbers")
+    assert_refused("score", "numbers", "a.csv", cwd=learnt, said="kind|numbers")

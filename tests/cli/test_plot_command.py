@@ -2,7 +2,7 @@
 
 import pytest
 
-from command_line import here, refused
+from command_line import assert_refused, here
 
 pytestmark = pytest.mark.compiled
 TWO = "a,b,kind\n" + "".join(f"{k % 7},{k % 5},{'xy'[k % 7 > 3]}\n" for k in range(40))
@@ -95,16 +95,20 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
 )
 def test_what_cannot_be_drawn_is_said_and_nothing_is_written(models, tmp_path, drawn, said, code):
     path = tmp_path / "picture.png"
-    refused("plot", *drawn, "--output", path, cwd=models, said=said, code=code)
+    assert_refused("plot", *drawn, "--output", path, cwd=models, said=said, code=code)
     assert not path.exists()
 
 
 def test_files_are_not_overwritten_and_have_a_known_ending(models, tmp_path):
     path = tmp_path / "picture.png"
     path.write_text("mine")
-    refused("plot", "curve", "p.linsep", "--output", path, cwd=models, said="--force", code=1)
+    assert_refused(
+        "plot", "curve", "p.linsep", "--output", path, cwd=models, said="--force", code=1
+    )
     assert path.read_text() == "mine"
     assert here("plot", "curve", "p.linsep", "-o", path, "--force", cwd=models).returncode == 0
     assert path.read_bytes().startswith(STARTS["png"])
     other = tmp_path / "picture.jpg"
-    refused("plot", "curve", "p.linsep", "-o", other, cwd=models, said="must end in .png", code=2)
+    assert_refused(
+        "plot", "curve", "p.linsep", "-o", other, cwd=models, said="must end in .png", code=2
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from command_line import here, refused
+from command_line import assert_refused, here
 
 pytestmark = pytest.mark.compiled
 TWO = "a,b,kind\n" + "".join(f"{k % 7},{k % 5},{'xy'[k % 7 > 3]}\n" for k in range(40))
@@ -35,7 +35,7 @@ def test_a_command_draws_its_result(folder, words):
     assert drawn.returncode == 0, drawn.stderr
     assert drawn.stdout.splitlines()[:3] == plain.stdout.splitlines()[:3]
     assert (folder / "p.png").read_bytes().startswith(PNG)
-    refused(*words, "--plot", "p.png", cwd=folder, said="p.png exists")
+    assert_refused(*words, "--plot", "p.png", cwd=folder, said="p.png exists")
 
 
 def test_a_summary_draws_its_coefficients(folder):
@@ -43,7 +43,7 @@ def test_a_summary_draws_its_coefficients(folder):
     assert here(*fit, "--model", "m", cwd=folder).returncode == 0
     assert here("summary", "m", "--plot", "p.svg", cwd=folder).returncode == 0
     assert (folder / "p.svg").read_bytes().startswith(b"<?xml")
-    refused("summary", "m", "--plot", "m", cwd=folder, said="must end in .png", code=2)
+    assert_refused("summary", "m", "--plot", "m", cwd=folder, said="must end in .png", code=2)
 
 
 def test_verdicts_on_several_classes_are_not_drawn(folder):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import linsep
-from command_line import here, refused
+from command_line import assert_refused, here
 
 pytestmark = pytest.mark.compiled
 
@@ -131,13 +131,13 @@ def test_of_several_classes_any_is_the_reference(folder):
     assert "\n2: x3  " in shown  # as the file counts them
     assert "\n0 against 1  intercept " in printed("inspect", "m", cwd=folder)
     other = ("fit", "t.svm", "--learner", "logistic", "--reference", 7)
-    refused(*other, cwd=folder, said="reference is 7, which is no class")
+    assert_refused(*other, cwd=folder, said="reference is 7, which is no class")
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 def test_solvers_and_their_options(folder, solver):
     fit = ("fit", "t.svm", "--learner", "logistic", "--solver", solver, "--scale", "standard")
-    refused(*fit, cwd=folder, said="--scale")
+    assert_refused(*fit, cwd=folder, said="--scale")
     fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--solver", solver)
     options = ("--scale", "standard", "--exclude", "place", "--class-weight", "balanced",
                "--max-iter", 5000)  # fmt: skip
@@ -184,7 +184,7 @@ def test_separation_is_said_beside_the_table(folder):
     model = linsep.load(folder / "m")
     X = np.array([[k, k * k % 7] for k in range(20)], dtype=float)
     assert model.separation_.verify(X, (np.arange(20) > 9).astype(int))
-    refused(*fit, "--on-separation", "raise", cwd=folder, said="x1 .\\+inf.")
+    assert_refused(*fit, "--on-separation", "raise", cwd=folder, said="x1 .\\+inf.")
 
 
 def test_firth_and_profiles_are_options(folder):
@@ -199,7 +199,7 @@ def test_firth_and_profiles_are_options(folder):
     assert "90% high" in shown
     assert "profile" not in shown
     said = "linsep: Firth's penalty and l2 exclude each other: leave one of them out."
-    refused(*fit, "--penalty", "firth", "--l2", "1", cwd=folder, said=said, code=2)
+    assert_refused(*fit, "--penalty", "firth", "--l2", "1", cwd=folder, said=said, code=2)
 
 
 def test_two_values_are_numbers_for_linear_regression_and_said(folder):
@@ -245,7 +245,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_refused(folder, words, said, code):
-    refused("fit", "t.csv", "--model", "m", *words, cwd=folder, said=said, code=code)
+    assert_refused("fit", "t.csv", "--model", "m", *words, cwd=folder, said=said, code=code)
 
 
 def test_what_a_model_does_not_know_is_refused(folder):
@@ -260,7 +260,7 @@ def test_what_a_model_does_not_know_is_refused(folder):
         (("predict", "p", "t.csv", "--scores", "--probabilities"), "exclude each other", 2),
         (("trace", "t.csv", "--learner", "linear"), "must be one of", 2),
     ):
-        refused(*words, cwd=folder, said=said, code=code)
+        assert_refused(*words, cwd=folder, said=said, code=code)
 
 
 def test_tables_aligned_with_blanks_are_read(folder):
@@ -270,7 +270,7 @@ def test_tables_aligned_with_blanks_are_read(folder):
     ]
     (folder / "b.txt").write_text("\n".join(lines))
     fit = ("fit", "b.txt", "--format", "csv", "--target", "pressure", "--learner", "linear")
-    refused(*fit, cwd=folder, said="it has blanks in it: .* --delimiter whitespace")
+    assert_refused(*fit, cwd=folder, said="it has blanks in it: .* --delimiter whitespace")
     shown = printed(*fit, "--delimiter", "whitespace", "--model", "m", cwd=folder)
     assert printed(*LINEAR, "--exclude", "place", cwd=folder).split("learnt")[0] in shown
     assert printed("predict", "m", "b.txt", "--format", "csv", cwd=folder).count("\n") == 60
@@ -301,10 +301,10 @@ def test_rows_beside_a_summary_are_those_of_a_linear_fit(folder):
     fit = ("fit", "t.csv", "--target", "ill", "--exclude", "place", "--model")
     printed(*fit, "logistic", "--learner", "logistic", cwd=folder)
     said = "logistic is a LogisticRegression, which has no residuals: leave out DATA"
-    refused("summary", "logistic", "t.csv", cwd=folder, said=said)
+    assert_refused("summary", "logistic", "t.csv", cwd=folder, said=said)
     printed(*LINEAR, "--model", "m", cwd=folder)
     said = "fitted to 60 rows of positive weight, and these are 39: give those of the fit"
-    refused("summary", "m", "few.csv", cwd=folder, said=said)
+    assert_refused("summary", "m", "few.csv", cwd=folder, said=said)
     shown = printed("summary", "m", "t.csv", cwd=folder)
     assert re.search(r"\nrow  pressure +fitted +residual\n0 ", shown)  # of several features none
     assert "\n59 " in shown

@@ -11,7 +11,7 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import linsep
-from command_line import here, refused
+from command_line import assert_refused, here
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.tables.loading import load_table
@@ -224,8 +224,8 @@ def test_regressions_compare_with_a_reference_level(folder):
     assert "reference  town=Ulm: the other values are compared with that" in shown
     done = here(*fit, "--reference-level", "none", cwd=folder)
     assert "town=Ulm is a combination of" in done.stderr
-    refused(*fit, "--reference-level", "town", cwd=folder, said="takes COLUMN=VALUE", code=2)
-    refused(*fit, "--reference-level", "twon=Ulm", cwd=folder, said="did you mean 'town'")
+    assert_refused(*fit, "--reference-level", "town", cwd=folder, said="takes COLUMN=VALUE", code=2)
+    assert_refused(*fit, "--reference-level", "twon=Ulm", cwd=folder, said="did you mean 'town'")
 
 
 def test_commands_scale_and_average_by_themselves(folder):
@@ -267,6 +267,6 @@ def test_columns_left_as_they_are(folder):
         target = "income" if learner == "linear" else "kind"
         fit = ("fit", "t.csv", "--target", target, "--learner", learner)
         assert json.loads(here(*fit, "--json", cwd=folder).stdout)["scale"] == "none"
-    refused("fit", "t.svm", "--scale", "standard", cwd=folder, said="leave out --scale")
+    assert_refused("fit", "t.svm", "--scale", "standard", cwd=folder, said="leave out --scale")
     assert "scaled" not in here("fit", "t.svm", cwd=folder).stdout
-    refused(*fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", code=2)
+    assert_refused(*fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", code=2)

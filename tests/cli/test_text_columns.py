@@ -12,7 +12,7 @@ from pyarrow import feather
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 import linsep
-from command_line import here, needs_speed, refused, table
+from command_line import assert_refused, here, needs_speed, table
 from linsep import Perceptron, Text, open_source
 from linsep.errors import DataError
 from linsep.sources.tables import files
@@ -165,12 +165,12 @@ def test_a_text_column_that_is_not_named_has_an_indicator_per_value(folder):
 def test_bytes_that_are_not_utf8(folder):
     (folder / "bad.csv").write_bytes(b"kind,body\nspam,free prize\nham,caf\xe9 at\n")
     said = r"bad.csv line 3, column 'body' is not UTF-8 text \(byte 0xe9 after 3 others\)"
-    refused("fit", "bad.csv", "--target", "kind", "--text", "body", cwd=folder, said=said)
+    assert_refused("fit", "bad.csv", "--target", "kind", "--text", "body", cwd=folder, said=said)
     body = pa.array([b"fine", b"caf\xe9"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"kind": ["a", "b"], "body": body}), folder / "bad.parquet")
     said = r"bad.parquet row 2, column 'body' is not UTF-8 text \(byte 0xe9 after 3 others\)"
     for more in ([], ["--vocabulary"]):
-        refused(
+        assert_refused(
             "fit", "bad.parquet", "--target", "kind", "--text", "body", *more, cwd=folder, said=said
         )
 
@@ -199,8 +199,10 @@ def test_refusals(folder):
             1,
         ),
     ]:
-        refused(*fit, *words, cwd=folder, said=said, code=code)
-    refused("fit", "rows.svm", "--text", "a", cwd=folder, said="is svmlight text.*leave out --text")
+        assert_refused(*fit, *words, cwd=folder, said=said, code=code)
+    assert_refused(
+        "fit", "rows.svm", "--text", "a", cwd=folder, said="is svmlight text.*leave out --text"
+    )
     two = [
         "fit",
         "mail.csv",
@@ -212,7 +214,7 @@ def test_refusals(folder):
         "--text",
         "subject",
     ]
-    refused(*two, cwd=folder, said="other.csv has no column .*'body'.*: add")
+    assert_refused(*two, cwd=folder, said="other.csv has no column .*'body'.*: add")
 
 
 def test_a_second_file_must_have_the_text(folder):
@@ -222,11 +224,11 @@ def test_a_second_file_must_have_the_text(folder):
     ).returncode == 0  # fmt: skip
     table(folder, "other.csv", ["kind", "length", "colour"], [["ham", 1, "red"]])
     said = "other.csv has no column 'body', which the model was learnt from: add it"
-    refused("predict", "m.linsep", "other.csv", cwd=folder, said=said)
+    assert_refused("predict", "m.linsep", "other.csv", cwd=folder, said=said)
     numbers = pa.table({"length": [1.0], "colour": ["red"], "body": [3]})
     pq.write_table(numbers, folder / "numbers.parquet")
     said = "column 'body' holds int64 where the model was learnt from text: convert it"
-    refused("predict", "m.linsep", "numbers.parquet", cwd=folder, said=said)
+    assert_refused("predict", "m.linsep", "numbers.parquet", cwd=folder, said=said)
 
 
 def test_a_vocabulary_beyond_its_bound_is_refused(folder, monkeypatch):
@@ -237,7 +239,7 @@ def test_a_vocabulary_beyond_its_bound_is_refused(folder, monkeypatch):
     monkeypatch.setattr("linsep.sources.text.counting.empty", lambda: small)
     fit = [*FIT_BODY, "--vocabulary", "--text", "subject"]
     said = "Column 'body': The vocabulary has more than 4 different words"
-    refused(*fit, cwd=folder, said=said)
+    assert_refused(*fit, cwd=folder, said=said)
 
 
 @pytest.mark.parametrize(

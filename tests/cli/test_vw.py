@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from command_line import here, refused
+from command_line import assert_refused, here
 from linsep import LogisticRegression, Perceptron, open_source
 from linsep.errors import DataError
 from linsep.sources.vw.plain import Rules, parse_line, summed
@@ -95,9 +95,13 @@ def test_the_commands(text, tmp_path):
     assert here("predict", "m.linsep", new, cwd=tmp_path).stdout == with_labels
     right = sum(a == b for a, b in zip(with_labels.split(), labels, strict=True))
     assert right > 100
-    refused("score", "m.linsep", new, cwd=tmp_path, said="new.vw line 1: the line has no label")
+    assert_refused(
+        "score", "m.linsep", new, cwd=tmp_path, said="new.vw line 1: the line has no label"
+    )
     text.with_suffix(".csv").write_text("a,y\n1,2\n")
-    refused("predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was learnt from")
+    assert_refused(
+        "predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was learnt from"
+    )
 
 
 @pytest.mark.compiled
@@ -158,14 +162,16 @@ def test_options_that_do_not_fit(text, tmp_path):
         (["--interactions", "abc"], "The interaction 'abc' is no pair"),
         (["--index-base", "1"], "leave out --index-base"),
     ]:
-        refused("fit", text, *arguments, cwd=tmp_path, said=said)
+        assert_refused("fit", text, *arguments, cwd=tmp_path, said=said)
     (tmp_path / "rows.csv").write_text("a,y\n1,2\n")
     said = "is a table, whose columns have names: leave out --interactions"
-    refused("fit", "rows.csv", "--target", "y", "--interactions", "ab", cwd=tmp_path, said=said)
-    refused("fit", text, "rows.csv", cwd=tmp_path, said="they cannot be learnt together")
+    assert_refused(
+        "fit", "rows.csv", "--target", "y", "--interactions", "ab", cwd=tmp_path, said=said
+    )
+    assert_refused("fit", text, "rows.csv", cwd=tmp_path, said="they cannot be learnt together")
     (tmp_path / "rows.svm").write_text("1 1:2\n")
     said = "svmlight text, which has labels first and no columns: leave out --keep-namespaces"
-    refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, said=said)
+    assert_refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, said=said)
     with pytest.raises(DataError, match="The recipe for reading Vowpal Wabbit's text is damaged"):
         open_source(text, recipe={"format": "vw", "bits": 99})
 
@@ -173,4 +179,4 @@ def test_options_that_do_not_fit(text, tmp_path):
 def test_a_file_of_blanks(tmp_path):
     path = tmp_path / "none.vw"
     path.write_text("\n \n")
-    refused("fit", path, cwd=tmp_path, said="none.vw holds no rows: give lines such as")
+    assert_refused("fit", path, cwd=tmp_path, said="none.vw holds no rows: give lines such as")

@@ -36,7 +36,7 @@ def here(*arguments, cwd):
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
-def refused(*arguments, cwd, said, code=1):
+def assert_refused(*arguments, cwd, said, code=1):
     """The command fails with one sentence and leaves nothing behind."""
     before = sorted(os.listdir(cwd))
     done = here(*arguments, cwd=cwd)

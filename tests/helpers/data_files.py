@@ -91,7 +91,7 @@ def encoded(columns, target, missing="error", means=None):
     return names, X, [row[target] for row in rows]
 
 
-def refused(load, path, **options):
+def assert_refused(load, path, **options):
     """What ``load`` refuses a file, or a list of files, with: one sentence, its folder left out."""
     with pytest.raises(DataError) as problem:
         load(path, **options)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
-from numba import config
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
@@ -17,18 +16,10 @@ from linsep.errors import DataError
 from linsep.sources.chunks import Chunk
 from linsep.sources.svmlight.plain import LABELS_BELOW, parse_line, parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight, scan_chunk
+from random_examples import SLOW, examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "libsvm"
-SLOW = bool(config.DISABLE_JIT)
 SEED = np.random.default_rng(0)
-
-
-def examples(compiled, plain):
-    return settings(
-        max_examples=plain if SLOW else compiled,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
 
 
 def scan_text(text, base, dtype=np.float64):

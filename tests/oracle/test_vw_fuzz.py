@@ -7,24 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
-from numba import config
+from hypothesis import given, strategies as st
 
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError
 from linsep.sources.chunks import Chunk
 from linsep.sources.vw.plain import Rules, hash_name, parse_line
 from linsep.sources.vw.source import VwSource, read_plainly, scan_chunk
-
-SLOW = bool(config.DISABLE_JIT)
-
-
-def examples(compiled, plain):
-    return settings(
-        max_examples=plain if SLOW else compiled,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
+from random_examples import examples
 
 
 def bits(value):

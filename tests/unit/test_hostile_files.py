@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.base import clone
 
-from command_line import refused
+from command_line import assert_refused
 from linsep import (
     GaussianNaiveBayes,
     LogisticRegression,
@@ -248,9 +248,9 @@ def test_what_is_no_size(size):
 def test_the_option_of_the_commands(tmp_path):
     (tmp_path / "a.svm").write_text("0 1:1\n1 1:2\n1 1:" + "3" * 300 + "\n")
     said = "line 3 is longer than 100 bytes: split it or allow longer lines with --max-line 400B"
-    refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, said=said)
+    assert_refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, said=said)
     said = "is no size of a line"
-    refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, code=2)
+    assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, code=2)
 
 
 def many_rows(folder, kind):

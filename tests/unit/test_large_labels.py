@@ -2,7 +2,7 @@
 
 import pytest
 
-from data_files import refused
+from data_files import assert_refused
 from linsep.errors import DataError
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight
@@ -13,7 +13,7 @@ LARGE = 2**53
 
 def refusal(load, path, text, **options):
     path.write_text(text)
-    return refused(load, path, **options)
+    return assert_refused(load, path, **options)
 
 
 @pytest.mark.parametrize("first", ["0.5", "1", "9007199254740993.0"])

@@ -10,7 +10,7 @@ import linsep
 import linsep.online.rows.array
 import linsep.online.rows.stored
 import linsep.online.rows.stream
-from command_line import here, refused
+from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
@@ -133,7 +133,9 @@ def test_bad_weights(weight, said, tmp_path):
     with pytest.raises(DataError) as refusal:
         Perceptron().fit(open_source(path, target="y", weight="w"))
     assert said in str(refusal.value), str(refusal.value)
-    refused("fit", path, "--target", "y", "--weight", "w", "--model", "m", cwd=tmp_path, said=said)
+    assert_refused(
+        "fit", path, "--target", "y", "--weight", "w", "--model", "m", cwd=tmp_path, said=said
+    )
 
 
 def test_columns_in_two_roles_or_none(tmp_path):
@@ -183,7 +185,9 @@ def test_the_command_line(tmp_path):
     with_column = here("predict", "m.linsep", "rows.csv", cwd=tmp_path).stdout
     assert here("predict", "m.linsep", "new.csv", cwd=tmp_path).stdout == with_column
     pd.read_csv(tmp_path / "rows.csv").drop(columns="w").to_csv(tmp_path / "lacks.csv", index=False)
-    refused("score", "m.linsep", "lacks.csv", cwd=tmp_path, said="no column 'w' of weights, with")
+    assert_refused(
+        "score", "m.linsep", "lacks.csv", cwd=tmp_path, said="no column 'w' of weights, with"
+    )
 
 
 @pytest.mark.compiled
@@ -243,9 +247,9 @@ def test_groups_need_rows_held_out(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,y,g\n1,0,1\n2,1,\n")
     learn = ["fit", path, "--target", "y", "--group", "g"]
-    refused(*learn, cwd=tmp_path, said="--group needs --early-stopping", code=2)
+    assert_refused(*learn, cwd=tmp_path, said="--group needs --early-stopping", code=2)
     said = "line 3, column 'g' has no value: give every row a group."
-    refused(*learn, "--early-stopping", cwd=tmp_path, said=said)
+    assert_refused(*learn, "--early-stopping", cwd=tmp_path, said=said)
 
 
 def test_arrays_as_a_source_have_weights():

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data_files import refused
+from data_files import assert_refused
 from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.tables.loading import load_table
@@ -24,7 +24,7 @@ def small_blocks(monkeypatch):
 
 
 def refusal(path, target="y", **options):
-    return refused(load_table, path, target=target, **options)
+    return assert_refused(load_table, path, target=target, **options)
 
 
 def text_file(folder, text, name="a.csv"):

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Perceptron as PeerPerceptron
 
 import linsep
-from command_line import here, refused
+from command_line import assert_refused, here
 from documents import ROOT, run_commands, run_python
 from linsep import (
     BalancedWinnow,
@@ -315,8 +315,10 @@ def test_every_format_on_the_command_line(folder, kind):
     done = here(*STUDENTS, "--format", kind, "--output", "out", cwd=folder)
     assert (done.returncode, done.stdout) == (0, "")
     assert (folder / "out").read_text() == shown.stdout
-    refused(*STUDENTS, "--output", "out", cwd=folder, said="out exists.*--force")
-    refused(*STUDENTS, "--output", "students.csv", "--force", cwd=folder, said="is read by this")
+    assert_refused(*STUDENTS, "--output", "out", cwd=folder, said="out exists.*--force")
+    assert_refused(
+        *STUDENTS, "--output", "students.csv", "--force", cwd=folder, said="is read by this"
+    )
 
 
 def test_a_terminal_gets_a_drawing_where_it_fits(folder, monkeypatch):
@@ -364,20 +366,24 @@ def test_every_learner_on_the_command_line(folder, learner):
 
 
 def test_bad_use_is_one_sentence(folder):
-    refused("trace", "t.svm", "--gamma", 0.1, cwd=folder, said="is for --learner margin", code=2)
-    refused("trace", "t.svm", "--row-names", "x", cwd=folder, said="svmlight text has none")
-    refused("trace", "students.csv", cwd=folder, said="--target")
-    refused(*STUDENTS[:-1], "nme", cwd=folder, said="did you mean 'name'")
-    refused("trace", "t.svm", "--early-stopping", cwd=folder, said="--early-stopping", code=2)
-    refused("trace", "t.svm", "--max-rounds", 0, cwd=folder, said="max-rounds", code=2)
-    refused("trace", "t.svm", "--max-rounds", 900_000, cwd=folder, said="lower --max-rounds")
-    refused("trace", "t.svm", "--format", "pdf", cwd=folder, said="format", code=2)
+    assert_refused(
+        "trace", "t.svm", "--gamma", 0.1, cwd=folder, said="is for --learner margin", code=2
+    )
+    assert_refused("trace", "t.svm", "--row-names", "x", cwd=folder, said="svmlight text has none")
+    assert_refused("trace", "students.csv", cwd=folder, said="--target")
+    assert_refused(*STUDENTS[:-1], "nme", cwd=folder, said="did you mean 'name'")
+    assert_refused(
+        "trace", "t.svm", "--early-stopping", cwd=folder, said="--early-stopping", code=2
+    )
+    assert_refused("trace", "t.svm", "--max-rounds", 0, cwd=folder, said="max-rounds", code=2)
+    assert_refused("trace", "t.svm", "--max-rounds", 900_000, cwd=folder, said="lower --max-rounds")
+    assert_refused("trace", "t.svm", "--format", "pdf", cwd=folder, said="format", code=2)
     (folder / "drop.csv").write_text("a,id,kind\n1,q,x\n2,,y\n")
     drop = ("--target", "kind", "--row-names", "id", "--missing", "drop")
-    refused("trace", "drop.csv", *drop, cwd=folder, said="without a name in column 'id'")
+    assert_refused("trace", "drop.csv", *drop, cwd=folder, said="without a name in column 'id'")
     with open(folder / "large.svm", "w") as file:
         file.writelines(f"{i % 2} 999:1\n" for i in range(2500))
-    refused("trace", "large.svm", cwd=folder, said="too many for a trace")
+    assert_refused("trace", "large.svm", cwd=folder, said="too many for a trace")
 
 
 def rounds_of(X, signs, w, count):

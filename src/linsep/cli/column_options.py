@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Annotated, Any
 
@@ -36,6 +36,26 @@ def _limit_option(about: str) -> Any:
     return typer.Option(parser=_limit, help=about, metavar="N|SHARE", show_default=False)
 
 
+def _choice_option(name: str, choices: Iterable[str], about: str) -> Any:
+    known = tuple(choices)
+    return typer.Option(
+        f"--{name}",
+        parser=reader(Parameter(name, str, "", choices=known)),
+        help=about,
+        metavar="|".join(known),
+        show_default=False,
+    )
+
+
+def _letters_option(name: str, about: str) -> Any:
+    return typer.Option(
+        f"--{name}",
+        help=f"{about} (Vowpal Wabbit's text only).",
+        metavar="LETTERS",
+        show_default=False,
+    )
+
+
 Text = Annotated[
     list[str] | None,
     typer.Option(
@@ -48,12 +68,10 @@ Text = Annotated[
 ]
 Analyzer = Annotated[
     Any,
-    typer.Option(
-        "--analyzer",
-        parser=reader(Parameter("analyzer", str, "", choices=tuple(ANALYZERS))),
-        help="N-grams of words, of characters, or of characters within words.  [default: word]",
-        metavar="|".join(ANALYZERS),
-        show_default=False,
+    _choice_option(
+        "analyzer",
+        ANALYZERS,
+        "N-grams of words, of characters, or of characters within words.  [default: word]",
     ),
 ]
 Ngrams = Annotated[
@@ -90,14 +108,7 @@ TfIdf = Annotated[
     bool, typer.Option("--tf-idf", help="Weigh rare words higher (reads the data twice).")
 ]
 Norm = Annotated[
-    Any,
-    typer.Option(
-        "--norm",
-        parser=reader(Parameter("norm", str, "", choices=tuple(NORMS))),
-        help="Divide the words of a row by their norm.  [default: l2]",
-        metavar="|".join(NORMS),
-        show_default=False,
-    ),
+    Any, _choice_option("norm", NORMS, "Divide the words of a row by their norm.  [default: l2]")
 ]
 KeepCase = Annotated[bool, typer.Option("--keep-case", help="Do not lower-case text.")]
 
@@ -112,22 +123,10 @@ Interactions = Annotated[
     ),
 ]
 IgnoreNamespaces = Annotated[
-    str | None,
-    typer.Option(
-        "--ignore-namespaces",
-        help="First letters of namespaces to leave out (Vowpal Wabbit's text only).",
-        metavar="LETTERS",
-        show_default=False,
-    ),
+    str | None, _letters_option("ignore-namespaces", "First letters of namespaces to leave out")
 ]
 KeepNamespaces = Annotated[
-    str | None,
-    typer.Option(
-        "--keep-namespaces",
-        help="First letters of the only namespaces to read (Vowpal Wabbit's text only).",
-        metavar="LETTERS",
-        show_default=False,
-    ),
+    str | None, _letters_option("keep-namespaces", "First letters of the only namespaces to read")
 ]
 
 #: options, in the order of the help, and their parameters of :class:`linsep.Text`

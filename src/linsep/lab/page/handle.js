@@ -10,10 +10,12 @@ export function stepOf(event) {
 }
 
 export class Handle {
-  // `moved` is told the new place in pixels, and whether the pointer is still down.
-  constructor(plane, name, moved) {
+  // `label` names it for screen readers; `moved` is told the new place in pixels, and whether the
+  // pointer is still down.
+  constructor(plane, name, label, moved) {
     Object.assign(this, { plane, moved, at: [0, 0], held: false });
-    this.node = makeSvg("g", { class: `handle ${name}`, tabindex: "0", role: "button" },
+    this.node = makeSvg("g", { class: `handle ${name}`, tabindex: "0", role: "button",
+      "aria-label": label },
       makeSvg("circle", { class: "touch", r: 16 }), makeSvg("circle", { class: "grip", r: 7 }));
     this.node.addEventListener("pointerdown", (event) => {
       if (event.button) return;

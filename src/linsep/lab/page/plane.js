@@ -17,7 +17,7 @@ export class Plane {
     this.lab = lab;
     this.canvas = make("canvas", { class: "regions", "aria-hidden": "true" });
     const line = (name) => makeSvg("line", { class: name });
-    this.from = new Handle(this, "from", (pixels, dragged) => this.startFrom(pixels, dragged));
+    this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
     this.kept = new Kept(this);
     this.start = new StartArrow(this);
     this.parts = {

@@ -8,7 +8,7 @@ const STARTED = ["perceptron", "batch", "passive-aggressive"];
 export class StartArrow {
   constructor(plane) {
     this.plane = plane;
-    this.tip = new Handle(plane, "tip", (pixels, dragged) => this.turn(pixels, dragged));
+    this.tip = new Handle(plane, "tip", "Initial weights", (pixels, dragged) => this.turn(pixels, dragged));
     this.node = this.tip.node;
   }
 

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -15,17 +14,12 @@ import scipy.sparse as sp
 
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, count, scan
-from linsep.errors import DataError, LinsepError
-from linsep.parallel import thread_count
-from linsep.sources.base import Batch, Source
-from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
+from linsep.sources.base import Batch
+from linsep.sources.chunks import Chunk, LineReader
 from linsep.sources.exact import EXACT, is_rounded, rounded
-from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
 from linsep.sources.svmlight.plain import LABELS_BELOW, LARGEST_INDEX, parse_line
-from linsep.sources.threads import scanned_chunks
-
-#: measured: smaller chunks cost handing over, larger ones fall out of the caches
-CHUNK_BYTES = 2 << 20
 
 TOKEN = re.compile(rb"[^\0- :#]*")
 PAIR = re.compile(rb"[0-9]+:")
@@ -51,7 +45,7 @@ class Scanned(NamedTuple):
     refused: tuple[int, bytes] | None
 
 
-class SvmlightSource(Source):
+class SvmlightSource(ScannedFiles):
     """Rows of svmlight text files, as one stream.
 
     A line is ``label index:value index:value ...`` with growing indices, all numbers finite;
@@ -78,7 +72,7 @@ class SvmlightSource(Source):
     """
 
     kind = "svmlight"
-    is_text = True
+    example = "+1 3:0.5 17:1"
 
     def __init__(
         self,
@@ -97,20 +91,13 @@ class SvmlightSource(Source):
             raise ValueError(f"index_base must be 0, 1 or None, not {index_base!r}.")
         if chunk_bytes < 1 or (threads is not None and threads < 1):
             raise ValueError("chunk_bytes and threads must be at least 1.")
-        self.paths = [Path(path) for path in paths]
-        self._unchanged = Unchanged(self.paths)
-        others = len(paths) - 1
-        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
-        self._chunk_bytes = chunk_bytes
-        self.threads = threads or thread_count()
         self._dtype = np.dtype(dtype).type
         self._width = 0
-        self._max_line = max_line
         self._bare = [
             not require_labels and _begins_with_pair(path, max_line) for path in self.paths
         ]
-        self._reader: LineReader | None = None
 
     @property
     def index_base(self) -> int:
@@ -120,16 +107,6 @@ class SvmlightSource(Source):
                 while self._base is None:
                     next(batches, None)
         return self._base
-
-    @property
-    def size(self) -> int | None:
-        """Bytes on disk of all files; None when one of them is missing."""
-        return bytes_on_disk(self.paths)
-
-    @property
-    def position(self) -> int:
-        """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
-        return 0 if self._reader is None else self._reader.position
 
     def recipe(self) -> dict[str, Any]:
         """Return the format and the index base."""
@@ -149,34 +126,16 @@ class SvmlightSource(Source):
         X has shape (rows, highest column so far + 1), ``has_canonical_format`` and its own
         memory. The width is kept between calls. Raises DataError naming file and line.
         """
-        first = lines = file = 0
-        self._reader = reader = LineReader(
-            self.paths,
-            self._chunk_bytes,
-            PADDING,
-            max_line=self._max_line,
-            unchanged=self._unchanged,
-        )
-        with closing(self._scanned(reader)) as scanned:
-            for part in scanned:
-                if part.file != file:
-                    file, lines = part.file, 0
-                if part.refused is not None:
-                    raise self._explain(part, lines)
-                lines += part.lines
+        with closing(self._parts()) as parts:
+            for first, part in parts:
                 if part.columns.size:
                     self._base = part.base
                 self._width = max(self._width, part.width)
                 if part.labels.size:
-                    labels = None if self._bare[file] else part.labels
+                    labels = None if self._bare[part.file] else part.labels
                     yield Batch(self._matrix(part), labels, first)
-                first += part.labels.size
-        if first == 0:
-            what = "holds" if len(self.paths) == 1 else "hold"
-            raise DataError(f"{self.name} {what} no rows: give lines such as '+1 3:0.5 17:1'.")
         if self._base is None:
             self._base = 1
-        self.n_rows = first
 
     def exactly(self) -> Iterator[Batch]:
         """Yield the rows; raise DataError for a whole number that no double equals."""
@@ -195,44 +154,19 @@ class SvmlightSource(Source):
                         raise rounded(place, f"feature {index}", value)
             yield batch
 
-    def where(self, row: int) -> str:
-        """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
-        rows = 0
-        for rows, (file, line, _) in enumerate(self._data_lines(), 1):
-            if rows == row + 1:
-                return f"{self.paths[file]} line {line + 1}"
-        raise IndexError(f"{self.name} has {rows} rows, no row {row}.")
+    def _is_row(self, line: bytes) -> bool:
+        return DATA_LINE.match(line) is not None
 
-    def _data_lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the lines that hold rows, each with its file and its number there, from 0."""
-        lines = file = 0
-        reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
-        for chunk in reader.chunks():
-            if chunk.file != file:
-                file, lines = chunk.file, 0
-            text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-            yield from ((file, n, x) for n, x in enumerate(text, lines) if DATA_LINE.match(x))
-            lines += len(text) - 1
-            reader.give_back(chunk)
+    def _ahead(self) -> int:
+        # Before the index base is known, a second chunk could not be scanned.
+        return 1 if self._base is None else super()._ahead()
 
-    def _scanned(self, reader: LineReader) -> Generator[Scanned, None, None]:
-        """Yield what the chunks hold, in file order."""
-
-        def ahead() -> int:
-            # Before the index base is known, a second chunk could not be scanned.
-            return 1 if self._base is None else self.threads + 1
-
-        scan = partial(self._scan, reader)
-        yield from scanned_chunks(reader.chunks(), scan, self.threads, ahead)
-
-    def _scan(self, reader: LineReader, coming: "Future[Chunk | None]") -> Scanned | None:
-        chunk = coming.result()
-        if chunk is None:
-            return None
+    def _scan(self, chunk: Chunk) -> Scanned:
         text = _with_labels(chunk) if self._bare[chunk.file] else chunk
-        scanned = scan_chunk(text, self._base, self._dtype)
-        reader.give_back(chunk)
-        return scanned
+        return scan_chunk(text, self._base, self._dtype)
+
+    def _parse(self, line: bytes, part: Scanned) -> None:
+        parse_line(line, part.base, self._dtype)
 
     def _matrix(self, part: Scanned) -> sp.csr_matrix:
         # Set one by one, the arrays are neither copied nor checked.
@@ -240,17 +174,6 @@ class SvmlightSource(Source):
         X.data, X.indices, X.indptr = part.values, part.columns, part.indptr
         X.has_sorted_indices = X.has_canonical_format = True
         return X
-
-    def _explain(self, part: Scanned, lines: int) -> LinsepError:
-        assert part.refused is not None
-        number, line = part.refused
-        advice = "write it like '+1 3:0.5 17:1'"
-        problem: LinsepError = DataError("this line cannot be read", advice)
-        try:
-            parse_line(line, part.base, self._dtype)
-        except DataError as error:
-            problem = error.of_model() if self.by_recipe else error
-        return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
 
 
 def _begins_with_pair(path: Path, max_line: int) -> bool:
@@ -311,13 +234,6 @@ def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
         return None
     row = int(np.argmax(np.abs(labels) >= LABELS_BELOW))
     return next(islice(DATA_LINE.finditer(chunk.text, 0, chunk.size), row, None)).start()
-
-
-def line_at(chunk: Chunk, at: int) -> tuple[int, bytes]:
-    """Return the line around a position, and how many lines come before it."""
-    start = chunk.text.rfind(b"\n", 0, at) + 1
-    end = chunk.text.find(b"\n", at)
-    return chunk.text.count(b"\n", 0, start), bytes(chunk.text[start:end])
 
 
 def load_svmlight(

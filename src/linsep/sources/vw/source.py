@@ -1,25 +1,20 @@
 """Vowpal Wabbit's text: scanned by compiled code on several threads, yielded in file order."""
 
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
-from linsep.errors import DataError, LinsepError
-from linsep.parallel import thread_count
-from linsep.sources.base import Batch, Source
-from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
-from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.errors import DataError
+from linsep.sources.base import Batch
+from linsep.sources.chunks import Chunk
+from linsep.sources.limits import MAX_LINE
+from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
 from linsep.sources.svmlight.plain import DECIMAL, LABELS_BELOW
-from linsep.sources.svmlight.source import CHUNK_BYTES, line_at
-from linsep.sources.threads import scanned_chunks
 from linsep.sources.vw.plain import DEFAULT_BITS, Line, Rules, parse_line, summed
 
 
@@ -38,7 +33,7 @@ class Scanned(NamedTuple):
     refused: tuple[int, bytes] | None
 
 
-class VwSource(Source):
+class VwSource(ScannedFiles):
     """Rows of files in Vowpal Wabbit's text format, as one stream.
 
     Columns are those of Vowpal Wabbit for the same text and bits, without its constant, whose place
@@ -60,7 +55,7 @@ class VwSource(Source):
     """
 
     kind = "vw"
-    is_text = True
+    example = "1 | a b:0.5"
 
     def __init__(
         self,
@@ -75,29 +70,13 @@ class VwSource(Source):
         threads: int | None = None,
         max_line: int = MAX_LINE,
     ):
-        self.paths = [Path(path) for path in paths]
-        self._unchanged = Unchanged(self.paths)
-        others = len(paths) - 1
-        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        super().__init__(paths, chunk_bytes, threads, max_line)
         self._given: dict[str, Any] = {
             "bits": bits, "interactions": list(interactions),
             "ignore_namespaces": ignore_namespaces, "keep_namespaces": keep_namespaces,
         }  # fmt: skip
         self.rules = rules_of(**self._given)
-        self._labelled, self._chunk_bytes, self._max_line = require_labels, chunk_bytes, max_line
-        self.threads = threads or thread_count()
-        self._reader: LineReader | None = None
-        self._proving = False
-
-    @property
-    def size(self) -> int | None:
-        """Bytes on disk of all files; None when one of them is missing."""
-        return bytes_on_disk(self.paths)
-
-    @property
-    def position(self) -> int:
-        """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
-        return 0 if self._reader is None else self._reader.position
+        self._labelled, self._proving = require_labels, False
 
     def recipe(self) -> dict[str, Any]:
         """Return the format and the rules."""
@@ -126,39 +105,19 @@ class VwSource(Source):
             first += int(rows.sum())
 
     def _batches(self) -> Generator[Batch, None, None]:
-        first = lines = file = 0
-        self._reader = reader = LineReader(
-            self.paths, self._chunk_bytes, PADDING, max_line=self._max_line,
-            unchanged=self._unchanged,
-        )  # fmt: skip
-
-        def work(coming: "Future[Chunk | None]") -> Scanned | None:
-            chunk = coming.result()
-            if chunk is None:
-                return None
-            scanned = scan_chunk(chunk, self.rules, self._labelled)
-            reader.give_back(chunk)
-            return scanned
-
-        with closing(
-            scanned_chunks(reader.chunks(), work, self.threads, lambda: self.threads + 1)
-        ) as scanned:
-            for part in scanned:
-                if part.file != file:
-                    file, lines = part.file, 0
-                if part.refused is not None:
-                    raise self._explain(part, lines)
-                lines += part.lines
+        with closing(self._parts()) as parts:
+            for first, part in parts:
                 if part.labels.size:
                     self.weighted = self.weighted or bool((part.importance != 1).any())
                     unlabelled = np.isnan(part.labels).any()
                     y = None if unlabelled else part.labels
                     yield Batch(self._matrix(part), y, first, part.importance)
-                first += part.labels.size
-        if first == 0:
-            what = "holds" if len(self.paths) == 1 else "hold"
-            raise DataError(f"{self.name} {what} no rows: give lines such as '1 | a b:0.5'.")
-        self.n_rows = first
+
+    def _scan(self, chunk: Chunk) -> Scanned:
+        return scan_chunk(chunk, self.rules, self._labelled)
+
+    def _parse(self, line: bytes, part: Scanned) -> None:
+        read_plainly(line, self.rules, self._labelled)
 
     def _matrix(self, part: Scanned) -> sp.csr_matrix:
         # Set one by one, the arrays are neither copied nor checked.
@@ -168,40 +127,6 @@ class VwSource(Source):
         X.indptr = part.starts.astype(index)
         X.has_sorted_indices = X.has_canonical_format = True
         return X
-
-    def _explain(self, part: Scanned, lines: int) -> LinsepError:
-        assert part.refused is not None
-        number, line = part.refused
-        problem: LinsepError = DataError("this line cannot be read", "write it like '1 | a b:0.5'")
-        try:
-            read_plainly(line, self.rules, self._labelled)
-        except DataError as error:
-            problem = error.of_model() if self.by_recipe else error
-        return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
-
-    def where(self, row: int) -> str:
-        """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
-        file, number, _ = self.line(row)
-        return f"{self.paths[file]} line {number + 1}"
-
-    def line(self, row: int) -> tuple[int, int, bytes]:
-        """Return the line of a row: its file, its number there from 0, and its bytes."""
-        found = next(islice(self._data_lines(), row, None), None)
-        if found is None:
-            raise IndexError(f"{self.name} has no row {row}.")
-        return found
-
-    def _data_lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the lines of rows, each with its file and its number there from 0."""
-        lines = file = 0
-        reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
-        for chunk in reader.chunks():
-            if chunk.file != file:
-                file, lines = chunk.file, 0
-            text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-            yield from ((file, n, x) for n, x in enumerate(text, lines) if self._is_row(x))
-            lines += len(text) - 1
-            reader.give_back(chunk)
 
     def _is_row(self, line: bytes) -> bool:
         if not line.strip(b" \t\r"):
