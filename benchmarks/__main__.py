@@ -26,6 +26,7 @@ from benchmarks import (
     suspicion,
     tables,
     text,
+    tuning,
 )  # fmt: skip
 
 REPORTS = {
@@ -49,7 +50,7 @@ REPORTS = {
 
 def main() -> None:
     """Run the named races and reports, all of them without names."""
-    groups = (in_memory, files, learners, strings, regression, logistic)
+    groups = (in_memory, files, learners, strings, regression, logistic, tuning)
     races = {name: race for group in groups for name, race in group.races().items()}
     recorded = "--record" in sys.argv[1:]
     names = [name for name in sys.argv[1:] if name != "--record"] or [*races, *REPORTS]

@@ -21,6 +21,7 @@ ROOMS = [
     "teaching",
     "linsep",
     "extending",
+    "tuning",
     "estimators",
     "regression",
     "online",
@@ -60,6 +61,7 @@ INNER = {
     "separability": ["search", "exact", "problem"],
     "sources": ["tables", "vw", "svmlight", "row_cache", "text"],
     "teaching": ["trace", "textbook"],
+    "tuning": [],
 }
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_FUNCTION = 420, 60

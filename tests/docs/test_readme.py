@@ -136,6 +136,7 @@ def test_commands_in_the_readme(tmp_path):
     assert run_commands("docs/command-line.md", tmp_path) >= 11
     assert run_commands("docs/learners.md", tmp_path) >= 2
     assert run_commands("docs/plots.md", tmp_path) == 2
+    assert run_commands("docs/tune.md", tmp_path) == 1
 
 
 def test_commands_about_separation(tmp_path):

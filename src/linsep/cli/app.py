@@ -19,6 +19,7 @@ _LIKE_ALL: dict[str, Any] = {
 #: every command: its module, and one line of help
 COMMANDS = {
     "fit": ("fit", "Learn from DATA and save a model."),
+    "tune": ("tune", "Compare parameters on held-out rows of DATA; learn the best."),
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
     "score": ("score", "Compare predictions with the labels in DATA."),
     "trace": ("trace", "Show every round of learning from a small DATA."),

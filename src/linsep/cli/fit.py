@@ -66,7 +66,7 @@ def fit(
     source = open_source(
         data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
         index_base=index_base, cache=None if no_cache else cache or cache_folder(), **files,
-        **_columns(data, format, scale, reference_level, learner, parameters),
+        **columns_of(data, format, scale, reference_level, learner, parameters),
     )  # fmt: skip
     never_overwrite(source.paths, model, plot)
     if test:  # report unusable test data before learning
@@ -101,7 +101,7 @@ def _check_held_out(curve: bool, grouped: bool, estimator: Any) -> None:
             raise typer.BadParameter(f"{name} needs --early-stopping, which holds rows out.")
 
 
-def _columns(
+def columns_of(
     data: list[str], format: str | None, scale: str | None, levels: list[str] | None, learner: str,
     parameters: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip

@@ -16,7 +16,7 @@ GROUPS = {
         "sublinear", "tf_idf", "norm", "keep_case",
     ),
     "Learner": (
-        "learner", "class_weight", "init_weights", "random_state", "reference",
+        "learner", "grid", "class_weight", "init_weights", "random_state", "reference",
         "rounds",
     ),
 }  # fmt: skip

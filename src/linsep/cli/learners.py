@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, prod
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +20,12 @@ ALL = LEARNERS | REGRESSIONS
 DEFAULTS: dict[str, dict[str, Any]] = {
     "fit": {"max_iter": 10, "keep": "average"},
     "trace": {"max_iter": 10},
+    "tune": {"max_iter": 10, "keep": "average", "validation_fraction": 0.2},
 }
+#: parameters that are no options of a command, which has them for all its models
+FIXED = {"tune": ("early_stopping", "n_iter_no_change", "verbose")}
+#: most models of a grid
+MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
 
@@ -34,7 +39,8 @@ def options_of(learners: Mapping[str, type]) -> Callable[[Callable], Callable]:
     def with_options(command: Callable) -> Callable:
         signature = inspect.signature(command, eval_str=True)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        owners = _owners(learners)
+        fixed = FIXED.get(command.__name__, ())
+        owners = {name: of for name, of in _owners(learners).items() if name not in fixed}
         defaults = DEFAULTS[command.__name__]
         made = [_option(name, names, learners, defaults) for name, names in owners.items()]
         command.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
@@ -80,18 +86,70 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
     for option in [option for option in others if option not in takes]:
         if others.pop(option) is not None:
             having = [n for n, kind in ALL.items() if option in inspect.signature(kind).parameters]
-            raise typer.BadParameter(
-                f"{flag_of(option)} is for --learner {' or '.join(having)}, not {name}."
-            )
+            raise typer.BadParameter(_not_of(name, option, having))
     for option, value in given.items():
         if name not in owners[option]:
-            raise typer.BadParameter(
-                f"{flag_of(option)} is for --learner {' or '.join(owners[option])}, not {name}."
-            )
+            raise typer.BadParameter(_not_of(name, option, owners[option]))
         own = _specs(name)[option]
         if not own.accepts(value):
             raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
     return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
+
+
+def grid_of(given: list[str] | None, learner: str, options: Mapping[str, Any]) -> dict[str, list]:
+    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid.
+
+    ``options`` are the parameters given as options, which may not be in the grid.
+    """
+    example = {"pa": "C=0.01,0.1,1", "margin": "gamma=0.01,0.1"}.get(learner, "keep=last,average")
+    if not given:
+        raise typer.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
+    grid: dict[str, list] = {}
+    for pair in given:
+        name, equals, texts = pair.partition("=")
+        name = name.strip().removeprefix("--").replace("-", "_")
+        if not equals or not name or not all(text.strip() for text in texts.split(",")):
+            raise typer.BadParameter(
+                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {example}, not {pair!r}."
+            )
+        if name in grid or options.get(name) is not None:
+            both = "twice in --grid" if name in grid else "an option and in --grid"
+            raise typer.BadParameter(f"{flag_of(name)} is {both}: give its values once.")
+        grid[name] = list(dict.fromkeys(_values(name, texts, learner)))
+    if (n_models := prod(map(len, grid.values()))) > MOST_MODELS:
+        raise typer.BadParameter(
+            f"--grid asks for {n_models:,} models side by side, more than {MOST_MODELS:,}: name "
+            "fewer values."
+        )
+    return grid
+
+
+def _values(name: str, texts: str, learner: str) -> list[Any]:
+    """Return the values of one parameter of a grid, each as if it were typed as an option."""
+    owners = _owners(ALL)
+    if name not in owners:
+        raise typer.BadParameter(
+            f"no such option: {flag_of(name)}; `linsep tune --learner {learner} --help` says more."
+        )
+    if learner not in owners[name]:
+        raise typer.BadParameter(_not_of(learner, name, owners[name]))
+    if name in (*FIXED["tune"], "validation_fraction"):
+        raise typer.BadParameter(f"{flag_of(name)} is not for --grid: it is the same for all.")
+    spec = _specs(learner)[name]
+    if spec.kind is bool:
+        known = {"true": True, "false": False}
+        values = [known.get(text.strip().lower()) for text in texts.split(",")]
+        if None in values:
+            raise typer.BadParameter(f"{flag_of(name)} must be true or false, not {texts!r}.")
+        return values
+    try:
+        return [reader(spec)(text.strip()) for text in texts.split(",")]
+    except typer.BadParameter as problem:
+        raise typer.BadParameter(f"{flag_of(name)} {problem.message}") from None
+
+
+def _not_of(learner: str, option: str, owners: list[str]) -> str:
+    return f"{flag_of(option)} is for --learner {' or '.join(owners)}, not {learner}."
 
 
 def options_of_model(model: Any) -> str:

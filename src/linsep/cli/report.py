@@ -188,7 +188,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     pairs = []
     if test is not None:
         unscored = [f"{name} {text}" for name, text in unscored_pairs(test)]
-        pairs.append(("test", "; ".join([_right(test), baseline_text(test), *unscored])))
+        pairs.append(("test", "; ".join([right_text(test), baseline_text(test), *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
     if held_out is not None:
@@ -296,7 +296,8 @@ def margin_pairs(model: Any) -> list[tuple[str, str]]:
     return [("margin", f"{reached}{below}; aimed at {model.gamma_:g} (rows of length 1)")]
 
 
-def _right(result: dict[str, Any]) -> str:
+def right_text(result: dict[str, Any]) -> str:
+    """Return the accuracy of a score, of how many rows, as text."""
     unknown = result["unknown_labels"]
     return f"{percent(result['accuracy'])} of {rows_text(result)} right" + (
         f"; {unknown:,} of unknown classes" if unknown else ""
@@ -341,7 +342,7 @@ def unscored_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
 def print_score(result: dict[str, Any]) -> None:
     """Print the output of ``linsep score``."""
     pairs = [
-        ("accuracy", _right(result)),
+        ("accuracy", right_text(result)),
         ("baseline", baseline_text(result).removeprefix("baseline ")),
         *unscored_pairs(result),
     ]

@@ -289,12 +289,7 @@ def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number
     row_batches = timed(stream.row_batches(number), progress, stream.reads)
     for row_batch in checked(row_batches, learner) if number == 0 else row_batches:
         learn_batch(run, scheme, row_batch, progress)
-    if progress.rows == 0:
-        raise DataError(
-            "No row is left to learn from, for all have weight 0 or are held out",
-            hint("lower {}", validation_fraction=None),
-            "check the weights",
-        )
+    check_some_rows(progress)
     progress.tally[UPDATES] += close_pass(run, scheme)
     keeping.close_pass(state, stream.learnt, plan.tie)
     criterion = learner.criterion(state)
@@ -302,6 +297,16 @@ def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number
         return Scores(None, None, criterion)
     held_out, learnt = held_out_accuracy(run, stream, plan.tie), stream.learnt()
     return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
+
+
+def check_some_rows(progress: Progress) -> None:
+    """Raise DataError if no row was learnt in a pass."""
+    if progress.rows == 0:
+        raise DataError(
+            "No row is left to learn from, for all have weight 0 or are held out",
+            hint("lower {}", validation_fraction=None),
+            "check the weights",
+        )
 
 
 def close_pass(run: Run, scheme: Any) -> int:

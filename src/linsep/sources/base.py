@@ -71,6 +71,8 @@ class Source(ABC):
     doing: Callable[[], str] | None = None
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
+    #: a :class:`linsep.online.rows.stream.SourceStream` that has kept the rows, for later fits
+    stream: Any = None
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self.n_rows is None else f"{self.n_rows:,} rows"

@@ -20,6 +20,7 @@ from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import held, window
 from linsep.online.learner import Unlearnable
 from linsep.online.passes import PassReport, Plan, StopReason, passes
+from linsep.online.rows.again import RowsAgain
 from linsep.online.rows.sample import Sample, added
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.separability.problem.data import warn_of_many_classes
@@ -139,17 +140,23 @@ class SourceRun:
         expected += list(weight) if isinstance(weight, dict) else []
         reference = getattr(estimator, "reference", None)
         expected += [] if reference is None else [reference]
+        visited: dict[str, Any] = {
+            "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize),
+            "fraction": held_out,
+        }  # fmt: skip
+        seed = estimator._seed()
+        if source.stream is not None:
+            self.stream: SourceStream = RowsAgain(source.stream, **visited)
+            return
         self.stream = SourceStream(
             source,
-            seed=estimator._seed(),
-            shuffle=bool(estimator.shuffle),
+            **visited,
+            seed=seed,
             keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
-            fraction=held_out,
             importance=None if weight is None else class_importance(weight, source.name),
             counts=weight == "balanced" or self.learner.needs_width,
             expected=expected,
             reference=reference,
-            unit=bool(estimator.normalize),
             lengths=bool(estimator.normalize) or self.learner.needs_lengths,
         )
 

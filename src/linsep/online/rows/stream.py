@@ -128,6 +128,11 @@ class SourceStream:
         """Labels so far, in the order of their codes."""
         return self.book.classes
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in memory, as they may be after the first pass."""
+        return self._memory is not None
+
     def recipe(self) -> dict[str, Any]:
         """Return the recipe of the source; see :meth:`linsep.sources.base.Source.recipe`."""
         cached = self.row_cache.recipe if self.row_cache is not None else None

@@ -1,0 +1,77 @@
+"""A grid of parameters from text to the best model: linsep tune against GridSearchCV.
+
+Both compare the same sixteen models on a fifth of the rows, held out once, and learn the best again
+from all rows; both use all processors. scikit-learn makes all passes of all models.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
+
+from benchmarks.data import sparse, svmlight_text
+from benchmarks.harness import Race, Side
+from linsep import PassiveAggressive, open_source
+from linsep.tuning.side_by_side import SideBySide, combinations
+
+MEGABYTES = 80  # 100,000 different rows
+STEPS = [0.001, 0.01, 0.1, 1.0]
+GRID = {"C": STEPS, "loss": ["hinge", "squared_hinge"], "keep": ["last", "average"]}
+
+
+class Ours:
+    """What ``linsep tune --learner pa`` does with a grid of C, loss and keep."""
+
+    model: Any
+
+    def __call__(self) -> None:
+        with tempfile.TemporaryDirectory(prefix=f"linsep-bench-{os.getpid()}-") as cache:
+            source = open_source(svmlight_text(MEGABYTES), cache=Path(cache))
+            common = {"max_iter": 10, "validation_fraction": 0.2, "early_stopping": True}
+            grid = combinations(GRID)
+            race = SideBySide([(c, PassiveAggressive(**common, **c)) for c in grid], source)
+            self.model = race.run(
+                lambda kept: PassiveAggressive(max_iter=10, **race.best.values).fit(kept)
+            )
+
+
+class Theirs:
+    """The same grid for scikit-learn's SGD with the steps of PA-I and PA-II."""
+
+    model: Any
+
+    def __call__(self) -> None:
+        X, y = load_svmlight_file(str(svmlight_text(MEGABYTES)))
+        X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")
+        learner = SGDClassifier(loss="hinge", penalty=None, max_iter=10, tol=None)
+        once = StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
+        grid = {"eta0": STEPS, "learning_rate": ["pa1", "pa2"], "average": [False, True]}
+        self.model = GridSearchCV(learner, grid, cv=once, n_jobs=-1).fit(X, y).best_estimator_
+
+
+def tune() -> Race:
+    """Text to the best of sixteen models."""
+    ours, theirs = Ours(), Theirs()
+
+    def accuracies() -> tuple[float, float]:
+        X, y = sparse(20_000, seed=1)
+        width = theirs.model.n_features_in_
+        return ours.model.score(X[:, : ours.model.n_features_in_], y), float(
+            np.mean(theirs.model.predict(X[:, :width]) == y)
+        )
+
+    return Race(
+        "tune: 80 MB of svmlight text, 16 models, ten passes, one hold-out",
+        Side("linsep", ours), Side("scikit-learn GridSearchCV", theirs), 10, 3, accuracies,
+    )  # fmt: skip
+
+
+def races() -> dict[str, Callable[[], Race]]:
+    """The race of this file by its short name."""
+    return {"tune": tune}

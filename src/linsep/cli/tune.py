@@ -1,0 +1,203 @@
+"""The command ``tune``: compare the models of a grid on held-out rows, and learn the best."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from linsep.cli import column_options, learners, options, report
+from linsep.cli.fit import columns_of
+from linsep.cli.output import check_all_free, never_overwrite
+from linsep.cli.progress import watching
+from linsep.cli.score import open_like, score_source
+from linsep.cli.screen import count, percent, plain_labels, print_pairs, print_table
+from linsep.cli.standard_input import reads_data
+from linsep.estimators.learners import LEARNERS
+from linsep.interrupts import window
+from linsep.model_files import format as model_file
+from linsep.paths import cache_folder
+from linsep.sources.base import Source
+from linsep.sources.opening import open_source
+from linsep.tuning.models import Model
+from linsep.tuning.side_by_side import SideBySide, combinations
+
+#: most lines of the table; --json has all
+MOST_LINES = 20
+
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grid",
+        help="Values of a parameter of the learner to compare; repeatable.",
+        metavar="PARAMETER=VALUE,...",
+        show_default=False,
+    ),
+]
+
+
+@reads_data
+@column_options.added
+@learners.options_of({name: LEARNERS[name] for name in options.TRACEABLE})
+def tune(
+    data: options.Data,
+    *,
+    target: options.Target = None,
+    grid: Grid = None,
+    model: options.ModelOut = None,
+    force: options.Force = False,
+    test: options.Test = None,
+    learner: options.TraceLearner = "perceptron",
+    missing: options.Missing = "error",
+    hash_bits: options.HashBits = None,
+    exclude: options.Exclude = None,
+    scale: options.Scale = None,
+    reference_level: options.ReferenceLevel = None,
+    index_base: options.IndexBase = None,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    cache: options.CacheFolder = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    random_state: options.RandomState = 0,
+    class_weight: options.ClassWeight = None,
+    reference: options.Reference = None,
+    **parameters: Any,
+) -> None:
+    """Compare the models of a grid of parameters on held-out rows of DATA, and learn the best.
+
+    Example: linsep tune train.csv --target species --learner pa --grid C=0.01,0.1,1 --model m
+    """
+    check_all_free(force, model)
+    started = perf_counter()
+    files = {"format": format, "delimiter": delimiter, "max_line": max_line}
+    columns = columns_of(data, format, scale, reference_level, learner, parameters)
+    varied = learners.grid_of(grid, learner, parameters)
+    source = open_source(
+        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        index_base=index_base, cache=None if no_cache else cache or cache_folder(), **files,
+        **columns,
+    )  # fmt: skip
+    never_overwrite(source.paths, model)
+    if test:  # report unusable test data before learning
+        open_source(test, recipe=source.layout(), **files)
+    common = {
+        "random_state": random_state, "class_weight": learners.class_weights(class_weight, source),
+        "reference": learners.reference_class(reference, source),
+    }  # fmt: skip
+    race = SideBySide(_estimators(learner, varied, parameters, common), source)
+
+    def learn_best(source: Source) -> Any:
+        """Learn the best model from all rows, as ``linsep fit`` does, if it is asked for."""
+        given = parameters | {"validation_fraction": None} | race.best.values
+        race.final = learners.make_learner("fit", learner, given, **common)
+        with window():
+            return race.final.fit(source) if model is not None or test else None
+
+    with watching(source, race):
+        best = race.run(learn_best)
+    if model is not None:
+        model_file.save(best, model, force=force)
+    tested = score_source(best, open_like(best, model, test, **files)) if test else None
+    show = report.print_json if as_json else print_tune
+    show(summary(race, learner, tested, model, perf_counter() - started))
+
+
+def _estimators(
+    learner: str, varied: dict[str, list[Any]], given: dict[str, Any], common: dict[str, Any]
+) -> list[tuple[dict[str, Any], Any]]:
+    """Return the models of the grid: their values in it, and an estimator with them."""
+    found = []
+    for chosen in combinations(varied):
+        own = given | chosen | {"early_stopping": True}
+        found.append((chosen, learners.make_learner("tune", learner, own, **common)))
+    return found
+
+
+def summary(
+    race: SideBySide, learner: str, tested: dict[str, Any] | None, path: Path | None,
+    seconds: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Return everything that ``linsep tune`` prints, as plain JSON."""
+    options = [f"--learner {learner}"] if learner != "perceptron" else []
+    return {
+        "learner": type(race.final).__name__,
+        "rows": race.n_rows,
+        "classes": plain_labels(race.fits[0].models[0].estimator.classes_),
+        "held_out_rows": race.best.missed.wrong.size,
+        "baseline": race.baseline,
+        "best": race.best.values,
+        "options": " ".join([*options, learners.options_of_model(race.final)]).strip(),
+        "models": [_of_model(model, race.best) for model in race.ranked],
+        "passes": sum(fit.passes for fit in race.fits),
+        "rows_dropped": race.source.dropped,
+        "test": tested,
+        "seconds": round(seconds, 4),
+        "model": None if path is None else str(path),
+        "cache": None if race.source.kept is None else str(race.source.kept),
+    }
+
+
+def _of_model(model: Model, best: Model) -> dict[str, Any]:
+    behind, error = model.behind or model.missed.behind(best.missed)
+    return {
+        "parameters": model.values,
+        "held_out_accuracy": model.missed.accuracy,
+        "standard_error": model.missed.error,
+        "behind": behind,
+        "behind_standard_error": error,
+        "passes": model.passes,
+        "stop_reason": "dropped" if model.dropped else model.stop_reason,
+    }
+
+
+def print_tune(found: dict[str, Any]) -> None:
+    """Print the output of ``linsep tune``."""
+    first, models = found["models"][0], found["models"]
+    rows = count(found["held_out_rows"], "held-out row")
+    dropped = sum(model["stop_reason"] == "dropped" for model in models)
+    spared = f", {dropped:,} dropped early" if dropped else ""
+    pairs = [
+        ("best", ", ".join(f"{name}={_cell(value)}" for name, value in found["best"].items())),
+        (
+            "held out",
+            f"{_with_error(first)} % of {rows} right; baseline {percent(found['baseline'])}",
+        ),
+    ]
+    if found["test"] is not None:
+        pairs.append(("test", f"{report.right_text(found['test'])}; "
+                              f"{report.baseline_text(found['test'])}"))  # fmt: skip
+    pairs += [
+        ("learnt", f"{count(len(models), 'model')} of {found['learner']}{spared}, "
+                   f"{found['passes']:,} passes over {found['rows']:,} rows, read once"),
+        *report.dropped_pairs(found),
+        ("time", f"total {found['seconds']:.2f} s"),
+        ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),
+        ("options", f"{found['options'] or 'none'}; `linsep fit` learns the same with these"),
+    ]  # fmt: skip
+    print_pairs(pairs)
+    print()
+    names = list(found["best"])
+    lines = [
+        [*(_cell(model["parameters"][name]) for name in names), _with_error(model),
+         _behind(model), str(model["passes"]), str(model["stop_reason"])]
+        for model in models[:MOST_LINES]
+    ]  # fmt: skip
+    print_table([*names, "held out, %", "behind", "passes", "stopped"], lines)
+    if len(models) > MOST_LINES:
+        print(f"... and {len(models) - MOST_LINES:,} worse models; --json has all")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _with_error(model: dict[str, Any]) -> str:
+    return f"{100 * model['held_out_accuracy']:.2f} ± {100 * model['standard_error']:.2f}"
+
+
+def _behind(model: dict[str, Any]) -> str:
+    if not model["behind"] and not model["behind_standard_error"]:
+        return "-"
+    return f"{100 * model['behind']:.2f} ± {100 * model['behind_standard_error']:.2f}"
