@@ -3,6 +3,7 @@
 from . import (
     descent as descent,
     errors as errors,
+    exports as exports,
     extending as extending,
     kernels as kernels,
     plot as plot,
@@ -17,6 +18,8 @@ from .estimators.naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
 from .estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.winnow import BalancedWinnow as BalancedWinnow, Winnow as Winnow
+from .exports.exporting import export as export
+from .exports.onnx_file import to_onnx as to_onnx
 from .mistake_bounds.adversary import Adversary as Adversary
 from .mistake_bounds.bounding import bounds as bounds
 from .mistake_bounds.margins import (

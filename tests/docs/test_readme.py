@@ -69,6 +69,13 @@ def test_coming_from_vowpal_wabbit(tmp_path):
     assert run_commands("docs/from-vowpal-wabbit.md", tmp_path) == 4
 
 
+def test_the_page_on_exports(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    assert run_commands("docs/export.md", tmp_path) == 8
+    monkeypatch.chdir(tmp_path)
+    assert run_python("docs/export.md") > 20
+
+
 def test_python_about_linear_regression(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/linear-regression.md") > 12

@@ -188,7 +188,8 @@ def test_weights_of_a_type_that_numpy_lacks(tmp_path, kind):
     text = json.dumps({"__metadata__": {"linsep": "{}"}} | header).encode()
     path = tmp_path / "m.linsep"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(2 * size))
-    with pytest.raises(ModelFileError, match="is not a model file"):
+    # packages that onnx needs teach numpy some of these types
+    with pytest.raises(ModelFileError, match=r"is not a model file|has no checksum"):
         linsep.load(path)
     with pytest.raises(ModelFileError, match="is not a model file"):
         linsep.load(with_header(path, lambda header: None))

@@ -1,0 +1,46 @@
+"""The command ``export``: a model for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linsep.cli import options
+from linsep.cli.output import check_all_free, never_overwrite
+from linsep.cli.screen import print_pairs
+from linsep.exports.exporting import export as write, format_of
+from linsep.exports.scoring import fitted, rule_of
+from linsep.interrupts import held, window
+from linsep.model_files import format as model_file
+
+Out = Annotated[
+    Path,
+    typer.Argument(
+        help="The file to write: .onnx, .json, .csv, .sql (SQLite, DuckDB), .py (imports nothing) "
+        "or .h (C).",
+        callback=options.no_screen,
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
+
+def export(model: options.ModelIn, file: Out, *, force: options.Force = False) -> None:
+    """Write a model for other programs: ONNX, JSON, CSV, SQL, Python or C.
+
+    Example: linsep export species.linsep species.sql
+    """
+    made = format_of(file)
+    check_all_free(force, file)
+    never_overwrite([model], file)
+    estimator = model_file.load(model)
+    with held() as pressed:
+        with window():
+            write(estimator, file, force=force)
+        pressed.forget()  # it came after everything was done
+    print_pairs(
+        [
+            ("written", f"{file}, {made.name}, {file.stat().st_size:,} bytes"),
+            ("rule", rule_of(fitted(estimator)).sentence()),
+        ]
+    )

@@ -1,0 +1,179 @@
+"""Models as ONNX files: rows as they stand in a table in, labels and scores out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import linsep
+from linsep.exports.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, OwnGraph, onnx_package
+from linsep.exports.onnx_scores import predictions, probabilities
+from linsep.exports.scoring import ExportError, ModelColumns, fitted, kind_of, read_columns, rule_of
+
+
+class Value(NamedTuple):
+    """An input or output: its name, type, and shape (None: any number of rows)."""
+
+    name: str
+    kind: str
+    shape: list[int | None]
+
+
+def to_onnx(estimator: Any) -> Any:
+    """Return a fitted learner as an ONNX model, which onnxruntime and others run.
+
+    Scores are computed in float64, so labels are those of ``predict``, but for rows whose score is
+    as near to a tie as the rounding of sums.
+
+    Parameters
+    ----------
+    estimator : fitted estimator of this library
+
+    Returns
+    -------
+    onnx.ModelProto
+        Inputs are the columns that the model was learnt from if that was a table: float64 (NaN:
+        missing) or text (an empty text: missing) of shape (rows, 1), by their names. Else the input
+        is ``X``, float64 of shape (rows, features). Outputs are ``label`` of shape (rows,) and
+        ``scores`` as ``decision_function`` returns them, or ``probabilities`` of shape
+        (rows, classes); of a regression ``prediction`` of shape (rows,).
+
+    Raises
+    ------
+    ExportError
+        If ONNX cannot hold the model (string kernels, words of texts, hashed values, random ties),
+        or the package onnx is missing.
+    NotFittedError
+        If the estimator is not fitted.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron, to_onnx
+    >>> model = Perceptron().fit([[4.0, 0.0], [1.0, 1.0], [0.0, 1.0]], ["+", "-", "-"])
+    >>> [output.name for output in to_onnx(model).graph.output]
+    ['label', 'scores']
+    """
+    onnx, kind = onnx_package(), kind_of(estimator)
+    model = fitted(estimator)
+    inputs, columns = _inputs(model)
+    graph = OwnGraph({value.name for value in inputs})
+    X = inputs[0].name if columns is None else features(graph, columns)
+    outputs = _outputs(graph, model, X, {value.name for value in inputs})
+    made = onnx.helper.make_graph(
+        graph.nodes,
+        "linsep",
+        [_info(onnx, value) for value in inputs],
+        [_info(onnx, value) for value in outputs],
+        graph.constants,
+    )
+    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid(ML, ML_OPSET)]
+    whole = onnx.helper.make_model(
+        made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="linsep",
+        producer_version=linsep.__version__, doc_string=f"{kind} of linsep",
+    )  # fmt: skip
+    onnx.checker.check_model(whole)
+    return whole
+
+
+def _info(onnx: Any, value: Value) -> Any:
+    kind = getattr(onnx.TensorProto, value.kind)
+    shape = ["rows" if length is None else length for length in value.shape]
+    return onnx.helper.make_tensor_value_info(value.name, kind, shape)
+
+
+def _inputs(model: Any) -> tuple[list[Value], ModelColumns | None]:
+    """Return the inputs, and how columns become features; None if ``X`` has the features."""
+    recipe = getattr(model, "recipe_", {"format": "arrays"})
+    if recipe["format"] != "table":
+        if recipe["format"] not in ("arrays", "svmlight"):
+            read_columns(model)  # raises an error that says why
+        width = getattr(model, "n_features_in_", None)
+        return [Value("X", "DOUBLE", [None, width])], None
+    columns = read_columns(model)
+    inputs = [Value(str(column.name), "DOUBLE", [None, 1]) for column in columns.numeric]
+    inputs += [Value(name, "STRING", [None, 1]) for name in columns.text]
+    if any(not value.name for value in inputs):
+        raise ExportError("A column without a name cannot be an input of ONNX: give it a name.")
+    return inputs, columns
+
+
+def features(graph: Graph, columns: ModelColumns) -> str:
+    """Return the features, made of the columns of a table."""
+    parts = []
+    if columns.numeric:
+        parts.append(_numbers(graph, columns))
+    for name, values in columns.text.items():
+        if not values:
+            continue
+        known = sorted(values, key=lambda value: values[value])
+        found = graph.op("OneHotEncoder", name, domain=ML, cats_strings=known, zeros=1)
+        parts.append(graph.shaped(graph.cast(found, "DOUBLE"), -1, len(known)))
+    if not parts:
+        raise ExportError("A model without features cannot be exported.")
+    return graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+
+
+def _numbers(graph: Graph, columns: ModelColumns) -> str:
+    """Return the numeric features: missing ones filled, scaled, in the precision of training."""
+    kind = np.float32 if columns.single else np.float64
+    names = [str(column.name) for column in columns.numeric]
+    X = graph.op("Concat", *names, axis=1) if len(names) > 1 else names[0]
+    if columns.single:
+        X = graph.cast(X, "FLOAT")
+    fills = [column.fill for column in columns.numeric]
+    if None not in fills:
+        X = graph.op("Where", graph.op("IsNaN", X), np.array([fills], dtype=kind), X)
+    divide = [column.divide for column in columns.numeric]
+    if None not in divide:
+        subtract = [column.subtract for column in columns.numeric]
+        X = graph.op("Sub", X, np.array([subtract], dtype=kind))
+        X = graph.op("Div", X, np.array([divide], dtype=kind))
+    return graph.cast(X, "DOUBLE") if columns.single else X
+
+
+def labels(graph: Graph, classes: list[Any], codes: str) -> tuple[str, str]:
+    """Return the labels of the codes, and their type."""
+    if all(isinstance(label, str) for label in classes):
+        array, kind = np.array(classes, dtype=object), "STRING"
+    elif all(isinstance(label, bool) for label in classes):
+        array, kind = np.array(classes), "BOOL"
+    elif all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in classes):
+        array, kind = np.array(classes, dtype=np.int64), "INT64"
+    elif all(isinstance(label, int | float) for label in classes):
+        array, kind = np.array(classes, dtype=np.float64), "DOUBLE"
+    else:
+        raise ExportError(
+            "Labels of different types cannot be written to ONNX: make all text, or all numbers."
+        )
+    return graph.op("Gather", array, codes), kind
+
+
+def _outputs(graph: OwnGraph, model: Any, X: str, taken: set[str]) -> list[Value]:
+    """Add predictions and their names, which no input has."""
+    rule = rule_of(model)
+    found = predictions(graph, model, X)
+    if found.codes is None:
+        return [
+            _named(graph, graph.shaped(found.values, -1), "prediction", "DOUBLE", [None], taken)
+        ]
+    label, kind = labels(graph, list(rule.classes), found.codes)
+    k = len(rule.classes)
+    outputs = [_named(graph, label, "label", kind, [None], taken)]
+    if rule.probabilities:
+        shares = probabilities(graph, rule, found.values)
+        outputs.append(_named(graph, shares, "probabilities", "DOUBLE", [None, k], taken))
+    elif rule.name == "sign":
+        scores = graph.shaped(found.values, -1)
+        outputs.append(_named(graph, scores, "scores", "DOUBLE", [None], taken))
+    else:
+        outputs.append(_named(graph, found.values, "scores", "DOUBLE", [None, k], taken))
+    return outputs
+
+
+def _named(
+    graph: OwnGraph, value: str, name: str, kind: str, shape: list[int | None], taken: set[str]
+) -> Value:
+    """Give a value the name of an output, with underscores if a column has that name."""
+    while name in taken:
+        name += "_"
+    graph.node("Identity", [value], name, "")
+    return Value(name, kind, shape)

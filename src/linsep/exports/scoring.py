@@ -1,0 +1,283 @@
+"""What an export needs to know of a model: its scores and what they decide, and its columns."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.errors import Hint, LinsepError
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.online.learner import pairs
+from linsep.sources.tables.encoding import Columns
+from linsep.sources.tables.roles import from_recipe
+
+KINDS = (LEARNERS | REGRESSIONS).values()
+#: what scores decide, in words for people
+RULES = {
+    "number": "the score is the prediction",
+    "sign": "class 1 if the score is above 0, else class 0",
+    "largest": "the class of the largest score",
+    "pairs": "each score decides between two classes; most wins, then the largest sum of scores",
+}
+
+
+class ExportError(LinsepError, ValueError):
+    """A format cannot hold a model, or a package that writes it is missing."""
+
+
+def learn_with(**settings: Any) -> Hint:
+    """Return the advice to train the model again with these parameters."""
+    return Hint("learn the model with {}", settings, again=True)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How scores become a prediction.
+
+    Attributes
+    ----------
+    name : a key of :data:`RULES`
+    classes : labels in the order of codes; empty for a regression
+    ties_high : whether equal scores, or a score of zero, go to the larger class
+    probabilities : whether scores are log-odds
+    normalize : whether a row is divided by its length first
+    """
+
+    name: str
+    classes: tuple[Any, ...]
+    ties_high: bool = False
+    probabilities: bool = False
+    normalize: bool = False
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Codes (a, b) of each score of the rule "pairs", which is positive for b."""
+        return pairs(len(self.classes))
+
+    def names(self) -> list[str]:
+        """Return what each score is for, in words."""
+        texts = [text_of(label) for label in self.classes]
+        if self.name == "number":
+            return ["prediction"]
+        if self.name == "sign":
+            return [texts[1]]
+        if self.name == "largest":
+            return texts
+        return [f"{texts[b]} against {texts[a]}" for a, b in self.pairs]
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        if self.name == "number":
+            return RULES["number"]
+        if self.name == "sign":
+            above = "at least 0" if self.ties_high else "above 0"
+            high, low = text_of(self.classes[1]), text_of(self.classes[0])
+            return f"{high} if the score is {above}, else {low}"
+        tie = "last" if self.ties_high else "first"
+        return f"{RULES[self.name]}; the {tie} class of equal ones"
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Linear scores <w, x> + b.
+
+    Attributes
+    ----------
+    rule : Rule
+    coef : array of shape (scores, features)
+    intercept : array of shape (scores,)
+    columns : Columns
+    """
+
+    rule: Rule
+    coef: np.ndarray
+    intercept: np.ndarray
+    columns: "ModelColumns"
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """How the columns of rows become features.
+
+    Attributes
+    ----------
+    kind : "table", whose columns have names; "array", of numbers in order; "svmlight", of numbered
+        features, where those that are left out are zero
+    numeric : the numeric columns, whose features come first
+    text : dict of text column to dict of value to feature
+    reference : dict of text column to the value without a feature, for those that have one
+    fill_text : whether a text may be missing
+    single : whether numbers are read and scaled in float32
+    """
+
+    kind: str
+    numeric: list["NumericColumn"]
+    text: dict[str, dict[str, int]] = field(default_factory=dict)
+    reference: dict[str, str] = field(default_factory=dict)
+    fill_text: bool = True
+    single: bool = False
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.numeric) + sum(map(len, self.text.values()))
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A column of numbers, (x - ``subtract``) / ``divide``.
+
+    ``name`` is the name of a column, its number in an array, or the number of a feature. ``fill``
+    replaces a missing value; None if none may be missing. Without scaling ``divide`` is None.
+    """
+
+    name: str | int
+    fill: float | None = None
+    subtract: float = 0.0
+    divide: float | None = None
+
+
+def text_of(label: Any) -> str:
+    """Return a label as text."""
+    return label if isinstance(label, str) else repr(label)
+
+
+def kind_of(model: Any) -> str:
+    """Return the name of a model's class; raise ExportError unless it is a learner of linsep."""
+    name = type(model).__name__
+    if type(model) not in KINDS:
+        known = ", ".join(kind.__name__ for kind in KINDS)
+        package = type(model).__module__.partition(".")[0]
+        raise ExportError(f"A {name} of {package} cannot be exported, only {known} of linsep.")
+    return name
+
+
+def fitted(model: Any) -> Any:
+    """Return the model to export, naive Bayes as a logistic regression, after checking it."""
+    kind = kind_of(model)
+    check_is_fitted(model, msg="This %(name)s has learnt nothing to export: call fit first.")
+    if hasattr(model, "_check_same"):
+        model._check_same("export")
+    if hasattr(model, "to_logistic"):
+        named, recipe = model, getattr(model, "recipe_", None)
+        model = named.to_logistic()
+        if recipe is not None:
+            model.recipe_ = recipe
+    if getattr(model, "tie", "") == "random":
+        raise ExportError(
+            f"A {kind} whose ties are drawn at random cannot be exported, because the draws are "
+            "those of linsep",
+            learn_with(tie="negative"),
+        )
+    for label in [] if not hasattr(model, "classes_") else model.classes_.tolist():
+        if not isinstance(label, str | int | float | bool):
+            raise ExportError(
+                f"The label {label!r} is a {type(label).__name__}; exports have labels of text, "
+                "numbers and booleans, so convert the labels first."
+            )
+    return model
+
+
+def rule_of(model: Any) -> Rule:
+    """Return how the scores of a model (of :func:`fitted`) become predictions."""
+    if not hasattr(model, "classes_"):
+        return Rule("number", ())
+    classes = tuple(model.classes_.tolist())
+    binary = len(classes) == 2
+    if not hasattr(model, "multiclass"):
+        return Rule("sign" if binary else "largest", classes, probabilities=True)
+    name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
+    high = (model.tie == "positive") != (binary and model._turned)
+    return Rule(name, classes, high, normalize=bool(getattr(model, "normalize", False)))
+
+
+def read_scoring(model: Any) -> Scoring:
+    """Return the linear scores of a model.
+
+    Raises
+    ------
+    ExportError
+        If its scores are not linear, or its columns are not known by name or number.
+    """
+    kind = kind_of(model)
+    model = fitted(model)
+    if hasattr(model, "dual_coef_"):
+        raise ExportError(
+            f"A {kind} has a kernel and no weights of columns: only ONNX can hold it (model.onnx)."
+        )
+    if getattr(model, "keep", "") == "vote":
+        raise ExportError(
+            f"A {kind} that votes has no weights of columns: only ONNX can hold it (model.onnx)",
+            learn_with(keep="average"),
+        )
+    rule, (coef, intercept) = rule_of(model), linear_scores(model)
+    return Scoring(rule, coef, intercept, read_columns(model))
+
+
+def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and intercepts of the scores; of two classes they are for the larger."""
+    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    if not np.isfinite(intercept).all():
+        raise ExportError(
+            "A class whose rows all have weight 0 cannot be exported: leave out its rows and learn "
+            "the model again."
+        )
+    if not hasattr(model, "classes_") or hasattr(model, "multiclass"):
+        turned = -1.0 if hasattr(model, "classes_") and model._turned else 1.0
+        return turned * coef, turned * intercept
+    order = model._order_of_classes
+    if len(order) == 2:
+        sign = 1.0 if order[0] == 1 else -1.0
+        return sign * coef, sign * intercept
+    wide, more = np.zeros((len(order), coef.shape[1])), np.zeros(len(order))
+    wide[order[:-1]], more[order[:-1]] = coef, intercept
+    return wide, more
+
+
+def read_columns(model: Any) -> ModelColumns:
+    """Return how rows become features; ExportError if only linsep can do that."""
+    recipe = getattr(model, "recipe_", None)
+    d = model.n_features_in_
+    if recipe is None or recipe["format"] == "arrays":
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            return ModelColumns("array", [NumericColumn(k) for k in range(d)])
+        names = [str(name) for name in names]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ExportError(f"Two columns are called '{twice[0]}': give each its own name.")
+        return ModelColumns("table", [NumericColumn(name) for name in names])
+    if recipe["format"] == "svmlight":
+        first = recipe.get("index_base", 0)
+        return ModelColumns("svmlight", [NumericColumn(k + first, 0.0) for k in range(d)])
+    if recipe["format"] != "table":
+        raise ExportError(
+            f"The features of this model come from {recipe['format']} text, and only linsep finds "
+            "their columns: learn it from a table or from svmlight text."
+        )
+    return table_columns(from_recipe(recipe, None))
+
+
+def table_columns(read: Columns) -> ModelColumns:
+    """Return the columns of a table's recipe."""
+    if read.words:
+        raise ExportError(
+            f"The words of column '{next(iter(read.words))}' are features, which only linsep can "
+            "count",
+            learn_with(exclude=[next(iter(read.words))]),
+        )
+    if read.text and read.hash_bits is not None:
+        raise ExportError(
+            f"The values of column '{next(iter(read.text))}' are hashed, and only linsep finds "
+            "their columns: learn the model without hashing them."
+        )
+    refuse = read.missing in ("error", "drop")
+    numeric = []
+    for name in read.numeric:
+        subtract, divide = read.scale.get(name, (0.0, None))
+        fill = None if refuse else read.means.get(name, 0.0) if read.missing == "mean" else 0.0
+        numeric.append(NumericColumn(name, fill, subtract, divide))
+    return ModelColumns(
+        "table", numeric, read.text, read.reference, not refuse, read.dtype == "float32"
+    )

@@ -1,0 +1,127 @@
+"""Converters of our estimators for skl2onnx, so that pipelines with them become ONNX."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.exports.onnx_file import labels
+from linsep.exports.onnx_graph import Graph, NoOnnx, onnx_package
+from linsep.exports.onnx_scores import predictions, probabilities
+from linsep.exports.scoring import KINDS, ExportError, fitted, rule_of
+
+#: options of classifiers that skl2onnx deals with itself
+OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [True, False],
+    "output_class_labels": [False, True],
+}
+
+
+def register() -> None:
+    """Make skl2onnx convert the estimators of this library, alone and in pipelines.
+
+    Call it once before ``skl2onnx.to_onnx``. The second output of a classifier are its
+    probabilities, else its scores, of two classes (-score, score).
+
+    Raises
+    ------
+    ExportError
+        If skl2onnx is not installed.
+
+    Examples
+    --------
+    >>> from linsep.exports import sklearn_onnx
+    >>> sklearn_onnx.register()
+    """
+    onnx_package()
+    try:
+        from skl2onnx import update_registered_converter
+        from skl2onnx.common.shape_calculator import (
+            calculate_linear_classifier_output_shapes,
+            calculate_linear_regressor_output_shapes,
+        )
+    except ImportError:
+        raise NoOnnx(
+            "Pipelines need skl2onnx, which is not installed: pip install 'linsep[onnx]'."
+        ) from None
+    for kind in KINDS:
+        if hasattr(kind, "decision_function"):
+            update_registered_converter(
+                kind, f"Linsep{kind.__name__}", calculate_linear_classifier_output_shapes,
+                convert_classifier, options=OPTIONS,
+            )  # fmt: skip
+        else:
+            update_registered_converter(
+                kind, f"Linsep{kind.__name__}", calculate_linear_regressor_output_shapes,
+                convert_regressor,
+            )  # fmt: skip
+
+
+class ConvertedGraph(Graph):
+    """A graph that skl2onnx builds: ``scope`` has the names, ``container`` the nodes."""
+
+    def __init__(self, scope: Any, container: Any):
+        self._scope, self._container = scope, container
+        self.opset = container.target_opset_any_domain("")
+        self._onnx = onnx_package()
+
+    def new_name(self, about: str) -> str:
+        """Return an unused name."""
+        return str(self._scope.get_unique_variable_name(about))
+
+    def constant(self, array: Any) -> str:
+        """Add a constant and return its name."""
+        name = self.new_name("constant")
+        array = np.asarray(array)
+        if array.dtype == object:
+            kind, content = self._onnx.TensorProto.STRING, [text.encode() for text in array]
+            self._container.add_initializer(name, kind, array.shape, content)
+        else:
+            array = np.ascontiguousarray(array).reshape(array.shape)
+            tensor = self._onnx.numpy_helper.from_array(array, name)
+            self._container.add_initializer(name, None, None, tensor)
+        return name
+
+    def node(self, kind: str, inputs: list[str], output: str, domain: str, **how: Any) -> None:
+        """Add a node with one output."""
+        self._container.add_node(
+            kind, inputs, [output], op_domain=domain,
+            name=self._scope.get_unique_operator_name(kind), **how,
+        )  # fmt: skip
+
+
+def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+    """Add labels, and probabilities or scores, for a fitted classifier."""
+    graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
+    rule, classes = rule_of(model), list(rule_of(model).classes)
+    found = predictions(graph, model, graph.cast(operator.inputs[0].full_name, "DOUBLE"))
+    assert found.codes is not None
+    if not all(isinstance(label, str) for label in classes):
+        # skl2onnx takes all numbers for whole ones
+        if any(label != int(label) for label in classes):
+            raise ExportError(
+                "skl2onnx has labels of text and whole numbers only: convert the labels first, or "
+                "write the model by itself with linsep.to_onnx."
+            )
+        classes = [int(label) for label in classes]
+    label, _ = labels(graph, classes, found.codes)
+    values = found.values
+    if rule.probabilities:
+        values = probabilities(graph, rule, values)
+    elif rule.name == "sign":
+        values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
+    graph.node("Identity", [label], operator.outputs[0].full_name, "")
+    _give(graph, values, operator.outputs[1])
+
+
+def convert_regressor(scope: Any, operator: Any, container: Any) -> None:
+    """Add the predictions of a fitted regression."""
+    graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
+    X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
+    _give(graph, predictions(graph, model, X).values, operator.outputs[0])
+
+
+def _give(graph: ConvertedGraph, values: str, output: Any) -> None:
+    """Write values to an output in its type: float64 if the inputs are, else float32."""
+    kind = "DOUBLE" if "Double" in type(output.type).__name__ else "FLOAT"
+    graph.node("Identity", [graph.cast(values, kind)], output.full_name, "")

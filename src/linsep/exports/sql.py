@@ -1,0 +1,262 @@
+"""Models as an SQL query for SQLite, DuckDB and others."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import linsep
+from linsep.escaping import escaped
+from linsep.exports.scoring import (
+    ExportError,
+    NumericColumn,
+    Rule,
+    Scoring,
+    kind_of,
+    read_scoring,
+)
+
+#: most columns of a table in SQLite
+MOST_COLUMNS = 2000
+#: numbers whose decimal digits SQLite reads back to the same bits
+LOW, HIGH = 1e-15, 1e15
+#: terms of a sum on a line
+INDENT = "\n        "
+
+
+def as_sql(model: Any) -> str:
+    """Return a query that adds scores and a prediction to the rows of the table ``data``."""
+    scoring, kind = read_scoring(model), kind_of(model)
+    rule = scoring.rule
+    _check(scoring)
+    head = [
+        f"{kind} of linsep {linsep.__version__}: {rule.sentence()}",
+        "Reads the rows of a table or view called data. Where a value is missing that the model",
+        "needs, the prediction is NULL.",
+        *(
+            f"linsep_score_{k}: {name}"
+            for k, name in enumerate(rule.names() if rule.name != "sign" else [], 1)
+        ),
+    ]
+    query = "data"
+    if rule.normalize:
+        query = _nested("data.*", {"linsep_length": _length(scoring)}, query)
+    scores = {name: _score(scoring, k) for k, name in enumerate(_score_names(rule))}
+    query = _nested("data.*", scores, query)
+    if rule.name == "pairs":
+        query = _nested("*", _won(rule), query)
+    query = _nested("*", _predictions(rule), query)
+    comments = "".join(f"-- {escaped(line)}\n" for line in head)
+    return f"{comments}{query};\n"
+
+
+def _check(scoring: Scoring) -> None:
+    """Raise ExportError for columns that no table of SQLite and DuckDB can have."""
+    names = [str(column.name) for column in _used(scoring)] + list(scoring.columns.text)
+    lower: dict[str, str] = {}
+    for name in names:
+        if lower.setdefault(name.lower(), name) != name:
+            raise ExportError(
+                f"Columns '{lower[name.lower()]}' and '{name}' are the same in SQL, which ignores "
+                "case: rename one and learn the model again."
+            )
+    values = [value for known in scoring.columns.text.values() for value in known]
+    labels = [label for label in scoring.rule.classes if isinstance(label, str)]
+    for text in (*names, *values, *labels):
+        if "\0" in text:
+            raise ExportError(
+                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
+            )
+    if "" in names:
+        raise ExportError("A column without a name cannot be read in SQL: give it a name.")
+    width = len(names) + len(scoring.coef) * 3
+    if width > MOST_COLUMNS:
+        raise ExportError(
+            f"This model has {len(names):,} columns and {len(scoring.coef):,} scores, more than "
+            f"the {MOST_COLUMNS:,} columns of a table in SQLite: write it as Python or C."
+        )
+
+
+def _used(scoring: Scoring) -> list[NumericColumn]:
+    """Return the numeric columns to read: of svmlight text those with a weight."""
+    columns, found = scoring.columns, np.any(scoring.coef, axis=0)
+    if columns.kind != "svmlight" or scoring.rule.normalize:
+        return columns.numeric
+    return [column for j, column in enumerate(columns.numeric) if found[j]]
+
+
+def _nested(kept: str, made: dict[str, str], query: str) -> str:
+    """Return a query that adds columns to the rows of another."""
+    columns = "".join(f",\n    {expression} AS {name}" for name, expression in made.items())
+    source = query if query == "data" else f"(\n{query}\n) AS data"
+    return f"SELECT {kept}{columns}\nFROM {source}"
+
+
+def _score_names(rule: Rule) -> list[str]:
+    if rule.name in ("sign", "number"):
+        return ["linsep_score" if rule.name == "sign" else "linsep_prediction"]
+    return [f"linsep_score_{k}" for k in range(1, len(rule.names()) + 1)]
+
+
+def _score(scoring: Scoring, k: int) -> str:
+    """Return the expression of score ``k``."""
+    columns, coef = scoring.columns, scoring.coef[k].tolist()
+    used = set(_used(scoring))
+    terms = []
+    for j, column in enumerate(columns.numeric):
+        if column in used and (coef[j] or column.fill is None):
+            terms.append(f"{literal(coef[j])} * {_number(column, columns.kind)}")
+    for name, values in columns.text.items():
+        weights = {value: literal(coef[j]) for value, j in values.items()}
+        terms.append(_value(name, weights, columns.fill_text))
+    total = summed(terms)
+    if scoring.rule.normalize:
+        length = "CASE linsep_length WHEN 0e0 THEN 1e0 ELSE linsep_length END"
+        total = f"({total}) * (1e0 / {length})"
+    return f"{total}{INDENT}+ {literal(float(scoring.intercept[k]))}"
+
+
+def _length(scoring: Scoring) -> str:
+    """Return the expression of the length of a row."""
+    columns = scoring.columns
+    squares = [f"power({_number(c, columns.kind)}, 2)" for c in columns.numeric]
+    for name, values in columns.text.items():
+        squares.append(_value(name, dict.fromkeys(values, "1e0"), columns.fill_text))
+    return f"sqrt({summed(squares)})"
+
+
+def _number(column: NumericColumn, kind: str) -> str:
+    """Return the expression of a number as a feature; NULL if it may not be missing."""
+    name = f"x{column.name}" if kind == "array" else str(column.name)
+    value = f"CAST(data.{identifier(name)} AS DOUBLE)"
+    value = f"NULLIF({value}, 'NaN')"  # DuckDB has NaN, and compares the text as a number
+    if column.fill is not None:
+        value = f"COALESCE({value}, {literal(column.fill)})"
+    if column.divide is None:
+        return value
+    return f"(({value} - {literal(column.subtract)}) / {literal(column.divide)})"
+
+
+def _value(name: str, weights: dict[str, str], fill: bool) -> str:
+    """Return the expression of the weight of a text column's value."""
+    value = f"CAST(data.{identifier(name)} AS VARCHAR)"
+    cases = "".join(
+        f"{INDENT}    WHEN {text(known)} THEN {weight}" for known, weight in weights.items()
+    )
+    found = f"CASE {value}{cases} ELSE 0e0 END" if cases else "0e0"
+    return found if fill else f"CASE WHEN {value} IS NOT NULL THEN {found} END"
+
+
+def _won(rule: Rule) -> dict[str, str]:
+    """Return the matches that each class wins, and its sum of scores."""
+    above = ">=" if rule.ties_high else ">"
+    wins: list[list[str]] = [[] for _ in rule.classes]
+    sums: list[list[str]] = [[] for _ in rule.classes]
+    for number, (a, b) in enumerate(rule.pairs, 1):
+        score = f"linsep_score_{number}"
+        wins[b].append(f"CASE WHEN {score} {above} 0e0 THEN 1 WHEN {score} IS NOT NULL THEN 0 END")
+        wins[a].append(f"CASE WHEN {score} {above} 0e0 THEN 0 WHEN {score} IS NOT NULL THEN 1 END")
+        sums[b].append(score)
+        sums[a].append(f"-{score}")
+    found = {f"linsep_wins_{k}": summed(own) for k, own in enumerate(wins, 1)}
+    # one after the other, as linsep adds them
+    return found | {f"linsep_sum_{k}": " + ".join(own) for k, own in enumerate(sums, 1)}
+
+
+def _predictions(rule: Rule) -> dict[str, str]:
+    """Return the expressions of the prediction and the probabilities."""
+    if rule.name == "number":
+        return {}
+    found = {"linsep_prediction": f"CASE{''.join(_cases(rule))}\n    END"}
+    if not rule.probabilities:
+        return found
+    if rule.name == "sign":
+        power = "exp(-abs(linsep_score))"
+        found["linsep_probability"] = (
+            f"CASE WHEN linsep_score >= 0e0 THEN 1e0 ELSE {power} END / (1e0 + {power})"
+        )
+        return found
+    names = _score_names(rule)
+    for k, own in enumerate(names, 1):
+        powers = summed(f"exp({name} - {own})" for name in names)
+        found[f"linsep_probability_{k}"] = f"1e0 / ({powers})"
+    return found
+
+
+def _cases(rule: Rule) -> Iterable[str]:
+    """Yield a condition and a label for each class."""
+    k, labels = len(rule.classes), [_label(label) for label in rule.classes]
+    if rule.name == "sign":
+        above, below = (">=", "<") if rule.ties_high else (">", "<=")
+        yield f"{INDENT}WHEN linsep_score {above} 0e0 THEN {labels[1]}"
+        yield f"{INDENT}WHEN linsep_score {below} 0e0 THEN {labels[0]}"
+        return
+    for one in reversed(range(k)) if rule.ties_high else range(k):
+        others = [other for other in range(k) if other != one]
+        if rule.name == "largest":
+            tests = [f"linsep_score_{one + 1} >= linsep_score_{other + 1}" for other in others]
+        else:
+            tests = [_beats(one + 1, other + 1) for other in others]
+        yield f"{INDENT}WHEN {' AND '.join(tests)} THEN {labels[one]}"
+
+
+def _beats(one: int, other: int) -> str:
+    wins, sums = f"linsep_wins_{one}", f"linsep_sum_{one}"
+    same = f"{wins} = linsep_wins_{other} AND {sums} >= linsep_sum_{other}"
+    return f"({wins} > linsep_wins_{other} OR {same})"
+
+
+def summed(terms: Iterable[str]) -> str:
+    """Return a sum as a balanced tree of parentheses, because SQLite limits their depth."""
+    terms = list(terms)
+    if len(terms) <= 8:
+        return f"{INDENT}+ ".join(terms) if terms else "0e0"
+    middle = len(terms) // 2
+    return f"({summed(terms[:middle])}){INDENT}+ ({summed(terms[middle:])})"
+
+
+def literal(number: float) -> str:
+    """Return a float64 as SQL that is read back to the same bits.
+
+    Digits with an exponent are floats in every dialect, without one decimals in some. SQLite does
+    not round all digits of very large and small numbers correctly, so these are whole numbers
+    divided or multiplied by powers of 2, which is exact.
+    """
+    if not math.isfinite(number):
+        raise ExportError("A weight that is not finite cannot be written as SQL: fit again.")
+    sign, size = "-" if math.copysign(1.0, number) < 0 else "", abs(number)
+    if size == 0 or LOW <= size <= HIGH:
+        digits = repr(size)
+        found = digits if "e" in digits else f"{digits}e0"
+        return f"({sign}{found})" if sign else found
+    top, bottom = size.as_integer_ratio()
+    shift = 0
+    while top >= 1 << 53:
+        top, shift = top >> 1, shift + 1
+    shift -= bottom.bit_length() - 1
+    factor = " * " if shift > 0 else " / "
+    steps = [50] * (abs(shift) // 50) + [abs(shift) % 50]
+    powers = "".join(f"{factor}{1 << step}e0" for step in steps if step)
+    return f"({sign}{top}e0{powers})"
+
+
+def identifier(name: str) -> str:
+    """Return a name in double quotes."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def text(value: str) -> str:
+    """Return text in single quotes."""
+    doubled = value.replace("'", "''")
+    return f"'{doubled}'"
+
+
+def _label(label: Any) -> str:
+    """Return a label as SQL."""
+    if isinstance(label, str):
+        return text(label)
+    if isinstance(label, bool):
+        return str(label).upper()
+    return str(label) if isinstance(label, int) else literal(label)

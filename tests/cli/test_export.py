@@ -1,0 +1,398 @@
+"""linsep export: the labels of linsep from databases, compilers, Python and the files alone."""
+
+import json
+import shutil
+import sqlite3
+import struct
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import assert_refused, here, table
+from documents import ROOT
+from exported import (
+    module,
+    needs_cc,
+    of_c,
+    of_csv,
+    of_databases,
+    of_json,
+    of_onnx,
+)
+from linsep import (
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    export,
+    load,
+    open_source,
+    save,
+)
+from linsep.errors import LinsepError
+from linsep.exports.sql import literal
+
+pytestmark = pytest.mark.compiled
+NUMBERS = ["order", "a \"b\" 'c'", "größe*/;--", "int", "x y", "A?\\?/"]
+TEXTS = {
+    "class": ["it's", '"q"', "größe", "NULL", "a\\n", "-- x"],
+    "sel\nect": ["v1", "v2", "03x"],
+}
+COLUMNS = dict.fromkeys(NUMBERS, float) | dict.fromkeys(TEXTS, str)
+TARGETS = ["kind", "side", "number"]
+ENDINGS = ("json", "csv", "py", "sql", "h", "onnx")
+
+
+def frame(rng, n):
+    """Columns with names and values that are odd in every language, and three targets."""
+    data = pd.DataFrame({name: rng.normal(size=n) * 10**k for k, name in enumerate(NUMBERS)})
+    for name, values in TEXTS.items():
+        data[name] = rng.choice(values, n)
+    score = data["order"] + (data["class"] == "NULL") * 2 - (data["sel\nect"] == "v2")
+    data["kind"] = np.where(score > 0.7, "it's Ü", np.where(score > -0.5, 'b "x"', "select"))
+    data["side"], data["number"] = score > 0, score + rng.normal(size=n) * 0.1
+    for k, name in enumerate(COLUMNS):
+        data.loc[k * 3 :: 17, name] = None
+    return data
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("export"), np.random.default_rng(0)
+    frame(rng, 300).to_csv(folder / "train.csv", index=False)
+    data = frame(rng, 300)
+    data.loc[::7, "class"] = "never seen"
+    data.loc[:40, ["class", "sel\nect"]] = "x"
+    data.to_csv(folder / "test.csv", index=False)
+    cells = data[list(COLUMNS)].to_dict("records")
+    rows = [{c: None if pd.isna(v) else v for c, v in row.items()} for row in cells]
+    return folder, data, rows
+
+
+def learnt(folder, name, target, *options):
+    """A model that `linsep fit` has learnt from the table, and all its exports."""
+    others = [part for other in TARGETS if other != target for part in ("--exclude", other)]
+    fit = ("fit", "train.csv", "--target", target, *others, *options, "--model", f"{name}.linsep")
+    done = here(*fit, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for ending in ENDINGS:
+        done = here("export", f"{name}.linsep", f"{name}.{ending}", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert f"{name}.{ending}, " in done.stdout
+    return load(folder / f"{name}.linsep")
+
+
+def expected(model, folder, data, rows):
+    """Predictions of linsep, None for rows that it leaves out."""
+    dropped = model.recipe_["missing"] == "drop"
+    kept = [k for k, row in enumerate(rows) if not dropped or None not in row.values()]
+    data.iloc[kept].to_csv(folder / "kept.csv", index=False)
+    source = open_source(folder / "kept.csv", recipe=model.recipe_, labelled=False)
+    found = [None] * len(rows)
+    for k, prediction in zip(kept, model.predict(source).tolist(), strict=True):
+        found[k] = prediction
+    assert len(kept) > 100
+    return found
+
+
+def assert_same(found, wanted):
+    """Labels are the same, numbers but for rounding."""
+    if any(isinstance(one, float) for one in wanted):
+        holes = [one is None for one in wanted]
+        assert [one is None for one in found] == holes
+        pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if b is not None]
+        np.testing.assert_allclose(*np.transpose(pairs), rtol=1e-9, atol=1e-12)
+    else:
+        assert list(found) == wanted
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("kind", ["--missing", "mean"]),
+        ("kind", ["--missing", "zero", "--multiclass", "ovo", "--tie", "positive"]),
+        ("kind", ["--missing", "drop", "--learner", "logistic", "--l2", "1"]),
+        ("side", ["--missing", "drop", "--normalize"]),
+        ("side", ["--missing", "mean", "--reference", "True", "--multiclass", "ovr"]),
+        ("number", ["--missing", "mean", "--learner", "linear"]),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else given,
+)
+def test_every_format_predicts_what_linsep_predicts(folder, target, options, request):
+    folder, data, rows = folder
+    name = f"m{abs(hash(request.node.name))}"
+    model = learnt(folder, name, target, *options)
+    wanted = expected(model, folder, data, rows)
+    assert_same(of_json(folder / f"{name}.json", rows), wanted)
+    assert_same(list(map(module(folder / f"{name}.py")["predict"], rows)), wanted)
+    for lines in of_databases(folder / f"{name}.sql", COLUMNS, rows):
+        assert_same([line["linsep_prediction"] for line in lines], wanted)
+    labels = of_onnx(folder / f"{name}.onnx", rows, COLUMNS)[0].tolist()
+    holes = [one is None for one in wanted]
+    assert_same([None if hole else a for a, hole in zip(labels, holes, strict=True)], wanted)
+    assert_weights_of_csv(folder / f"{name}.csv", model)
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("kind", ["--missing", "mean", "--multiclass", "ovo", "--tie", "positive"]),
+        ("side", ["--missing", "drop", "--normalize"]),
+        ("kind", ["--missing", "zero", "--learner", "logistic", "--l2", "1"]),
+        ("number", ["--missing", "mean", "--learner", "linear"]),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else given,
+)
+def test_a_c_header_predicts_what_linsep_predicts(folder, target, options, request):
+    folder, data, rows = folder
+    name = f"c{abs(hash(request.node.name))}"
+    model = learnt(folder, name, target, *options)
+    cells = [
+        [row[c] if c in NUMBERS or row[c] is not None else () for c in COLUMNS] for row in rows
+    ]
+    found = of_c(folder / f"{name}.h", COLUMNS, cells, folder, classes=target != "number")
+    if target != "number":
+        found = [None if one is None else model.classes_.tolist()[one[0]] for one in found]
+    assert_same(found, expected(model, folder, data, rows))
+
+
+def assert_weights_of_csv(path, model):
+    """The weights in a CSV file are those of the model, to the bit."""
+    found = of_csv(path)
+    logistic = hasattr(model, "reference_") and not hasattr(model, "multiclass")
+    if logistic or getattr(model, "reference_", None) is not None:
+        return  # weights of the reference are zeros, or signs are turned
+    weights = [line[5:] for line in found["number"]] + [line[5:] for line in found["text"]]
+    assert np.array_equal(np.array(weights, float).T, np.atleast_2d(model.coef_))
+    assert np.array_equal(np.array(found["intercept"][0][5:], float), np.ravel(model.intercept_))
+    scale = model.recipe_["scale"]
+    if scale:
+        assert [[float(line[3]), float(line[4])] for line in found["number"]] == [*scale.values()]
+    assert [line[0] for line in found["number"]] == NUMBERS
+
+
+EXTREME = [1e-300, 5e-324, 1 / 3, -0.1, 1.7976931348623157e308, 123456789.123, -2.5e-17, 7e22]
+
+
+def test_weights_are_read_back_to_the_bit(tmp_path):
+    """Every language reads the float64 that linsep has, also very large and small ones."""
+    d = len(EXTREME)
+    model = LinearRegression().fit(np.eye(d + 2, d), np.arange(d + 2.0))
+    model.coef_, model.intercept_ = np.array(EXTREME), 0.0
+    for ending in ENDINGS[:-1]:
+        export(model, tmp_path / f"m.{ending}")
+    stored = json.loads((tmp_path / "m.json").read_text())["scores"][0]["weights"]
+    assert list(stored.values()) == EXTREME
+    assert [float(line[5]) for line in of_csv(tmp_path / "m.csv")["number"]] == EXTREME
+    rows = np.eye(d).tolist()
+    assert [module(tmp_path / "m.py")["predict"](row) for row in rows] == EXTREME
+    cells = [{f"x{j}": value for j, value in enumerate(row)} for row in rows]
+    for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(cells[0], float), cells):
+        assert [line["linsep_prediction"] for line in lines] == EXTREME
+    if shutil.which("cc"):
+        assert of_c(tmp_path / "m.h", None, rows, tmp_path, classes=False) == EXTREME
+
+
+def test_numbers_in_sql_are_exact():
+    duckdb, rng = pytest.importorskip("duckdb"), np.random.default_rng(0)
+    bits = rng.integers(0, 0x7FF0 << 48, 1000, dtype=np.int64).tolist()
+    numbers = [struct.unpack("<d", struct.pack("<q", number))[0] for number in bits]
+    numbers += (rng.normal(size=1000) * 10.0 ** rng.integers(-16, 16, 1000)).tolist()
+    numbers += [0.0, -0.0, 1e22, 2.0**53, 2.0**1023, 2.0**-1074]
+    for connection in (sqlite3.connect(":memory:"), duckdb.connect()):
+        for first in range(0, len(numbers), 500):
+            some = numbers[first : first + 500]
+            found = connection.execute("SELECT " + ", ".join(map(literal, some))).fetchone()
+            assert list(found) == some
+            assert all(isinstance(number, float) for number in found)
+        connection.close()
+
+
+@needs_cc
+@pytest.mark.parametrize("tie", ["negative", "positive"])
+@pytest.mark.parametrize("scheme", ["native", "ovr", "ovo"])
+def test_ties(tie, scheme, tmp_path):
+    """Whole numbers make scores that are equal, or zero, exactly."""
+    rng = np.random.default_rng(3)
+    k = 2 if scheme == "native" else 3
+    X, y = rng.integers(-2, 3, (60, 3)).astype(float), rng.integers(0, k, 60)
+    model = Perceptron(multiclass=scheme, tie=tie, max_iter=4, fit_intercept=False).fit(X, y)
+    Z = np.stack(np.meshgrid(*[np.arange(-3.0, 4)] * 3), axis=-1).reshape(-1, 3)
+    wanted, scores = model.predict(Z).tolist(), np.sort(model.decision_function(Z))
+    assert np.count_nonzero(scores == 0 if k == 2 else scores[:, -1] == scores[:, -2]) > 1
+    for ending in ENDINGS:
+        export(model, tmp_path / f"m.{ending}")
+    cells = [{f"x{j}": value for j, value in enumerate(row)} for row in Z.tolist()]
+    assert list(map(module(tmp_path / "m.py")["predict"], Z.tolist())) == wanted
+    for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(cells[0], float), cells):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+    assert [code for code, *_ in of_c(tmp_path / "m.h", None, Z.tolist(), tmp_path)] == wanted
+    assert of_json(tmp_path / "m.json", [dict(enumerate(row)) for row in Z.tolist()]) == wanted
+    assert of_onnx(tmp_path / "m.onnx", Z)[0].tolist() == wanted
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_probabilities(k, tmp_path):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"])
+    y = (np.arange(90) % k + (X["a"] > 1)) % k
+    model = LogisticRegression(l2=0.1).fit(X, y)
+    for ending in ("py", "sql"):
+        export(model, tmp_path / f"m.{ending}")
+    X *= 500.0  # far beyond what exp can hold
+    wanted, rows = model.predict_proba(X), X.to_dict("records")
+    near = {"rtol": 1e-11, "atol": 1e-300}
+    found = [list(one.values()) for one in map(module(tmp_path / "m.py")["probabilities"], rows)]
+    np.testing.assert_allclose(found, wanted, **near)
+    for lines in of_databases(tmp_path / "m.sql", {"a": float, "b": float}, rows):
+        columns = [f"linsep_probability_{c}" for c in (1, 2, 3)[:k]]
+        if k == 2:
+            found = [line["linsep_probability"] for line in lines]
+            np.testing.assert_allclose(found, wanted[:, 1], **near)
+        else:
+            found = [[line[column] for column in columns] for line in lines]
+            np.testing.assert_allclose(found, wanted, **near)
+
+
+def test_svmlight_models(tmp_path):
+    """Features have numbers, and those that are left out are zero."""
+    rng = np.random.default_rng(1)
+    lines = [
+        f"{k % 2} "
+        + " ".join(f"{j}:{rng.integers(-4, 5)}" for j in (1, 3, 7) if rng.random() < 0.7)
+        for k in range(60)
+    ]
+    (tmp_path / "t.svm").write_text("\n".join(lines) + "\n")
+    assert here("fit", "t.svm", "--model", "m", cwd=tmp_path).returncode == 0
+    model = load(tmp_path / "m")
+    wanted = model.predict(open_source(tmp_path / "t.svm", recipe=model.recipe_)).tolist()
+    rows = [
+        {int(j): float(v) for j, _, v in (p.partition(":") for p in line.split()[1:])}
+        for line in lines
+    ]
+    for ending in ENDINGS:
+        assert here("export", "m", f"m.{ending}", cwd=tmp_path).returncode == 0
+    assert list(map(module(tmp_path / "m.py")["predict"], rows)) == wanted
+    whole = [[row.get(j, 0.0) for j in range(1, 8)] for row in rows]
+    assert of_onnx(tmp_path / "m.onnx", whole)[0].tolist() == wanted
+    cells = [{str(j): row.get(j) for j in (1, 3, 7)} for row in rows]
+    for found in of_databases(tmp_path / "m.sql", dict.fromkeys("137", float), cells):
+        assert [line["linsep_prediction"] for line in found] == wanted
+    if shutil.which("cc"):
+        found = of_c(tmp_path / "m.h", None, whole, tmp_path)
+        assert [code for code, *_ in found] == wanted
+
+
+def test_models_of_format_1_and_of_naive_bayes(tmp_path):
+    for name in ("bayes-recipe", "perceptron-recipe", "winnow", "averaged"):
+        stored = ROOT / "tests" / "format_1" / f"{name}.linsep"
+        for ending in ("py", "onnx"):
+            done = here("export", stored, f"{name}.{ending}", cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("refused")
+    rows = [[x, f"{'ab'[x % 2]}", f"word{x} other", x % 3 > 0] for x in range(12)]
+    table(folder, "t.csv", ["n", "t", "words", "y"], rows)
+    (folder / "t.vw").write_text("1 | a b\n-1 | c\n")
+    learn = {
+        "plain": ["t.csv", "--exclude", "words"],
+        "words": ["t.csv", "--exclude", "t", "--text", "words"],
+        "hashed": ["t.csv", "--exclude", "words", "--hash-bits", "4"],
+        "kernel": ["t.csv", "--exclude", "words", "--exclude", "t", "--learner", "kernel"],
+        "vote": ["t.csv", "--exclude", "words", "--keep", "vote"],
+        "random": ["t.csv", "--exclude", "words", "--tie", "random"],
+        "vw": ["t.vw"],
+    }
+    for name, (data, *options) in learn.items():
+        target = ["--target", "y"] if data.endswith("csv") else []
+        done = here("fit", data, *target, *options, "--model", f"{name}.linsep", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    whole = (folder / "plain.linsep").read_bytes()
+    (folder / "damaged.linsep").write_bytes(whole[:-9] + b"x" + whole[-8:])
+    (folder / "is.sql").write_text("mine")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("model", "file", "said"),
+    [
+        (
+            "plain",
+            "m.txt",
+            r"m\.txt has no ending that names a format: end it in .*or \.h",
+        ),
+        ("plain", "m", "has no ending"),
+        ("plain", "is.sql", r"is\.sql exists: choose another name or overwrite it with --force"),
+        ("plain", "none/m.sql", "The folder none does not exist"),
+        ("damaged", "m.sql", "damaged.linsep was altered or damaged"),
+        ("none", "m.sql", "There is no model file none.linsep"),
+        ("words", "m.json", "words of column 'words' are features.*model with --exclude words"),
+        ("words", "m.onnx", "words of column 'words' are features"),
+        ("hashed", "m.onnx", "values of column 't' are hashed.*without hashing"),
+        ("kernel", "m.h", "A KernelPerceptron has a kernel.*only ONNX can hold it"),
+        ("vote", "m.py", "A Perceptron that votes.*model with --keep average"),
+        ("random", "m.csv", "ties are drawn at random.*model with --tie negative"),
+        ("vw", "m.json", "come from vw text.*learn it from a table or from svmlight text"),
+        ("vw", "m.onnx", "come from vw text"),
+    ],
+)
+def test_refusals(models, model, file, said):
+    assert_refused("export", f"{model}.linsep", file, cwd=models, said=said)
+    assert (models / "is.sql").read_text() == "mine"
+
+
+def test_the_model_itself_is_never_overwritten(models):
+    shutil.copy(models / "plain.linsep", models / "m.py")
+    said = "m.py is read by this command; give the result another name"
+    assert_refused("export", "m.py", "m.py", "--force", cwd=models, said=said)
+    assert_refused("export", "m.py", "-", cwd=models, said="name a file", code=2)
+    assert here("export", "m.py", "is.h", cwd=models).returncode == 0
+    assert here("export", "vote.linsep", "vote.onnx", cwd=models).returncode == 0
+    assert here("export", "kernel.linsep", "kernel.onnx", cwd=models).returncode == 0
+
+
+def test_without_onnx(models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    said = r"ONNX needs a package that is missing: pip install 'linsep\[onnx\]'"
+    assert_refused("export", "plain.linsep", "m.onnx", cwd=models, said=said)
+
+
+@pytest.mark.parametrize(
+    ("names", "labels", "ending", "said"),
+    [
+        (["a", "A"], ["p", "q"], "sql", "'a' and 'A' are the same in SQL"),
+        (["a", "b\0"], ["p", "q"], "sql", "SQL cannot hold 'b.x00', which has a NUL"),
+        (["a", ""], ["p", "q"], "sql", "A column without a name"),
+        (["a", "b"], ["p", "q\0q"], "h", "C cannot hold 'q.x00q', which has a NUL"),
+        (["a", "b\ud800"], ["p", "q"], "json", "lone surrogate"),
+        (["a", "a"], ["p", "q"], "csv", "Two columns are called 'a'"),
+    ],
+)
+def test_names_that_a_format_cannot_hold(names, labels, ending, said, tmp_path):
+    model = Perceptron(max_iter=2).fit([[0.0, 1.0], [1.0, 0.0]], np.array(labels, dtype=object))
+    model.feature_names_in_ = np.array(names, dtype=object)
+    with pytest.raises(LinsepError, match=said):
+        export(model, tmp_path / f"m.{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_wide_models_are_not_for_databases(tmp_path):
+    model = Perceptron(max_iter=2).fit(np.eye(2, 3000), [0, 1])
+    with pytest.raises(LinsepError, match=r"3,000 columns.*more than the 2,000 columns of a table"):
+        export(model, tmp_path / "m.sql")
+    found = module(export(model, tmp_path / "m.py"))
+    assert found["predict"]([0.0, 1.0] + [0.0] * 2998) == 1
+    with pytest.raises(LinsepError, match="exists: choose another name"):
+        export(model, tmp_path / "m.py")
+    assert export(model, tmp_path / "m.py", force=True).exists()
+    save(KernelPerceptron().fit([[0.0], [1.0]], [0, 1]), tmp_path / "k")
+    assert_refused("export", "k", "k.csv", cwd=tmp_path, said="has a kernel")
