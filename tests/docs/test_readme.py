@@ -146,6 +146,11 @@ def test_commands_in_the_readme(tmp_path):
     assert run_commands("docs/tune.md", tmp_path) == 1
 
 
+def test_commands_about_files(tmp_path):
+    subprocess.run([sys.executable, ROOT / "docs" / "files_data.py", tmp_path], check=True)
+    assert run_commands("docs/files.md", tmp_path) == 1
+
+
 def test_commands_about_separation(tmp_path):
     iris = load_iris(as_frame=True).frame[50:]
     iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)

@@ -18,6 +18,7 @@ _LIKE_ALL: dict[str, Any] = {
 }
 #: every command: its module, and one line of help
 COMMANDS = {
+    "describe": ("describe", "Show what DATA holds, and what to do next."),
     "fit": ("fit", "Learn from DATA and save a model."),
     "tune": ("tune", "Compare parameters on held-out rows of DATA; learn the best."),
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),

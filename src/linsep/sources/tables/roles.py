@@ -65,7 +65,7 @@ def guess_columns(
 
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
-    file, head = _first_rows(files)
+    file, head = first_rows(files)
     stored = file.columns()
     names = list(stored)
     if require_target or (target is not None and target in exclude):
@@ -125,7 +125,7 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
 
     With hashing, values may be as many as they like.
     """
-    file, head = _first_rows(files)
+    file, head = first_rows(files)
     for name in columns.text:
         codes, values = coded(pa.chunked_array([head.column(name)]), name, file.where)
         filled = int(np.count_nonzero(codes >= 0))
@@ -328,7 +328,8 @@ def is_delimiter(given: Any) -> bool:
     return one and not given.isalnum() and given not in '"\r\n\0'
 
 
-def _first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
+def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
+    """Return the first file with rows, and some of them; DataError if there is none."""
     for file in files:
         head = file.head()
         if head.num_rows:

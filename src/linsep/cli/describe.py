@@ -1,0 +1,158 @@
+"""The command ``describe``: what files hold, on one screen, and what to do next."""
+
+from pathlib import Path
+from typing import Any
+
+from linsep.cli import options, report
+from linsep.cli.progress import watching
+from linsep.cli.screen import count, label_text, percent, plain_labels, print_pairs, print_table
+from linsep.cli.standard_input import NAME, reads_data
+from linsep.describing.describing import Description
+from linsep.sources.limits import size_text
+
+#: most columns, and most names in a line; --json has all
+MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
+
+
+@reads_data
+def describe(
+    data: options.Data,
+    *,
+    target: options.Target = None,
+    index_base: options.IndexBase = None,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what DATA holds: rows, classes, types, ranges, what is missing, and what to do next.
+
+    Example: linsep describe train.csv --target species
+    """
+    description = Description(
+        data, target=target, index_base=index_base, format=format, delimiter=delimiter,
+        max_line=max_line, typed=["-" if Path(item).name == NAME else item for item in data],
+    )  # fmt: skip
+    with watching(description.source):  # type: ignore[arg-type]
+        found = description.read()
+    if as_json:
+        report.print_json(found)
+    else:
+        print_description(found)
+
+
+def print_description(found: dict[str, Any]) -> None:
+    """Print the output of ``linsep describe``."""
+    size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
+    pairs = [
+        ("data", f"{_shown(found['data'])}, {found['format']}{size}"),
+        ("rows", f"{found['rows']:,}"),
+    ]
+    pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
+    if found["label"] is not None:
+        pairs.append(("label", _label(found["label"], found["rows"])))
+    if found["separable"] is not None:
+        pairs.append(("separable", _separable(found["separable"], found["rows"])))
+    print_pairs([*pairs, ("next", found["next"])])
+    if found["columns"] is not None:
+        print()
+        _print_columns(found["columns"])
+
+
+def _shown(name: str) -> str:
+    return NAME if Path(name).name == NAME else name
+
+
+def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
+    kinds: dict[str, int] = {}
+    names = {"number": "numeric", "whole": "numeric", "bool": "true or false"}
+    for column in found["columns"]:
+        kind = names.get(column["type"], column["type"])
+        kinds[kind] = kinds.get(kind, 0) + 1
+    types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    pairs = [("columns", f"{len(found['columns']):,} ({types})")]
+    gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
+    most = sorted(gaps, key=lambda name: -gaps[name])
+    missing = _names([f"{name} {gaps[name]:,}" for name in most])
+    pairs.append(("missing", missing or "none"))
+    infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
+    if infinite:
+        pairs.append(("infinite", _names(infinite)))
+    pairs += [
+        ("odd", f"{c['odd']}, where others are numbers") for c in found["columns"] if c.get("odd")
+    ]
+    if found["constant"]:
+        pairs.append(("constant", _names(found["constant"])))
+    if found["duplicates"]:
+        pairs.append(("equal", _names([" = ".join(names) for names in found["duplicates"]])))
+    return pairs
+
+
+def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
+    used = "" if found["used"] in (None, found["features"]) else f", {found['used']:,} used"
+    pairs = [
+        ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values a row"),
+    ]
+    if found["low"] is not None:
+        pairs.append(("values", f"from {found['low']:g} to {found['high']:g}"))
+    if found["weights"] is not None:
+        low, high = found["weights"]
+        pairs.append(("weights", f"from {low:g} to {high:g}"))
+    if found["n_constant"]:
+        pairs.append(("constant", f"{found['n_constant']:,}: {_names(found['constant'])}"))
+    if found["n_duplicates"]:
+        alike = [" = ".join(names[:MOST_NAMES]) for names in found["duplicates"]]
+        pairs.append(("equal", f"{found['n_duplicates']:,} sets: {_names(alike)}"))
+    return pairs
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _label(label: dict[str, Any], rows: int) -> str:
+    column = f"{label['column']}, " if label["column"] is not None else ""
+    missing = f"; {count(label['missing'], 'row')} without" if label["missing"] else ""
+    if label["kind"] == "numbers":
+        ends = "" if label["low"] is None else f" from {label['low']:g} to {label['high']:g}"
+        return f"{column}{'numbers' if ends else 'many different texts'}{ends}{missing}"
+    classes = label["classes"]
+    labels = plain_labels([one["label"] for one in classes])
+    shown = [
+        f"{label_text(name)} {percent(one['rows'] / rows)}"
+        for name, one in zip(labels[:MOST_CLASSES], classes, strict=False)
+    ]
+    more = ", ..." if len(classes) > MOST_CLASSES else ""
+    return f"{column}{len(classes):,} classes: {', '.join(shown)}{more}{missing}"
+
+
+def _separable(found: dict[str, Any], rows: int) -> str:
+    without = f", without {_names(found['without'])}" if found["without"] else ""
+    of = f"{count(found['rows'], 'row')}{without}"
+    if found["verdict"] == "overlapping":
+        return f"no: no hyperplane separates the classes (proved on {of})"
+    if found["verdict"] == "separable":
+        return f"yes: a hyperplane separates the classes (all {of})"
+    if found["verdict"] == "quasi-separable":
+        return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
+    if found.get("of_sample"):
+        return f"not decided: {found['of_sample']} are {of} of {rows:,}; `linsep separate` decides"
+    return "not decided at a glance; `linsep separate` decides"
+
+
+def _print_columns(columns: list[dict[str, Any]]) -> None:
+    rows = []
+    for column in columns[:MOST_COLUMNS]:
+        known, values = column.get("low") is not None, column.get("values")
+        cells = [
+            f"{column[key]:.5g}" if known else "" for key in ("low", "high", "mean", "deviation")
+        ]
+        if column["type"] == "bool":
+            cells[:2] = ["", ""]
+        missing = "" if column["missing"] is None else f"{column['missing']:,}"
+        various = "" if "values" not in column else "many" if values is None else f"{values:,}"
+        rows.append([column["name"], column["type"], *cells, missing, various])
+    print_table(["column", "type", "low", "high", "mean", "deviation", "missing", "values"], rows)
+    if len(columns) > MOST_COLUMNS:
+        print(f"... and {len(columns) - MOST_COLUMNS:,} more columns; --json has all")

@@ -1,0 +1,1 @@
+"""What a data set holds, found out in one reading with bounded memory."""

@@ -1,0 +1,146 @@
+"""What a data set is good for: the kind of its labels, separability, the command to type next."""
+
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
+from linsep.errors import LinsepError
+from linsep.scratch import scratch_folder
+from linsep.separability.deciding import decide
+from linsep.separability.problem.data import data_of
+from linsep.separability.time_limit import Task
+from linsep.sources.opening import open_source
+
+#: seconds for a look at separability, classes and features up to which there is one
+SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
+#: whole numbers are classes if there are so few, and each comes so often on average
+FEW_LABELS, OFTEN = 100, 10
+#: what a column may be that no fit takes
+UNUSABLE = ("unique", "of_numbers", "infinite")
+#: words in a cell from which text is read word by word
+WORDS = 3.0
+
+
+def labels_of(counts: Counter[Any] | None, whole: bool, missing: int) -> dict[str, Any]:
+    """Return what labels are: classes with their rows, or numbers.
+
+    Parameters
+    ----------
+    counts : how often each label occurs, None if there are too many to count
+    whole : whether they can be classes: whole numbers, text or booleans
+    missing : rows without a label
+    """
+    rows = None if counts is None else sum(counts.values())
+    few = counts is not None and (
+        len(counts) <= 2 or (len(counts) <= FEW_LABELS and len(counts) * OFTEN <= (rows or 0))
+    )
+    texts = counts is not None and any(isinstance(label, str) for label in counts)
+    kind = "classes" if counts is not None and whole and (few or texts) else "numbers"
+    listed = [] if counts is None or kind == "numbers" else counts.most_common()
+    return {
+        "kind": kind,
+        "missing": missing,
+        "classes": [{"label": label, "rows": rows} for label, rows in listed],
+    }
+
+
+def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[str], list[str]]:
+    """Return the columns that a fit has to leave out, and those whose words it should read."""
+    out, words = [], []
+    for column in columns:
+        if column["name"] == target:
+            continue
+        text = column["type"] == "text"
+        other = column["type"] not in ("text", "number", "whole", "bool")
+        empty = column["missing"] and column.get("low", 0) is None
+        if text and (column["words"] or 0) >= WORDS:
+            words.append(column["name"])
+        elif other or empty or any(column.get(what) for what in UNUSABLE):
+            out.append(column["name"])
+    return out, words
+
+
+def at_a_glance(
+    rows: Any, rows_in_all: int, target: str | None, without: list[str]
+) -> dict[str, Any]:
+    """Return whether a hyperplane separates the classes of a sample, within some seconds.
+
+    Parameters
+    ----------
+    rows : a pa.Table with the column ``target``, or X and y
+    rows_in_all : rows of the data; if the sample overlaps, so do they
+    without : columns of the table to leave out
+    """
+    try:
+        with scratch_folder() as folder:
+            if isinstance(rows, pa.Table):
+                path = Path(folder) / "sample.parquet"
+                pq.write_table(rows, path)
+                out = [name for name in without if name in rows.column_names]
+                data = data_of(open_source(path, target=target, exclude=out, missing="drop"))
+            else:
+                data = data_of(*rows)
+            if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
+                return {"verdict": None, "rows": 0, "without": without}
+            found: Any = decide(data, formulations=("multinomial",), task=Task(SECONDS))
+            found = getattr(found, "multinomial", None) or found
+    except LinsepError:  # only one class in the sample, or rows that no fit would take
+        return {"verdict": None, "rows": 0, "without": without}
+    kinds = {Separable: "separable", QuasiSeparable: "quasi-separable", Overlapping: "overlapping"}
+    verdict = kinds.get(type(found))
+    whole = data.n_rows == rows_in_all
+    return {
+        "verdict": verdict if whole or verdict == "overlapping" else None,
+        "of_sample": verdict,
+        "rows": data.n_rows,
+        "without": without,
+    }
+
+
+def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return the command to type next.
+
+    Parameters
+    ----------
+    data : names of the files, as they were typed
+    how : other options that were typed, by their names
+    found : the description
+    """
+    words = ["linsep", "fit", *data]
+    typed = {name.replace("_", "-"): value for name, value in how.items() if value is not None}
+    label = found["label"]
+    if label is None:
+        words[1] = "describe"
+        return shlex.join([*words, *_options(typed), "--target"]) + " COLUMN"
+    words_as = "text"
+    if label["kind"] == "numbers":  # of least squares, which takes not so many features
+        typed["learner"], words_as = "linear", "exclude"
+    for name in found["left_out"]:
+        typed.setdefault("exclude", []).append(name)
+    for name in found["words"]:
+        typed.setdefault(words_as, []).append(name)
+    if label["missing"]:
+        typed["missing"] = "drop"
+    elif any(c["missing"] for c in _features(found)):
+        typed["missing"] = "mean"
+    stem = Path(data[0]).name.split(".")[0]
+    typed["model"] = f"{stem if stem not in ('', '-') else 'model'}.linsep"
+    return shlex.join([*words, *_options(typed)])
+
+
+def _features(found: dict[str, Any]) -> list[dict[str, Any]]:
+    out = {*found["left_out"], *found["words"]}
+    return [column for column in found["columns"] or [] if column["name"] not in out]
+
+
+def _options(typed: dict[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name, value in typed.items():
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", str(each)]
+    return words

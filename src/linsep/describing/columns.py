@@ -1,0 +1,214 @@
+"""What is known of the columns of a table after each batch of rows."""
+
+from collections import Counter
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linsep.sources.tables.encoding import Place, as_text, coded, plain
+from linsep.sources.tables.survey import Moments
+
+#: different values that are counted of a column, and of labels
+MOST_VALUES, MOST_LABELS = 1000, 10_000
+#: different texts that are told apart
+MOST_TEXTS = 100_000
+
+#: text that is a number, and the share of it from which a column should be one
+NUMBER, MOST_ODD = r"^\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*$", 0.9
+
+_FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_HALF = np.uint64(32)
+
+
+def mixed(bits: np.ndarray) -> np.ndarray:
+    """Return uint64 numbers with their bits mixed; 0 stays 0."""
+    bits = (bits ^ bits >> _HALF) * _FACTORS[0]
+    bits = (bits ^ bits >> _HALF) * _FACTORS[1]
+    return bits ^ bits >> _HALF
+
+
+def of_rows(first: int, n_rows: int) -> np.ndarray:
+    """Return an odd factor for each row by its number, for sums that tell columns apart."""
+    return mixed(np.arange(first + 1, first + 1 + n_rows, dtype=np.uint64)) | np.uint64(1)
+
+
+def of_numbers(values: np.ndarray) -> np.ndarray:
+    """Return a hash of each number, 0 for zeros of either sign; all NaN are equal."""
+    values = np.asarray(values, np.float64) + 0.0
+    bits = values.view(np.uint64).copy()
+    bits[np.isnan(values)] = np.uint64(1)
+    return mixed(bits)
+
+
+class Values:
+    """Counts of different values, given up beyond ``most``."""
+
+    def __init__(self, most: int):
+        self._most, self._counts = most, Counter[Any]()
+        self.too_many = False
+
+    def add(self, values: list[Any], counts: list[int]) -> None:
+        """Count values, each so many times."""
+        if not self.too_many:
+            self._counts.update(dict(zip(values, counts, strict=True)))
+            self.too_many = len(self._counts) > self._most
+        if self.too_many:
+            self._counts.clear()
+
+    @property
+    def counts(self) -> Counter[Any] | None:
+        """How often each value occurs; None if there are too many."""
+        return None if self.too_many else self._counts
+
+
+class NumberColumns:
+    """The columns of numbers and booleans: ranges, means, missing values, hashes.
+
+    Parameters
+    ----------
+    kinds : "number" or "bool" by name
+    target : name of the label column, or None
+    """
+
+    def __init__(self, kinds: dict[str, str], target: str | None):
+        self.kinds, self.rows = kinds, 0
+        n = len(kinds)
+        self._moments = Moments(n)
+        self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
+        self._missing, self._infinite = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self._whole, self.hashes = np.ones(n, bool), np.zeros(n, np.uint64)
+        self._values = {
+            name: Values(MOST_LABELS if name == target else MOST_VALUES) for name in kinds
+        }
+
+    def add(self, table: pa.Table) -> None:
+        """Add the rows of a table."""
+        X = np.empty((table.num_rows, len(self.kinds)))
+        for k, name in enumerate(self.kinds):
+            X[:, k] = plain(table.column(name), name).cast(pa.float64(), safe=False).to_numpy()
+        factors = of_rows(self.rows, len(X))
+        self.hashes += (of_numbers(X) * factors[:, None]).sum(axis=0, dtype=np.uint64)
+        self._missing += np.isnan(X).sum(axis=0)
+        self._infinite += np.isinf(X).sum(axis=0)
+        X[np.isinf(X)] = np.nan
+        self._low = np.fmin(self._low, np.fmin.reduce(X, axis=0))
+        self._high = np.fmax(self._high, np.fmax.reduce(X, axis=0))
+        self._whole &= ((np.floor(X) == X) | np.isnan(X)).all(axis=0)
+        self._moments.add(X)
+        for k, values in enumerate(self._values.values()):
+            if not values.too_many:
+                found, counts = np.unique(X[~np.isnan(X[:, k]), k], return_counts=True)
+                values.add(found.tolist(), counts.tolist())
+        self.rows += len(X)
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of each column."""
+        moments, found = self._moments.close(), {}
+        for k, (name, kind) in enumerate(self.kinds.items()):
+            low, high, missing = self._low[k], self._high[k], int(self._missing[k])
+            some = low <= high
+            counts = self._values[name].counts
+            found[name] = {
+                "type": "bool" if kind == "bool" else "whole" if self._whole[k] else "number",
+                "missing": missing,
+                "infinite": int(self._infinite[k]),
+                "low": float(low) if some else None,
+                "high": float(high) if some else None,
+                "mean": float(moments.means[k]) if some else None,
+                "deviation": float(moments.spreads[k]) * float(low < high) if some else None,
+                "values": None if counts is None else len(counts),
+                "constant": bool(low == high) and not missing and not self._infinite[k],
+                "counts": counts,
+            }
+        return found
+
+
+class TextColumn:
+    """A column of text: different values, missing ones, words in a cell, its hash."""
+
+    def __init__(self, name: str, target: bool):
+        self.name, self.hash, self.rows, self.missing = name, 0, 0, 0
+        self._values = Values(MOST_LABELS if target else MOST_VALUES)
+        self._seen: set[int] = set()
+        self._spaces = self._numbers = 0
+        self.repeats = False
+        self._odd: str | None = None
+
+    def add(self, table: pa.Table, place: Place) -> None:
+        """Add the rows of a table."""
+        column = as_text(table.column(self.name), self.name)
+        codes, values = coded(column, self.name, place)
+        digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
+        hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+        present = codes >= 0
+        rows = of_rows(self.rows, codes.size)[present]
+        added = (hashes[codes[present]] * rows).sum(dtype=np.uint64)
+        self.hash = (self.hash + int(added)) % 2**64
+        self.missing += int(codes.size - present.sum())
+        self.rows += codes.size
+        counts = np.bincount(codes[present], minlength=len(values))
+        self._values.add(values, counts.tolist())
+        self._spaces += (
+            pc.sum(pc.count_substring(pc.utf8_trim_whitespace(column), " ")).as_py() or 0
+        )
+        self._look_for_numbers(column, place)
+        self._look_for_repeats(hashes.tolist(), bool((counts > 1).any()))
+
+    def _look_for_numbers(self, column: pa.ChunkedArray, place: Place) -> None:
+        """Count cells that look like numbers, and keep the first that does not."""
+        numbers = pc.match_substring_regex(column, NUMBER)
+        self._numbers += pc.sum(numbers).as_py() or 0
+        if self._odd is None and self._numbers and pc.any(pc.invert(numbers)).as_py():
+            row = pc.index(numbers, pa.scalar(False)).as_py()
+            self._odd = f"{place(row)}, column '{self.name}' holds '{column[row].as_py()[:60]}'"
+
+    def _look_for_repeats(self, hashes: list[int], here: bool) -> None:
+        """Find out whether a value comes twice, among the first hundred thousand."""
+        if self.repeats or len(self._seen) > MOST_TEXTS:
+            return
+        self.repeats = here or not self._seen.isdisjoint(hashes)
+        self._seen.update(hashes)
+
+    def described(self) -> dict[str, Any]:
+        """Return what is known of the column."""
+        counts, filled = self._values.counts, self.rows - self.missing
+        return {
+            "type": "text",
+            "missing": self.missing,
+            "values": None if counts is None else len(counts),
+            "words": 1 + self._spaces / filled if filled else None,
+            "unique": filled > 1 and not self.repeats,
+            "constant": not self.missing and counts is not None and len(counts) == 1,
+            "of_numbers": (numbers := self._numbers >= MOST_ODD * filled > 0),
+            "odd": self._odd if numbers else None,
+            "counts": counts,
+        }
+
+
+class OtherColumn:
+    """A column of dates, lists or other values that are no features: only missing ones count, in
+    files that have types.
+    """
+
+    def __init__(self, name: str, kind: str):
+        self.name, self.kind = name, kind
+        self.missing: int | None = None
+
+    def add(self, table: pa.Table) -> None:
+        """Add the rows of a table."""
+        self.missing = (self.missing or 0) + table.column(self.name).null_count
+
+    def described(self) -> dict[str, Any]:
+        """Return what is known of the column."""
+        return {"type": self.kind, "missing": self.missing, "constant": False, "counts": None}
+
+
+def equal_columns(hashes: dict[str, int]) -> list[list[str]]:
+    """Return the names of columns that are equal in every row, as lists."""
+    alike: dict[int, list[str]] = {}
+    for name, number in hashes.items():
+        alike.setdefault(int(number), []).append(name)
+    return [names for names in alike.values() if len(names) > 1]

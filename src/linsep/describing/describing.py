@@ -1,0 +1,121 @@
+"""Describe files: what each column holds, the labels, separability, what to do next."""
+
+from typing import Any
+
+from linsep.describing.advice import at_a_glance, labels_of, left_out, next_command
+from linsep.describing.tables import TableDescription
+from linsep.describing.vectors import VectorDescription
+from linsep.errors import DataError, hint
+from linsep.sources.base import Source
+from linsep.sources.formats import format_of
+from linsep.sources.limits import MAX_LINE, bytes_of
+from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.tables.files import open_table
+
+
+class Description:
+    """What files hold, found out by :meth:`read` in one reading with bounded memory.
+
+    Parameters
+    ----------
+    data : files, folders or globs
+    target : label column of a table, or None
+    index_base, format, delimiter, max_line : see :func:`linsep.open_source`
+    typed : names of the data for the command to type next, if they are others
+
+    Raises DataError as that does.
+
+    Attributes
+    ----------
+    source : what is read, for progress displays
+    """
+
+    def __init__(
+        self,
+        data: list[str],
+        *,
+        target: str | None = None,
+        index_base: int | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
+        max_line: int | None = None,
+        typed: list[str] | None = None,
+    ):
+        paths = find_files(list(data), format)
+        self._data, self._target = typed or data, target
+        self._typed = {
+            "target": target, "index_base": index_base, "format": format, "delimiter": delimiter,
+        }  # fmt: skip
+        self.paths, self._is_table = paths, kind_of(paths, format) == "table"
+        self.format = format_of(paths[0], format)
+        self.source: Source | TableDescription
+        if not self._is_table:
+            how: Any = {"format": format, "delimiter": delimiter, "max_line": max_line}
+            self.source = open_source(
+                data, target=target, index_base=index_base, labelled=False, **how
+            )
+            return
+        if index_base is not None:
+            message = f"{paths[0]} is a table, whose columns have names"
+            raise DataError(message, hint("leave out {}", index_base=None))
+        limit = bytes_of(max_line or MAX_LINE)
+        files = [open_table(path, format, delimiter, limit) for path in paths]
+        self.source = TableDescription(files, target)
+
+    def read(self) -> dict[str, Any]:
+        """Return what the files hold, as plain JSON.
+
+        Memory is bounded: it grows with columns, but not with rows.
+        """
+        found = {
+            "data": self.source.name,
+            "format": self.format,
+            "bytes": self.source.size,
+        } | (self._of_table() if self._is_table else self._of_vectors())
+        found["next"] = next_command(self._data, self._typed, found)
+        return found
+
+    def _of_table(self) -> dict[str, Any]:
+        assert isinstance(self.source, TableDescription)
+        found = self.source.describe()
+        columns, target = found["columns"], self._target
+        counts = {column["name"]: column.pop("counts") for column in columns}
+        out, words = left_out(columns, target)
+        found |= {"left_out": out, "words": words, "label": None, "separable": None}
+        found["constant"] = [c["name"] for c in columns if c["constant"] and c["name"] != target]
+        if target is not None:
+            (own,) = (column for column in columns if column["name"] == target)
+            if own["type"] not in ("text", "number", "whole", "bool"):
+                raise DataError(
+                    f"{self.source.name}, label column '{target}' holds values of type "
+                    f"{own['type']}: make it a number or text."
+                )
+            values = counts[target]
+            if own["type"] == "bool" and values is not None:
+                values = type(values)({bool(label): rows for label, rows in values.items()})
+            label = labels_of(values, own["type"] != "number", own["missing"])
+            found["label"] = {
+                "column": target,
+                **label,
+                "low": own.get("low"),
+                "high": own.get("high"),
+            }
+            if label["kind"] == "classes":
+                without, labelled = [*out, *words], found["rows"] - own["missing"]
+                found["separable"] = at_a_glance(self.source.sample, labelled, target, without)
+        return found
+
+    def _of_vectors(self) -> dict[str, Any]:
+        assert isinstance(self.source, Source)
+        reader = VectorDescription(self.source)
+        found = reader.describe() | {"columns": None, "left_out": [], "words": []}
+        found |= {"label": None, "separable": None}
+        labels = reader.labels
+        if labels is None:
+            return found
+        whole = all(label.is_integer() for label in labels)
+        label = labels_of(labels, whole, 0)
+        found["label"] = {"column": None, **label, "low": min(labels), "high": max(labels)}
+        if label["kind"] == "classes":
+            found["separable"] = at_a_glance(reader.sample, found["rows"], None, [])
+        return found

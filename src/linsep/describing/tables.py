@@ -1,0 +1,144 @@
+"""Describe tables: CSV, TSV, JSON lines, Parquet and Arrow files."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from linsep.describing.columns import NumberColumns, OtherColumn, TextColumn, equal_columns
+from linsep.errors import DataError
+from linsep.sources.tables.arrow import TableFile, rows_at_once
+from linsep.sources.tables.encoding import Columns, plain
+from linsep.sources.tables.files import kinds_in, rechunked
+from linsep.sources.tables.roles import check_target, family_of, first_rows
+
+#: rows of the sample on which separability is decided
+SAMPLE_ROWS = 8192
+
+
+class TableDescription:
+    """Reads a table once.
+
+    Parameters
+    ----------
+    files : the files of the table
+    target : name of the label column, or None
+
+    Attributes
+    ----------
+    name, size, position, stage, doing : for progress displays, as those of a source
+    sample : some of the rows, spread evenly
+    rows : number of rows read
+    """
+
+    stage, doing = "reading", None
+
+    def __init__(self, files: list[TableFile], target: str | None):
+        self._files, self.target, self._running = files, target, 0
+        self.name, self.size = str(files[0].path), sum(file.size for file in files)
+        self.kind = "table"
+        self.rows, self._every = 0, 1
+        self._sample: list[tuple[pa.Table, np.ndarray]] = []
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far."""
+        done = sum(file.size for file in self._files[: self._running])
+        return done + self._files[self._running].position
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is known of the columns; DataError if the files cannot be read."""
+        first, columns, others = self._columns()
+        numbers = NumberColumns(columns.numeric, self.target)
+        texts = [TextColumn(name, name == self.target) for name in columns.text]
+        rest = [OtherColumn(name, kind) for name, kind in others.items()]
+        columns.exclude = list(others)
+        for number, file in enumerate(self._files):
+            self._running = number
+            kinds = kinds_in(file, columns, False, first.path)
+            stored = file.columns()
+            kinds |= {name: "text" for name in others if name in stored and file.typed}
+            start = 0
+            for table in rechunked(
+                file.chunks(kinds, True), rows_at_once(len(kinds), 1 << 19, 1 << 21)
+            ):
+                place = partial(_place, file, start)
+                numbers.add(table)
+                for text in texts:
+                    text.add(table, place)
+                for other in rest:
+                    if other.name in kinds:
+                        other.add(table)
+                self._draw(table.select([*columns.numeric, *columns.text]))
+                start += table.num_rows
+                self.rows += table.num_rows
+        if not self.rows:
+            raise DataError(f"{self.name} has no rows: give a file with rows.")
+        found = numbers.described()
+        found |= {column.name: column.described() for column in texts}
+        found |= {column.name: column.described() for column in rest}
+        hashes = dict(zip(columns.numeric, numbers.hashes.tolist(), strict=True))
+        hashes |= {text.name: text.hash for text in texts}
+        alike = equal_columns({n: h for n, h in hashes.items() if not found[n]["constant"]})
+        order = [name for name in first.columns() if name in found]
+        return {
+            "rows": self.rows,
+            "columns": [{"name": name} | found[name] for name in order],
+            "duplicates": alike,
+        }
+
+    def _columns(self) -> tuple[TableFile, Columns, dict[str, str]]:
+        """Return the first file with rows, its columns, and the types of those that are no
+        features.
+        """
+        file, head = first_rows(self._files)
+        stored = file.columns()
+        if self.target is not None:
+            check_target(file.path, stored, self.target, [])
+        columns = Columns(numeric={}, text={}, target=None, target_kind=None)
+        others: dict[str, str] = {}
+        for name, guessed in zip(stored, head.schema.types, strict=True):
+            kind = stored[name] or guessed
+            family = family_of(kind)
+            if family is None:
+                others[name] = "date" if pa.types.is_temporal(kind) else str(kind)
+            elif family == "text":
+                columns.text[name] = {}
+            else:
+                columns.numeric[name] = family
+        return file, columns, others
+
+    def _draw(self, table: pa.Table) -> None:
+        """Add every k-th row to the sample; k is a power of two that grows with the table."""
+        places = np.arange(self.rows, self.rows + table.num_rows)
+        self._sample.append((table, places))
+        self._thin()
+        while sum(part.num_rows for part, _ in self._sample) > SAMPLE_ROWS:
+            self._every *= 2
+            self._thin()
+
+    def _thin(self) -> None:
+        kept = []
+        for part, places in self._sample:
+            chosen = places % self._every == 0
+            few = part if chosen.all() else part.filter(pa.array(chosen))
+            kept.append((_plain(few), places[chosen]))
+        self._sample = kept
+
+    @property
+    def sample(self) -> pa.Table:
+        """Every k-th row, all of them if they are few."""
+        return pa.concat_tables([part for part, _ in self._sample], promote_options="permissive")
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return a table without dictionaries, which hold the values of more rows than these."""
+    columns = [
+        plain(column, name) for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, table.column_names)
+
+
+def _place(file: TableFile, start: int, row: int) -> str:
+    return file.where(start + row)

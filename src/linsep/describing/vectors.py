@@ -1,0 +1,167 @@
+"""Describe svmlight text and Vowpal Wabbit's text, whose features have numbers."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.describing.columns import of_numbers, of_rows
+from linsep.describing.tables import SAMPLE_ROWS
+from linsep.sources.base import Source
+
+#: features of which each is described: they take 40 bytes each
+MOST_FEATURES = 1 << 22
+#: constant features, and sets of equal ones, that are listed
+MOST_LISTED = 20
+
+
+class VectorDescription:
+    """Reads a source of sparse rows once.
+
+    Attributes
+    ----------
+    rows : number of rows read
+    sample : X and labels of some rows, spread evenly; None without labels
+    """
+
+    def __init__(self, source: Source):
+        self._source = source
+        self.rows, self._stored, self._every = 0, 0, 1
+        self._low, self._high = np.inf, -np.inf
+        self._features = Features()
+        self._sample: list[tuple[sp.csr_matrix, np.ndarray, np.ndarray]] = []
+        self._labels: Counter[float] = Counter()
+        self._unlabelled = 0
+        self._weights = [np.inf, -np.inf]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is known of the features; DataError if the files cannot be read."""
+        for batch in self._source.batches():
+            X: Any = batch.X
+            n = X.shape[0]
+            self._stored += X.nnz
+            if X.nnz:
+                self._low = min(self._low, float(X.data.min()))
+                self._high = max(self._high, float(X.data.max()))
+            self._features.add(X, self.rows)
+            if batch.y is None:
+                self._unlabelled += n
+            else:
+                values, counts = np.unique(batch.y, return_counts=True)
+                self._labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+                self._draw(X, batch.y)
+            if batch.weights is not None:
+                self._weights[0] = min(self._weights[0], float(batch.weights.min()))
+                self._weights[1] = max(self._weights[1], float(batch.weights.max()))
+            self.rows += n
+        names = self._named
+        features = self._features
+        constant, alike = features.constant(self.rows), features.alike(self.rows)
+        return {
+            "rows": self.rows,
+            "features": features.width,
+            "used": features.used,
+            "stored": self._stored / self.rows,
+            "low": self._low if self._stored else None,
+            "high": self._high if self._stored else None,
+            "constant": None if constant is None else [names(k) for k in constant[:MOST_LISTED]],
+            "n_constant": None if constant is None else len(constant),
+            "duplicates": [[names(k) for k in each] for each in alike[:MOST_LISTED]],
+            "n_duplicates": len(alike),
+            "weights": self._weights if self._source.weighted else None,
+        }
+
+    @property
+    def labels(self) -> Counter[float] | None:
+        """How often each label occurs; None if rows have none."""
+        return None if self._unlabelled else self._labels
+
+    def _named(self, column: int) -> str:
+        recipe = self._source.recipe()
+        return str(column + recipe.get("index_base", 0))
+
+    def _draw(self, X: sp.csr_matrix, y: np.ndarray) -> None:
+        """Add every k-th row to the sample; k is a power of two that grows with the rows."""
+        self._sample.append((X, y, np.arange(self.rows, self.rows + len(y))))
+        self._thin()
+        while sum(len(part[1]) for part in self._sample) > SAMPLE_ROWS:
+            self._every *= 2
+            self._thin()
+
+    def _thin(self) -> None:
+        kept = []
+        for X, y, places in self._sample:
+            chosen = np.flatnonzero(places % self._every == 0)
+            if chosen.size < len(y):
+                X, y, places = X[chosen], y[chosen], places[chosen]  # noqa: PLW2901
+            kept.append((X, y, places))
+        self._sample = kept
+
+    @property
+    def sample(self) -> tuple[sp.csr_matrix, np.ndarray] | None:
+        """Every k-th row, all of them if they are few, without features that none of them has."""
+        if self.labels is None:
+            return None
+        width = max(X.shape[1] for X, *_ in self._sample)
+        parts = [
+            sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], width))
+            for X, *_ in self._sample
+        ]
+        X = sp.vstack(parts, format="csr")
+        return X[:, np.unique(X.indices)], np.concatenate([y for _, y, _ in self._sample])
+
+
+class Features:
+    """Counts, ranges and hashes of each feature, given up if there are very many."""
+
+    def __init__(self) -> None:
+        self.width = 0
+        self._given_up = False
+        self._counts, self._hashes = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+        self._low, self._high = np.zeros(0), np.zeros(0)
+
+    def add(self, X: sp.csr_matrix, first: int) -> None:
+        """Add rows, of which ``first`` come before."""
+        self.width = max(self.width, X.shape[1])
+        self._given_up = self._given_up or self.width > MOST_FEATURES
+        if self._given_up:
+            self._counts, self._hashes = self._counts[:0], self._hashes[:0]
+            self._low = self._high = np.zeros(0)
+            return
+        if self.width > self._counts.size:
+            more = (
+                0,
+                max(self.width, min(2 * self._counts.size, MOST_FEATURES)) - self._counts.size,
+            )
+            self._counts, self._hashes = np.pad(self._counts, more), np.pad(self._hashes, more)
+            self._low = np.pad(self._low, more, constant_values=np.inf)
+            self._high = np.pad(self._high, more, constant_values=-np.inf)
+        rows = np.repeat(of_rows(first, X.shape[0]), np.diff(X.indptr))
+        np.add.at(self._hashes, X.indices, of_numbers(X.data) * rows)
+        self._counts[: X.shape[1]] += np.bincount(X.indices, minlength=X.shape[1])
+        np.minimum.at(self._low, X.indices, X.data)
+        np.maximum.at(self._high, X.indices, X.data)
+
+    @property
+    def used(self) -> int | None:
+        """Number of features that some row has; None if there were too many to count."""
+        return None if self._given_up else int(np.count_nonzero(self._counts))
+
+    def constant(self, n_rows: int) -> list[int] | None:
+        """Return the features with the same value in every row, but for those that no row has."""
+        if self._given_up:
+            return None
+        same = (self._low == self._high) & ((self._counts == n_rows) | (self._low == 0))
+        return np.flatnonzero(same & (self._counts > 0)).tolist()
+
+    def alike(self, n_rows: int) -> list[list[int]]:
+        """Return the features that are equal in every row and not constant."""
+        if self._given_up:
+            return []
+        various = self._hashes != 0
+        various[self.constant(n_rows)] = False
+        used = np.flatnonzero(various)
+        order = used[np.argsort(self._hashes[used], kind="stable")]
+        edges = np.flatnonzero(np.diff(self._hashes[order])) + 1
+        return [part.tolist() for part in np.split(order, edges) if part.size > 1]

@@ -1,0 +1,234 @@
+"""linsep describe: what pandas and numpy say of the same rows, and commands that work."""
+
+import io
+import json
+import re
+import shlex
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import assert_refused, here, table
+from linsep.describing import columns, tables
+from linsep.describing.describing import Description
+
+pytestmark = pytest.mark.compiled
+ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 90, ROWS).astype(float), "height": rng.normal(size=ROWS),
+            "zero": np.zeros(ROWS), "flag": rng.random(ROWS) < 0.5,
+            "town": rng.choice(["Bonn", "Köln", "x,y"], ROWS), "id": [f"k{k}" for k in range(ROWS)],
+        }
+    )  # fmt: skip
+    frame["again"], frame["there"] = frame["height"], frame["town"]
+    frame["note"] = [
+        f"{a} went to {b} once" for a, b in zip(frame["id"], frame["town"], strict=True)
+    ]
+    frame["y"] = np.where(frame["height"] + rng.normal(size=ROWS) > 0, "yes", "no")
+    frame.loc[::7, "age"] = np.nan
+    frame.loc[::9, "town"] = frame.loc[::9, "there"] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("describe")
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_parquet(folder / "t.parquet")
+    frame.to_json(folder / "t.jsonl", orient="records", lines=True, double_precision=15)
+    return folder
+
+
+def described(*arguments, cwd):
+    done = here("describe", *arguments, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
+    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
+    found = described(name, "--target", "y", cwd=folder)
+    assert found["rows"] == ROWS
+    assert [column["name"] for column in found["columns"]] == list(frame)
+    for column in found["columns"]:
+        values = frame[column["name"]]
+        assert column["missing"] == values.isna().sum()
+        assert column["values"] == values.nunique()
+        if column["type"] in ("number", "whole", "bool"):
+            values = values.astype(float)
+            ends = column["low"], column["high"]
+            assert ends == pytest.approx((values.min(), values.max()), rel=1e-14)
+            assert column["mean"] == pytest.approx(values.mean(), abs=1e-12)
+            assert column["deviation"] == pytest.approx(values.std(ddof=0), abs=1e-12)
+    types = {column["name"]: column["type"] for column in found["columns"]}
+    assert types == {
+        "age": "whole", "height": "number", "zero": "whole", "flag": "bool", "town": "text",
+        "id": "text", "again": "number", "there": "text", "note": "text", "y": "text",
+    }  # fmt: skip
+    assert found["constant"] == ["zero"]
+    assert sorted(map(sorted, found["duplicates"])) == [["again", "height"], ["there", "town"]]
+    assert (found["left_out"], found["words"]) == (["id"], ["note"])
+    counts = {one["label"]: one["rows"] for one in found["label"]["classes"]}
+    assert counts == frame["y"].value_counts().to_dict()
+    assert found["separable"]["verdict"] == "overlapping"
+    assert found["separable"]["without"] == ["id", "note"]
+
+
+def test_columns_of_small_numbers_are_told_apart():
+    """Of all columns of three digits, only those that are equal have equal hashes."""
+    rows = np.array(np.meshgrid(*[[0, 1, 2, -1]] * 3)).reshape(3, -1).astype(float)
+    found = (columns.of_numbers(rows) * columns.of_rows(0, 3)[:, None]).sum(axis=0)
+    assert np.unique(found).size == rows.shape[1] == 64
+    assert columns.of_numbers(np.array([0.0, -0.0])).tolist() == [0, 0]
+    assert np.unique(columns.of_numbers(np.array([np.nan, -np.nan]))).size == 1
+
+
+@pytest.mark.parametrize("kind", ["svm", "vw"])
+def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 4, (200, 30)) * (rng.random((200, 30)) < 0.2).astype(float)
+    X[:, 3], X[:, 4], X[:, 6] = 2.0, X[:, 5], 0.0
+    names = [[f"{j + 1}:{v:g}" for j, v in enumerate(row) if v] for row in X.tolist()]
+    between = " " if kind == "svm" else " 2.5 | "
+    lines = [f"{k % 3}{between}{' '.join(row)}\n" for k, row in enumerate(names)]
+    (tmp_path / f"t.{kind}").write_text("".join(lines))
+    found = described(f"t.{kind}", cwd=tmp_path)
+    assert (found["rows"], found["stored"]) == (200, np.count_nonzero(X) / 200)
+    assert (found["low"], found["high"]) == (1.0, 3.0)
+    assert found["used"] == np.count_nonzero(X.any(axis=0)) == 29
+    assert (found["n_constant"], found["n_duplicates"]) == (1, 1)
+    if kind == "svm":
+        assert (found["constant"], found["duplicates"]) == (["4"], [["5", "6"]])
+        assert found["features"] == 30
+        assert found["weights"] is None
+    else:
+        assert found["weights"] == [2.5, 2.5]
+    assert [one["rows"] for one in found["label"]["classes"]] == [67, 67, 66]
+    monkeypatch.setattr("linsep.describing.vectors.MOST_FEATURES", 20)
+    found = described(f"t.{kind}", cwd=tmp_path)
+    assert found["used"] is found["constant"] is None
+    text = here("describe", f"t.{kind}", cwd=tmp_path).stdout
+    assert f"\nnext       linsep fit t.{kind} --model t.linsep\n" in text
+    assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
+
+
+def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
+    rows = [(k % 10, k, "p" if k % 2 else "q") for k in range(400)]
+    table(tmp_path, "no.csv", ["a", "b", "y"], [(a // 2, 1, y) for a, _, y in rows])
+    found = described("no.csv", "--target", "y", cwd=tmp_path)["separable"]
+    assert found["verdict"] is None  # every eighth row has one class
+    table(
+        tmp_path, "no.csv", ["a", "b", "y"], [(k // 3 % 5, 1, "pq"[k // 8 % 2]) for _, k, _ in rows]
+    )
+    found = described("no.csv", "--target", "y", cwd=tmp_path)["separable"]
+    assert (found["verdict"], found["rows"]) == ("overlapping", 50)
+    table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 200]) for _, k, _ in rows])
+    found = described("yes.csv", "--target", "y", cwd=tmp_path)["separable"]
+    assert (found["verdict"], found["of_sample"]) == (None, "separable")
+    text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
+    assert "not decided: separable are 50 rows of 400; `linsep separate` decides" in text
+    table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 20]) for _, k, _ in rows[:40]])
+    text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
+    assert "yes: a hyperplane separates the classes (all 40 rows)" in text
+
+
+def test_memory_does_not_grow_with_rows(folder, monkeypatch):
+    """Values that are too many are forgotten, and the sample stays small."""
+    for name in ("MOST_VALUES", "MOST_LABELS", "MOST_TEXTS"):
+        monkeypatch.setattr(columns, name, 2)
+    monkeypatch.setattr(tables, "SAMPLE_ROWS", 20)
+    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
+    description = Description([str(folder / "t.csv")], target="y")
+    found = description.read()
+    assert description.source.sample.num_rows <= 20
+    assert [c["name"] for c in found["columns"] if c["values"] is not None] == ["zero", "flag", "y"]
+
+
+@pytest.mark.parametrize(
+    ("options", "contains"),
+    [
+        (["t.csv", "--target", "y"], "--exclude id --text note --missing mean --model t.linsep"),
+        (["t.parquet", "--target", "flag"], "--exclude id --text note"),
+        (["t.csv", "--target", "height"], "--learner linear"),
+        (["t.csv", "--target", "age"], "--learner linear"),
+    ],
+)
+def test_the_next_command_works(folder, tmp_path, options, contains):
+    name, *rest = options
+    command = described(folder / name, *rest, cwd=tmp_path)["next"]
+    assert contains in command
+    done = here(*shlex.split(command)[1:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.linsep"]
+
+
+def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
+    rows = [
+        (f"2024-01-{k % 28 + 1:02}", k % 5, "inf" if k == 3 else k, k % 5 // 3 if k % 4 else "", "")
+        for k in range(40)
+    ]
+    table(tmp_path, "my data.csv", ["day", "the size", "far", "kind", "none"], rows)
+    found = described("my data.csv", "--target", "kind", cwd=tmp_path)
+    assert found["left_out"] == ["day", "far", "none"]
+    assert found["separable"]["verdict"] == "separable"
+    assert found["label"]["missing"] == 10
+    assert "linsep fit 'my data.csv' --target kind --exclude day " in found["next"]
+    text = here("describe", "my data.csv", cwd=tmp_path).stdout
+    assert "next      linsep describe 'my data.csv' --target COLUMN" in text
+    assert "infinite  far" in text
+    assert re.search(r"\nday +date", text)
+
+
+def test_a_number_that_is_none(tmp_path):
+    table(
+        tmp_path,
+        "t.csv",
+        ["a", "code", "y"],
+        [("?" if k == 30 else k, k, k % 2) for k in range(40)],
+    )
+    found = described("t.csv", "--target", "y", cwd=tmp_path)
+    assert found["left_out"] == ["a"]
+    text = here("describe", "t.csv", cwd=tmp_path).stdout
+    assert "\nodd      t.csv line 32, column 'a' holds '?', where others are numbers\n" in text
+
+
+def test_standard_input(folder, monkeypatch):
+    text = (folder / "t.csv").read_text()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    found = described("-", "--format", "csv", "--target", "y", cwd=folder)
+    assert found["rows"] == ROWS
+    assert found["next"].startswith("linsep fit - --target y --format csv ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["t.csv", "--target", "w"], "has no column 'w' to learn"),
+        (["none.csv"], "There is no file none.csv"),
+        (["empty.csv"], "empty.csv is empty: give a file with rows."),
+        (["head.csv"], "head.csv has no rows: give a file with rows."),
+        (["late.csv"], "late.csv line 300002, column 'a' holds 'x', not a number"),
+        (["day.csv", "--target", "day"], "label column 'day' holds values of type date"),
+        (["t.csv", "--index-base", 1], "leave out --index-base"),
+        (["bad.svm"], "bad.svm line 2: "),
+        (["t.svm", "--target", "y"], "is svmlight text, which has labels first .* --target"),
+    ],
+)
+def test_refusals(folder, options, said):
+    (folder / "empty.csv").write_text("")
+    (folder / "head.csv").write_text("a,b\n")
+    (folder / "late.csv").write_text("a,b\n" + "1,2\n" * 300_000 + "x,3\n")
+    (folder / "day.csv").write_text("day,b\n2024-01-01,2\n2024-01-02,3\n")
+    (folder / "bad.svm").write_text("1 1:1\n1 1:x\n")
+    (folder / "t.svm").write_text("1 1:1\n")
+    assert_refused("describe", *options, cwd=folder, said=said)
