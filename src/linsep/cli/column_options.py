@@ -160,7 +160,7 @@ def added(command: Callable) -> Callable:
         columns["text"] = text_columns(given.pop("text"), chosen)
         return command(**given, columns=columns)
 
-    own = list(signature.parameters.values())
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     kinds = ROLES | {"text": Text} | {name: kind for name, (_, kind) in OPTIONS.items()}
     made = [
         inspect.Parameter(

@@ -1,0 +1,144 @@
+"""The command ``convert``: data in another format."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from linsep.cli import column_options, options, report
+from linsep.cli.failures import flag_of, note
+from linsep.cli.output import check_all_free, never_overwrite
+from linsep.cli.progress import watching
+from linsep.cli.screen import count, print_pairs
+from linsep.cli.standard_input import reads_data
+from linsep.interrupts import held, window
+from linsep.model_files.format import written_whole
+from linsep.rewriting.parquet import TableWriter, VectorWriter
+from linsep.rewriting.svmlight_text import SvmlightWriter
+from linsep.sources.chunks import CODECS
+from linsep.sources.formats import format_by_name
+from linsep.sources.limits import MAX_LINE, size_text
+from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.tables.files import open_table
+
+Out = Annotated[
+    Path,
+    typer.Argument(
+        help="The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
+        ".zst) or Parquet (.parquet .pq).",
+        metavar="OUT",
+        show_default=False,
+        callback=options.no_screen,
+    ),
+]
+#: formats that can be written
+WRITTEN = ("svmlight", "parquet")
+
+
+@reads_data
+@column_options.added
+def convert(
+    data: options.Data,
+    out: Out,
+    *,
+    target: options.Target = None,
+    missing: options.Missing = "error",
+    hash_bits: options.HashBits = None,
+    exclude: options.Exclude = None,
+    index_base: options.IndexBase = None,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    **more: Any,
+) -> None:
+    """Write DATA to OUT in the format of its name: svmlight text or Parquet.
+
+    Numbers are read back to the same bits. Parquet keeps the columns of a table as they are; in
+    svmlight text they are features, as `linsep fit --scale none` makes them.
+
+    Example: linsep convert train.csv train.svm --target species
+    """
+    started, written = perf_counter(), format_by_name(out)
+    if written not in WRITTEN:
+        raise typer.BadParameter(
+            f"{out} does not say what to write: end its name in .svm (svmlight text) or .parquet."
+        )
+    check_all_free(force, out)
+    how = {"target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude}
+    files = {"format": format, "delimiter": delimiter, "max_line": max_line}
+    how |= more["columns"]
+    writer: Any
+    reader: Any
+    paths = find_files(list(data), format)
+    if written == "parquet" and kind_of(paths, format) == "table":
+        writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
+    else:
+        reader = open_source(
+            data, **how, **files, index_base=index_base, labelled=written == "svmlight"
+        )
+        writer = (SvmlightWriter if written == "svmlight" else VectorWriter)(reader)
+    never_overwrite(paths, out)
+    with held() as pressed:
+        with written_whole(out, force=force) as file, window(), watching(reader):
+            _write(writer, file, out)
+        pressed.forget()  # it came after everything was done
+    _print(writer, out, perf_counter() - started, as_json)
+
+
+def _table_writer(paths: list[Path], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
+    """Return what writes a table as it is; BadParameter for options of features."""
+    roles = {"target", "weight", "group", "exclude"}
+    for name, value in how.items():
+        if name not in roles and value not in (None, "error", False):
+            raise typer.BadParameter(
+                f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
+                "leave it out."
+            )
+    opened = [
+        open_table(path, files["format"], files["delimiter"], files["max_line"] or MAX_LINE)
+        for path in paths
+    ]
+    needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
+    return TableWriter(opened, how["exclude"] or [], needed)
+
+
+def _write(writer: Any, file: Any, out: Path) -> None:
+    """Write to a file, compressed as its name says."""
+    codec = CODECS.get(out.suffix.lower())
+    if codec is None:
+        writer.write(file)
+        return
+    with pa.CompressedOutputStream(pa.PythonFile(_LeftOpen(file), "w"), codec) as stream:
+        writer.write(stream)
+
+
+class _LeftOpen:
+    """A file that the end of compression does not close."""
+
+    closed = False
+
+    def __init__(self, file: Any):
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+def _print(writer: Any, out: Path, seconds: float, as_json: bool) -> None:
+    size = out.stat().st_size
+    if as_json:
+        found = {"rows": writer.rows, "written": str(out), "bytes": size, "lost": writer.lost}
+        report.print_json(found | {"seconds": round(seconds, 4)})
+        return
+    print_pairs(
+        [
+            ("written", f"{out}, {count(writer.rows, 'row')}, {size_text(size)}"),
+            ("time", f"total {seconds:.2f} s"),
+        ]
+    )
+    for sentence in writer.lost:
+        note(f"{sentence}.")

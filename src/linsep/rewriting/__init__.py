@@ -1,0 +1,1 @@
+"""Data written again: in another format, or in parts."""
