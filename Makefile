@@ -5,11 +5,12 @@ RUN := $(VENV)/bin/python
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes, which would each compile the package's Python again.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: help demo test test-lowest coverage lint bench campaign format clean
+.PHONY: help demo test test-thorough test-uncompiled types test-lowest coverage lint bench campaign format clean
 
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
-	@echo "make test    lint and run every test, compiled and with the compiler switched off"
+	@echo "make test    lint and run the tests, compiled and with the compiler switched off"
+	@echo "make test-thorough   the same with more random examples and all combinations, twice as long"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
 	@echo "make lint    ruff and mypy"
@@ -18,7 +19,8 @@ help:
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --editable '.[test,lint]'
+	$(RUN) -m pip install --quiet --no-compile --editable '.[test,lint]'
+	-@$(RUN) -m compileall -qq -j 0 $(VENV)/lib
 	@touch $@
 
 $(VENV)/bench: $(VENV)/installed
@@ -28,16 +30,28 @@ $(VENV)/bench: $(VENV)/installed
 demo: $(VENV)/installed
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
-test: lint
+# Types are checked on one processor while the others run the tests without the compiler.
+test: $(VENV)/installed
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 		echo "no Chromium: tests in a browser are skipped (apt-get install chromium brings it)"
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs 2 types test-uncompiled
 	$(RUN) -m pytest -n auto --dist loadfile
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -m "not slow" -p no:cacheprovider
+
+test-thorough:
+	LINSEP_THOROUGH=1 $(MAKE) test
+
+test-uncompiled: $(VENV)/installed
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -p no:cacheprovider
+
+types: $(VENV)/installed
+	$(VENV)/bin/mypy
 
 # Both runs, which cover each other's loops; below Python 3.14 counting branches doubles their time.
 coverage: $(VENV)/installed
 	$(RUN) -m pytest -n auto --dist loadfile --cov --cov-report=
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -m "not slow" -p no:cacheprovider \
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -p no:cacheprovider \
 		--cov --cov-append --cov-report=
 	$(RUN) -m coverage report
 
@@ -46,10 +60,9 @@ test-lowest:
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
 	$(VENV)-lowest/bin/python -m pytest -n auto
 
-lint: $(VENV)/installed
+lint: types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
 
 format: $(VENV)/installed
 	$(VENV)/bin/ruff format .

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import settings
 
 from linsep.compiled.core.jit import COMPILING
+from thoroughness import examples
 
 # The first example of a test may have to compile what it tests.
-settings.register_profile("linsep", deadline=None)
+settings.register_profile("linsep", examples(100))
 settings.load_profile("linsep")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -42,19 +42,19 @@ def test_the_whole_job_on_a_table(folder):
     for part in ("progressive", "training", "3 classes (low, mid, top)", "80 rows", "3 features",
                  "stopped", "m.linsep", "s, read ", " s, learn "):  # fmt: skip
         assert part in learnt.stdout
-    again = json.loads(run(*fit, "--json", cwd=folder).stdout)
-    scored = json.loads(run("score", "m.linsep", "t.csv", "--json", cwd=folder).stdout)
+    again = json.loads(here(*fit, "--json", cwd=folder).stdout)
+    scored = json.loads(here("score", "m.linsep", "t.csv", "--json", cwd=folder).stdout)
     assert again["test"]["accuracy"] == scored["accuracy"] == again["training_accuracy"]
     assert f"{100 * scored['accuracy']:.2f} %" in learnt.stdout
     assert sum(c["rows"] for c in scored["classes"]) == 80
-    screen = run("score", "m.linsep", "t.csv", cwd=folder).stdout
+    screen = here("score", "m.linsep", "t.csv", cwd=folder).stdout
     assert screen.startswith("accuracy")
     assert "recall" in screen
-    predicted = run("predict", "m.linsep", "t.csv", cwd=folder).stdout.split()
+    predicted = here("predict", "m.linsep", "t.csv", cwd=folder).stdout.split()
     truth = [line.split(",")[3] for line in (folder / "t.csv").read_text().split()[1:]]
     right = np.mean(np.array(predicted) == truth)
     assert right == pytest.approx(scored["accuracy"])
-    shown = run("inspect", "m.linsep", "--top", 1, cwd=folder).stdout
+    shown = here("inspect", "m.linsep", "--top", 1, cwd=folder).stdout
     assert "80 rows" in shown
     assert "low" in shown
     assert "intercept" in shown

@@ -131,7 +131,7 @@ def test_letters_that_a_screen_does_not_have(tmp_path):
     done = run("predict", "m", "t.csv", cwd=tmp_path, **ascii_only)
     assert (done.returncode, done.stderr) == (0, "")
     assert set(done.stdout.split()) <= {"Bern", "Z\\xfcrich"}
-    done = run("predict", "m", "t.csv", "-o", "p.txt", cwd=tmp_path, **ascii_only)
+    here("predict", "m", "t.csv", "-o", "p.txt", cwd=tmp_path)
     assert set((tmp_path / "p.txt").read_text("utf-8").split()) <= {"Bern", "Zürich"}
 
 
@@ -139,12 +139,12 @@ def test_letters_that_a_screen_does_not_have(tmp_path):
 def test_file_names_that_are_not_utf8(tmp_path):
     name = os.fsdecode(b"t\xff.csv")
     (tmp_path / name).write_text("a,y\n1,p\n2,q\n3,p\n")
-    for test in ((), ("--json",)):
-        done = run("fit", name, "--target", "y", "--model", os.fsdecode(b"m\xff"), "--force", *test,
-                   cwd=tmp_path)  # fmt: skip
+    for started, test in ((run, ()), (here, ("--json",))):
+        fit = ("fit", name, "--target", "y", "--model", os.fsdecode(b"m\xff"), "--force")
+        done = started(*fit, *test, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "m\\udcff" in done.stdout
-    done = run("fit", name, "--target", "z", cwd=tmp_path)
+    done = here("fit", name, "--target", "z", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("linsep: t\\udcff.csv has no column 'z'")
 

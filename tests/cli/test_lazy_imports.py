@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.compiled
+
 
 def python(code, cwd):
     done = subprocess.run(

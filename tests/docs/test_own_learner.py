@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
 import linsep
-from documents import ROOT, run_python
+from documents import ROOT
 from estimator_configurations import expected
-from linsep.compiled.core.jit import COMPILING
 from linsep.errors import ModelFileError
 from linsep.sources import ArraySource
 from storages import blobs, replayed, weights
@@ -31,11 +30,6 @@ def relaxation(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield import_module("relaxation")
-
-
-@pytest.mark.skipif(not COMPILING, reason="thousands of rows are slow without the compiler")
-def test_python_on_the_page(relaxation):
-    assert run_python(PAGE) > 12
 
 
 def by_definition(X, y, passes, seed, rate, margin):

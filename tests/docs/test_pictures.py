@@ -1,11 +1,11 @@
-"""The pictures of the pages are those that their code draws today."""
+"""The Python of the pages gives what they say, and draws their pictures."""
 
 import re
 import sys
 
 import pytest
 
-from documents import ROOT
+from documents import ROOT, run_commands
 from pictures import DIGEST, LINK, digest, displays
 
 pytestmark = pytest.mark.compiled
@@ -20,12 +20,19 @@ PAGES = sorted(
 DATA = {"systolic-pressure.md": ".", "promoters.md": "strings"}
 
 
+#: pages whose Python goes on where their commands ended, and what both need
+AFTER_COMMANDS = {"export.md": "onnxruntime"}
+
+
 @pytest.fixture
 def surroundings(request, monkeypatch, tmp_path):
     """The folder that the code of a page runs in, with the module that a page shows."""
     name = request.getfixturevalue("name")
-    if name in DATA:
-        monkeypatch.chdir(request.getfixturevalue("shared_data") / DATA[name])
+    folder = request.getfixturevalue("shared_data") / DATA[name] if name in DATA else tmp_path
+    monkeypatch.chdir(folder)
+    if name in AFTER_COMMANDS:
+        pytest.importorskip(AFTER_COMMANDS[name])
+        assert run_commands(f"docs/{name}", tmp_path) > 1
     for program in PROGRAM.findall((ROOT / "docs" / name).read_text("utf-8")):
         (tmp_path / "relaxation.py").write_text(program, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)
@@ -33,7 +40,7 @@ def surroundings(request, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pictures_show_what_the_code_before_them_draws(name, surroundings):
+def test_python_of_a_page_gives_what_it_says_and_draws(name, surroundings):
     for path, display in displays(ROOT / "docs" / name):
         assert DIGEST.search(path.read_text("utf-8"))[1] == digest(display), path.name
 

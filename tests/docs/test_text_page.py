@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from documents import ROOT, run_commands, run_python
+from documents import ROOT, run_commands
 from linsep import PassiveAggressive, Text
 
 pytestmark = pytest.mark.compiled
@@ -17,11 +17,6 @@ def messages(shared_data):
     with gzip.open(shared_data / "text" / "sms_spam.tsv.gz", "rt") as lines:
         rows = [line.rstrip("\n").split("\t", 1) for line in lines]
     return [row for k, row in enumerate(rows) if k % 5], rows[::5]
-
-
-def test_python(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run_python("docs/text.md") > 12
 
 
 def test_commands(shared_data, tmp_path):

@@ -17,16 +17,18 @@ DIGEST = re.compile(r"data ([0-9a-f]{16})")
 
 
 def displays(page):
-    """Run the Python of a page; yields the path of each picture and the display before its link."""
+    """Run all Python of a page; yields the path of each picture and the display before its link."""
     text, known = page.read_text("utf-8"), {}
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
     start = 0
-    for link in LINK.finditer(text):
-        code = parser.get_doctest(text[start : link.start()], known, page.name, str(page), 0)
+    for link in [*LINK.finditer(text), None]:
+        end = len(text) if link is None else link.start()
+        code = parser.get_doctest(text[start:end], known, page.name, str(page), 0)
         assert runner.run(code, clear_globs=False).failed == 0
         known = code.globs
-        start = link.end()
-        yield page.parent / link[1], known["display"]
+        if link is not None:
+            start = link.end()
+            yield page.parent / link[1], known["display"]
 
 
 def digest(display):

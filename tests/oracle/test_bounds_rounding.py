@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from linsep import (
     BalancedWinnow,
@@ -17,6 +17,7 @@ from linsep import (
 )
 from linsep.mistake_bounds.comparators import comparator
 from linsep.mistake_bounds.problems import Problem
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -58,7 +59,7 @@ def test_bounds_do_not_depend_on_the_unit_of_the_rows(exponent):
     assert other.margin == scaled
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
 def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):
     rng = np.random.default_rng(seed)

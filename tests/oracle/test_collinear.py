@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from flint import arb, arb_mat, ctx
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from linsep import LogisticRegression
 from linsep.errors import DataError, SeparationWarning
+from thoroughness import examples
 
 BITS = 600
 
@@ -60,7 +61,7 @@ def overlapping(seed, rows=60):
     return A, y, rng.standard_normal(rows)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(0, 16), st.booleans(), st.booleans())
 def test_the_maximum_is_found_whatever_the_condition_number(seed, digits, single, many):
     A, y, noise = overlapping(seed)

@@ -8,6 +8,7 @@ import pytest
 
 from linsep import Perceptron, Winnow, bounds, datasets
 from linsep.mistake_bounds.theorems import winnow
+from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
 
@@ -20,7 +21,7 @@ def planes(seed, n=8):
     return X, y, X * (2 * y - 1)[:, None], np.array([np.cos(angles), np.sin(angles)])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if THOROUGH else 2))
 @pytest.mark.parametrize("gamma", [0.05, 0.4, 3.0])
 def test_the_total_distance_is_the_smallest_over_all_directions(seed, gamma):
     X, y, Z, directions = planes(seed)

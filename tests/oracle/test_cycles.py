@@ -6,13 +6,12 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from test_worked_numbers import OVERLAP, XOR, estimator
 
 from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
 from linsep.certificate.cycles import Cycle, Cycles
-from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
 from linsep.kernels import RBF, Spectrum
 from linsep.online.learner import pairs
@@ -20,6 +19,7 @@ from linsep.separability.exact.replaying import Given, machines
 from linsep.separability.search import cycle_search
 from linsep.sources import ArraySource
 from storages import SCHEMES, classes_of
+from thoroughness import examples
 
 XOR_X, XOR_Y = np.array(XOR.X, float), np.array(XOR.y)
 
@@ -31,7 +31,7 @@ def fitted(X, y, **options):
 small = st.integers(-3, 3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(small, small, st.booleans()), min_size=3, max_size=7),
     st.booleans(),
@@ -86,7 +86,7 @@ def states(scheme, update, X, y, k, passes, tie):
 
 @pytest.mark.parametrize("update", RULES)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=40 if COMPILING else 25)
+@examples(40, 25)
 @given(st.lists(st.tuples(small, small), min_size=3, max_size=7), st.data())
 def test_every_machine_stops_where_it_was_before(scheme, update, rows, data):
     k, multiclass = classes_of(scheme)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import checkers_agree
 from fourier_motzkin import kind_of
@@ -13,6 +13,7 @@ from linsep import separation
 from linsep.separability.exact.simplex import alternative, exact_split
 from linsep.separability.problem.whole_numbers import combination, dot
 from linsep.separability.time_limit import TooLarge, Work
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -36,7 +37,7 @@ def decided(X, y, **how):
     return verdict
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(rows.filter(all))
 def test_one_of_the_alternatives_holds_exactly(given_rows):
     w, multipliers = alternative(given_rows, Work())
@@ -49,7 +50,7 @@ def test_one_of_the_alternatives_holds_exactly(given_rows):
         assert not combination(scaled)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(rows)
 def test_splits_are_those_of_the_oracle(given_rows):
     w, multipliers, span = exact_split(given_rows, Work())

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import linsep
 import linsep.check
@@ -23,6 +23,7 @@ from linsep.errors import DataError
 from linsep.sources import ArraySource
 from linsep.sources.svmlight.source import SvmlightSource
 from linsep.sources.tables.table import TableSource
+from thoroughness import examples
 
 BIG = 2**53
 LONG = np.finfo(np.longdouble).nmant > 60
@@ -104,7 +105,7 @@ def test_numbers_are_those_of_the_carrier(name):
     assert separation(X, Y, margin="max").margin[1] >= float(least.max()) / 2 * (1 - 1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**9))
 def test_verdicts_on_long_numbers_are_those_of_fractions(seed):
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from benchmarks.suspicion import sets, suspected
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,7 +17,6 @@ import endometrial
 import linsep
 from command_line import here
 from linsep import LogisticRegression
-from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.estimators._logistic import fitting as logistic
@@ -26,6 +25,7 @@ from linsep.regression.logistic import existence
 from linsep.regression.logistic.ascent import Goal, newton, solved
 from linsep.regression.logistic.likelihood import Batch, Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
+from thoroughness import examples, thorough
 
 SOLVERS = ("newton", "lbfgs", "gradient_ascent")
 
@@ -40,7 +40,7 @@ def likelihood_of(X, codes, weights, q, pool):
     return Likelihood(lambda: [batch], q, np.zeros(X.shape[1]), np.ones(X.shape[1]), True, pool)
 
 
-@settings(max_examples=80 if COMPILING else 25)
+@examples(80, 25)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(4, 14), st.integers(1, 3))
 def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     """At any weights, by any step, of rows that weigh little or much."""
@@ -91,7 +91,7 @@ def test_endometrial_data_as_r_prints_them(solver):
     assert np.round(found.standard_errors_[0, 1:], 4).tolist() == list(endometrial.ERRORS)
 
 
-@settings(max_examples=60 if COMPILING else 10)
+@examples(60, 10)
 @given(st.integers(0, 10**6), st.sampled_from(SOLVERS))
 def test_every_solver_ends_in_the_same_question(seed, solver):
     """Indicators of rare properties: most of these data sets are quasi-separable."""
@@ -251,6 +251,7 @@ def test_four_students_are_separable_for_every_solver(tmp_path, solver):
     assert all(row["standard_error"] is None for row in said.values())
 
 
+@thorough
 @pytest.mark.compiled
 def test_separation_is_hardly_ever_suspected_where_there_is_none():
     asked = [suspected(X, y)[0] for _, X, y in sets(60)]

@@ -8,6 +8,7 @@ from kernel_twin import KEEPS, PASSES, duals, twin, whole_duals
 from linsep import KernelPerceptron, kernels
 from linsep.teaching.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass
+from thoroughness import met
 
 STRINGS = {
     "spectrum": (kernels.Spectrum(2), lambda x, z: plain.spectrum(x, z, 2)),
@@ -17,9 +18,7 @@ STRINGS = {
 }
 
 
-@pytest.mark.parametrize("keep", KEEPS)
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", STRINGS)
+@pytest.mark.parametrize(("name", "scheme", "keep"), met(list(STRINGS), SCHEMES, KEEPS))
 def test_string_kernels_do_what_the_twin_does(name, scheme, keep):
     kernel, by_definition = STRINGS[name]
     k, multiclass = classes_of(scheme)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.svm import SVC
@@ -39,6 +39,7 @@ from linsep.kernels.naming import NAMES
 from linsep.kernels.rows import rows_of
 from linsep.teaching.textbook import kernels as twin
 from storages import STORAGES, store
+from thoroughness import examples
 
 
 def dot(x, y):
@@ -78,7 +79,7 @@ values = st.integers(-4, 4).map(lambda v: v / 4)
 
 
 @pytest.mark.parametrize(("kernel", "define"), DEFINED, ids=by_name)
-@settings(max_examples=25 if COMPILING else 5)
+@examples(25, 5)
 @given(st.integers(1, 9).flatmap(lambda d: st.tuples(*[
     st.lists(st.lists(values, min_size=d, max_size=d), min_size=1, max_size=6)] * 2)),
     st.sampled_from(STORAGES), st.sampled_from(STORAGES))  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from flint import fmpq, fmpq_mat
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from linsep import LinearRegression
 from linsep.errors import DataError
@@ -14,6 +14,7 @@ from linsep.regression.blocks import Block
 from linsep.regression.least_squares import solving as room
 from linsep.regression.least_squares.slices import Pair, slices, two_product
 from linsep.regression.least_squares.solving import least_squares
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -53,7 +54,7 @@ def walk(X, y, weights=None, rows=None):
 
 @pytest.mark.parametrize("hint", ["exact", "doubled"])
 @given(data=small_integers(), fit_intercept=st.booleans(), sparse=st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_small_integers_are_solved_as_fractions_are(hint, data, fit_intercept, sparse):
     X, y, weights = data
     truth = exactly(X, y, weights, fit_intercept)

@@ -6,11 +6,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from fourier_motzkin import limits_of
 from linsep import LogisticRegression, from_json, separation
 from linsep.errors import DataError, SeparationWarning
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -58,7 +59,7 @@ def told(verdict, X, y, rows, fit_intercept):
     return limits
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(2, 3), st.booleans(), st.randoms(use_true_random=False))
 def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, random):
     X, y = parts(rows)
@@ -71,7 +72,7 @@ def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, ran
     assert list(separation(X, y, fit_intercept=fit_intercept).limits().values()) == limits
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(tables(3, 1, 6), st.booleans())
 def test_several_classes_agree_with_the_oracle(rows, fit_intercept):
     X, y = parts(rows)

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Theirs
@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from linsep import LogisticRegression, textbook
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
+from thoroughness import examples
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -75,7 +76,7 @@ def test_statsmodels_agrees_on_several_classes(reference):
     close(ours.predict_proba(X)[:, [first, *labels[1:]]], theirs.predict())
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.booleans())
 def test_solvers_and_statsmodels_agree_on_any_overlapping_data(seed, d, intercept):
     X, y = mixed(60 + 20 * d, d, seed=seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Perceptron as TheirPerceptron, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -20,6 +20,7 @@ from linsep import (
     unsigned_margin,
 )
 from linsep.errors import DataError
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -62,7 +63,7 @@ def test_the_l1_margin_by_its_definition(fit_intercept):
 weights = st.integers(-3, 3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(2, 4), st.integers(1, 3), st.data())
 def test_several_classes_by_the_definition(k, d, data):
     W = np.array(data.draw(st.lists(st.lists(weights, min_size=d, max_size=d),

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from fourier_motzkin import kind_of
 from linsep import from_json, separation
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -27,7 +28,7 @@ def reflected(X, y, fit_intercept, one):
     return (Z * signs[:, None]).tolist()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tables(), st.booleans(), st.sampled_from(["int", "float", "sparse"]))
 def test_small_data_agree_with_the_oracle(rows, fit_intercept, storage):
     table = np.array(rows)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.svm import SVC
 
 from linsep.compiled.core.jit import COMPILING
@@ -24,6 +24,7 @@ from linsep.kernels import (
     kernel_from_dict,
 )
 from linsep.teaching.textbook import kernels as twin
+from thoroughness import examples
 
 DEFINED = [
     (Spectrum(1), lambda x, y: twin.spectrum(x, y, 1)),
@@ -56,7 +57,7 @@ def random_strings(n, length, letters="acgt", seed=0):
 
 
 @pytest.mark.parametrize(("kernel", "define"), DEFINED, ids=[repr(kernel) for kernel, _ in DEFINED])
-@settings(max_examples=30 if COMPILING else 5)
+@examples(30, 5)
 @given(st.one_of(words, odd_words), words)
 def test_as_the_textbook_defines_it(kernel, define, A, B):
     for X, Y in ((A, B), (A, A), (B, A)):

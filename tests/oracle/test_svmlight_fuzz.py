@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.datasets import load_svmlight_file
 
+from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
 from linsep.sources.chunks import Chunk
 from linsep.sources.svmlight.plain import LABELS_BELOW, parse_line, parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight, scan_chunk
-from random_examples import SLOW, examples
+from thoroughness import THOROUGH, examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "libsvm"
 SEED = np.random.default_rng(0)
@@ -187,7 +188,7 @@ def test_numbers_are_those_of_python(numbers):
 
 
 def test_a_million_numbers():
-    count = 2_000 if SLOW else 300_000
+    count = 2_000 if not COMPILING else 300_000 if THOROUGH else 100_000
     spread = 10.0 ** SEED.uniform(-300, 300, count)
     for values, form in (
         (SEED.standard_normal(count), repr),
@@ -206,7 +207,7 @@ def test_a_million_numbers():
 @pytest.mark.parametrize(
     "name",
     ["heart_scale.gz", "dna.scale.t.gz"]
-    if SLOW
+    if not COMPILING
     else [
         "a9a.gz", "a9a.t.gz", "agaricus.txt.train", "agaricus.txt.test", "dna.scale.gz",
         "dna.scale.t.gz", "heart_scale.gz", "ijcnn1.bz2", "w8a.gz",

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
@@ -26,6 +26,7 @@ from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
 from linsep.sources.text import counting, vocabulary as vocabulary_room
 from linsep.sources.text.settings import Settings
+from thoroughness import examples
 
 ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 ODD = "aAzZ09_ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301\u0307ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85"
@@ -68,7 +69,7 @@ def as_matrix(rows, n_columns):
     return sp.csr_matrix((np.array(v, float), (i, j)), shape=(len(rows), n_columns))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TEXTS, CUTS)
 def test_the_twin_cuts_texts_as_scikit_learn(texts, cut):
     analyze = HashingVectorizer(**cut).build_analyzer()
@@ -76,13 +77,13 @@ def test_the_twin_cuts_texts_as_scikit_learn(texts, cut):
         assert sorted(textbook.grams(text, **cut)) == sorted(analyze(text))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.binary(max_size=20))
 def test_the_twin_hashes_as_scikit_learn(key):
     assert textbook.murmurhash3(key) == murmurhash3_32(key, seed=0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     TEXTS,
     CUTS,
@@ -103,7 +104,7 @@ def test_hashed_columns_are_those_of_scikit_learn(texts, cut, n_features, signed
     same(found, as_matrix(rows, n_features), exactly=False)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     TEXTS,
     TEXTS,
@@ -320,8 +321,10 @@ def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
     same(counter.rows(column), theirs.transform(texts))
     listed, columns = counter.seen.listed()
     expected = {}
+    known_words = sorted(set(words))
+    places = dict(zip(known_words, theirs.transform(known_words).indices, strict=True))
     for word in " ".join(texts[k][:-2] for k in range(6)).split():
-        place = theirs.transform([word]).indices[0]
+        place = places[word]
         known = expected.setdefault(place, [])
         if word not in known and len(known) < 4:
             known.append(word)

@@ -5,19 +5,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from linsep import Perceptron
 from linsep.certificate.cycles import Cycle
-from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.loop import Watch, pass_loop
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.weights import Last
 from linsep.online.learner import State, pairs
 from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
+from thoroughness import examples
 
-EXAMPLES = 40 if COMPILING else 15
 PASSES = 8
 POWERS = (0.25, 0.5, 1.0, 2.0)
 
@@ -101,7 +100,7 @@ def vectors_of(scheme, cycle, step):
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=EXAMPLES)
+@examples(40, 15)
 @given(data=st.data())
 def test_exact_arithmetic_gives_exactly_the_twin(scheme, storage, data):
     p = data.draw(problems(scheme))
@@ -152,7 +151,7 @@ def doubtful(scheme, score, weights):
 
 @pytest.mark.parametrize("storage", ["dense32", "dense64", "csr32", "messy64"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=EXAMPLES // 3)
+@examples(13, 5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rounding_changes_no_decision_that_is_clear(scheme, storage, seed):
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from linsep.errors import DataError
 from linsep.sources.chunks import Chunk
 from linsep.sources.vw.plain import Rules, hash_name, parse_line
 from linsep.sources.vw.source import VwSource, read_plainly, scan_chunk
-from random_examples import examples
+from thoroughness import examples
 
 
 def bits(value):

@@ -13,6 +13,7 @@ from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
+from thoroughness import met
 
 STORED = ("dense32", "dense64", "csr32", "csr64")
 
@@ -32,9 +33,9 @@ def refused(*words):
 # Values that are not numbers.
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("storage", STORED)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    ("scheme", "storage", "bad"), met(SCHEMES, STORED, [np.nan, np.inf, -np.inf])
+)
 def test_values_that_are_not_finite(scheme, storage, bad):
     k, multiclass = classes_of(scheme)
     values, y = blobs(20, 3, k)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from linsep import KernelPerceptron, PassiveAggressive, Perceptron
 from linsep.online.rows.holding_out import HoldOut
 from linsep.sources.arrays import ArraySource
+from thoroughness import met
 
 pytestmark = pytest.mark.compiled
 
@@ -45,9 +46,14 @@ def noisy(classes):
     return X, y, rng.exponential(size=300) * rng.integers(0, 3, 300)
 
 
-@pytest.mark.parametrize("tie", ["negative", "positive"])
-@pytest.mark.parametrize("keep", ["last", "average", "vote", "best"])
-@pytest.mark.parametrize("multiclass", [None, "native", "ovr", "ovo"])
+@pytest.mark.parametrize(
+    ("multiclass", "keep", "tie"),
+    met(
+        [None, "native", "ovr", "ovo"],
+        ["last", "average", "vote", "best"],
+        ["negative", "positive"],
+    ),
+)
 def test_the_best_pass_is_that_of_the_best_weighted_score(multiclass, keep, tie):
     X, y, weights = noisy(4 if multiclass else 2)
     model = Perceptron(

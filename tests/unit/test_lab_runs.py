@@ -17,6 +17,7 @@ from linsep.lab.ready import READY, ready_made
 from linsep.lab.run import dense_codes, labels_of, run_of, scheme_of, trace_of
 from linsep.lab.scene import Scene
 from linsep.lab.script import script_of
+from thoroughness import met
 
 pytestmark = pytest.mark.compiled
 
@@ -49,9 +50,11 @@ def test_cycles_are_shown_from_where_they_begin():
     assert (weights[605] == weights[650]).all()
 
 
-@pytest.mark.parametrize("settings", KINDS, ids=str)
-@pytest.mark.parametrize("name", ["clouds", "outlier", "iris", "four-clouds"])
-@pytest.mark.parametrize("keep", ["last", "average", "best"])
+@pytest.mark.parametrize(
+    ("name", "settings", "keep"),
+    met(["clouds", "outlier", "iris", "four-clouds"], KINDS, ["last", "average", "best"]),
+    ids=str,
+)
 def test_kept_weights_are_those_of_the_textbook_at_every_round(name, settings, keep):
     classes = {"classes": "ovo"} if name == "iris" else {}
     scene = ready_made(name).with_settings(rounds=230, **classes).with_settings(**settings)

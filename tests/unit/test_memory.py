@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from linsep.compiled.core.jit import COMPILING
+from thoroughness import thorough
 
 # Learns in several passes with little memory to keep rows in; prints its peak in megabytes.
 PROGRAM = """
@@ -31,8 +32,7 @@ def peak_of(path):
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
+@pytest.mark.compiled
 def test_a_larger_file_takes_no_more_memory(tmp_path):
     pytest.importorskip("resource")
     lines = []
@@ -84,6 +84,7 @@ def write_parquet(path, rows, group):
     return path
 
 
+@thorough
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
 @pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 def test_streams_take_little_whatever_their_layout(tmp_path):

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_svmlight_file
 from sklearn.svm import SVC
 
 from linsep import from_json, open_source, separation
 from linsep.certificate.verdicts import Undecided
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -125,7 +126,7 @@ def test_widest_margin_is_that_of_a_support_vector_machine(fit_intercept):
     assert loose[1] >= low
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.booleans())
 def test_no_weights_beat_the_upper_end(seed, d, fit_intercept):
     rng = np.random.default_rng(seed)

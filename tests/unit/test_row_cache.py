@@ -4,13 +4,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from linsep.sources.base import Batch
 from linsep.sources.row_cache import reading, writing
 from linsep.sources.row_cache.reading import RowCache, RowCacheError, row_cache_path, source_key
 from linsep.sources.row_cache.writing import RowCacheWriter
-from row_cache_rows import KEY, SLOW, some_rows, sparse_rows, write
+from row_cache_rows import KEY, some_rows, sparse_rows, write
+from thoroughness import examples
 
 LABELS = {
     "float": [-1.0, 2.5, float("inf"), 1e-300],
@@ -92,7 +93,7 @@ def folder(tmp_path_factory):
 
 
 @given(cases(), st.sampled_from([1 << 12, 1 << 19]))
-@settings(max_examples=150 // SLOW, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150, 38)
 def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
     batches, width, y, blocks = case
     with pytest.MonkeyPatch.context() as patch:

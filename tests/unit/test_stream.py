@@ -14,6 +14,7 @@ from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource, load_svmlight
 from linsep.sources.row_cache.reading import RowCacheError
+from thoroughness import met
 
 # Uncompiled loops take a hundred times as long.
 ROWS, FEATURES = (700 if COMPILING else 200), 12
@@ -66,22 +67,24 @@ def same(a, b):
 
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
-@pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["row cache", "memory"])
-@pytest.mark.parametrize("order", ["mixed", "sorted"])
 @pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"shuffle": False},
-        {"max_iter": 1},
-        {"early_stopping": True, "n_iter_no_change": 2},
-        {"class_weight": "balanced"},
-        {"class_weight": {0: 0.0, 1: 2.0, 2: 1.0}, "early_stopping": True},
-        {"fit_intercept": False, "random_state": 7},
-    ],
+    ("memory_bytes", "order", "options", "multiclass"),
+    met(
+        [0, 1 << 30],
+        ["mixed", "sorted"],
+        [
+            {},
+            {"shuffle": False},
+            {"max_iter": 1},
+            {"early_stopping": True, "n_iter_no_change": 2},
+            {"class_weight": "balanced"},
+            {"class_weight": {0: 0.0, 1: 2.0, 2: 1.0}, "early_stopping": True},
+            {"fit_intercept": False, "random_state": 7},
+        ],
+        ["binary", "native", "ovr", "ovo"],
+    ),
     ids=str,
 )
-@pytest.mark.parametrize("multiclass", ["binary", "native", "ovr", "ovo"])
 def test_files_give_the_weights_of_memory(
     text, small_blocks, tmp_path, memory_bytes, order, options, multiclass
 ):

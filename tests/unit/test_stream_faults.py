@@ -304,6 +304,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
 # Labels.
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("batch_rows", [1, 2, 100])
 @pytest.mark.parametrize(
     ("labels", "said"),

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep.errors import DataError
 from linsep.sources.tables.loading import load_table
 from linsep.sources.tables.table import TableSource
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -160,11 +161,7 @@ def tables(draw):
     st.sampled_from(["zero", "drop", "mean"]),
     st.integers(1, 13),
 )
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(150)
 def test_any_table_is_encoded_as_in_plain_python(tmp_path, columns, ending, missing, batch_rows):
     path = write(tmp_path, columns, ending)
     try:

@@ -105,7 +105,7 @@ def numbers_of_all_sizes(n, d, n_classes):
     return X, np.arange(n) % n_classes
 
 
-@pytest.mark.parametrize(("n", "d", "n_classes"), [(99, 20, 6), (40, 5, 4), (200, 8, 6)])
+@pytest.mark.parametrize(("n", "d", "n_classes"), [(99, 20, 6), (200, 8, 6)])
 def test_the_limit_is_kept_within_a_factor_of_two(n, d, n_classes):
     X, y = numbers_of_all_sizes(n, d, n_classes)
     watch = Stopwatch()

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
@@ -25,6 +25,7 @@ from linsep import (
 from linsep.estimators._common import checking as labels
 from linsep.sources.arrays import ArraySource
 from storages import blobs
+from thoroughness import examples
 
 pytestmark = pytest.mark.uncompiled
 
@@ -55,7 +56,7 @@ def unequal(k=3, n=40, seed=0):
 
 
 @given(st.integers(0, 1000), st.integers(2, 5))
-@settings(max_examples=30)
+@examples(30)
 def test_balanced_weights_are_those_of_scikit_learn(seed, k):
     _, y, weight = unequal(k, seed=seed)
     for given_weight in (None, weight):

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
 from linsep.sources.tables import csv
 from linsep.sources.tables.csv import CsvFile
+from thoroughness import thorough
 
 pytestmark = pytest.mark.compiled
 
@@ -72,8 +72,8 @@ def test_a_longer_file_is_read_at_once(tmp_path, monkeypatch):
     assert sum(batch.num_rows for batch in file.chunks(KINDS, True)) == 100_000
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
+@thorough
+@pytest.mark.compiled
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
 def test_a_small_file_of_100_000_columns_takes_less_than_a_gigabyte(tmp_path):
     """Arrow's reader alone took 9 kB a column."""
