@@ -47,6 +47,13 @@ def test_coming_from_vowpal_wabbit(tmp_path):
     assert run_commands("docs/from-vowpal-wabbit.md", tmp_path) == 4
 
 
+def test_the_page_on_exports(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    assert run_commands("docs/export.md", tmp_path) == 8
+    monkeypatch.chdir(tmp_path)
+    assert run_python("docs/export.md") > 20
+
+
 @pytest.mark.parametrize(
     "name",
     [
