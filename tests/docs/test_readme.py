@@ -76,6 +76,8 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "teaching.reflection",
         "plot.augmentation",
         "plot.bound",
+        "exports.onnx_file",
+        "exports.sklearn_onnx",
         "plot.convergence",
         "plot.cycle",
         "plot.separation",

@@ -15,7 +15,10 @@ needs_cc = pytest.mark.skipif(CC is None, reason="skipped: no C compiler")
 
 
 def of_onnx(path, rows, columns=None):
-    """Labels, and scores or probabilities; ``rows`` is an array, or dicts of ``columns``."""
+    """Labels, and scores or probabilities; ``rows`` is an array, or dicts of ``columns``.
+
+    A text that no training has seen stands for one that is missing.
+    """
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     if columns is None:
@@ -24,7 +27,7 @@ def of_onnx(path, rows, columns=None):
     for column in session.get_inputs():
         cells = [row[column.name] for row in rows]
         if column.type == "tensor(string)":
-            cells = np.array(["" if cell is None else cell for cell in cells], dtype=object)
+            cells = np.array(["?" if cell is None else cell for cell in cells], dtype=object)
         else:
             cells = np.array([math.nan if cell is None else cell for cell in cells], float)
         given[column.name] = cells[:, None]

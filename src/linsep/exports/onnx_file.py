@@ -31,11 +31,11 @@ def to_onnx(estimator: Any) -> Any:
     Returns
     -------
     onnx.ModelProto
-        Inputs are the columns that the model was learnt from if that was a table: float64 (NaN:
-        missing) or text (an empty text: missing) of shape (rows, 1), by their names. Else the input
-        is ``X``, float64 of shape (rows, features). Outputs are ``label`` of shape (rows,) and
-        ``scores`` as ``decision_function`` returns them, or ``probabilities`` of shape
-        (rows, classes); of a regression ``prediction`` of shape (rows,).
+        Inputs are the columns that the model was learnt from if that was a table: float64 (NaN is
+        missing) or text (one that training has not seen is missing) of shape (rows, 1), by their
+        names. Else the input is ``X``, float64 of shape (rows, features). Outputs are ``label`` of
+        shape (rows,) and ``scores`` as ``decision_function`` returns them, or ``probabilities`` of
+        shape (rows, classes); of a regression ``prediction`` of shape (rows,).
 
     Raises
     ------

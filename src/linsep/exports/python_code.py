@@ -99,9 +99,7 @@ def as_python(model: Any) -> str:
     if rule.probabilities:
         found = "[0.0, found[0]]" if rule.name == "sign" else "found"
         parts.append(PROBABILITIES.format(found=found))
-    source = "".join(parts)
-    compile(source, "<export>", "exec")
-    return source
+    return "".join(parts)
 
 
 def _tables(scoring: Scoring) -> list[str]:

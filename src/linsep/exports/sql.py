@@ -36,17 +36,19 @@ def as_sql(model: Any) -> str:
         "needs, the prediction is NULL.",
         *(
             f"linsep_score_{k}: {name}"
-            for k, name in enumerate(rule.names() if rule.name != "sign" else [], 1)
+            for k, name in enumerate(rule.names() if rule.name in ("largest", "pairs") else [], 1)
         ),
     ]
-    query = "data"
+    steps: dict[str, dict[str, str]] = {}
     if rule.normalize:
-        query = _nested("data.*", {"linsep_length": _length(scoring)}, query)
+        steps["linsep_lengths"] = {"linsep_length": _length(scoring)}
     scores = {name: _score(scoring, k) for k, name in enumerate(_score_names(rule))}
-    query = _nested("data.*", scores, query)
+    steps["linsep_scores"] = scores
     if rule.name == "pairs":
-        query = _nested("*", _won(rule), query)
-    query = _nested("*", _predictions(rule), query)
+        steps["linsep_wins"] = _won(rule)
+    if rule.classes:
+        steps["linsep_predictions"] = _predictions(rule)
+    query = _query(steps)
     comments = "".join(f"-- {escaped(line)}\n" for line in head)
     return f"{comments}{query};\n"
 
@@ -70,11 +72,11 @@ def _check(scoring: Scoring) -> None:
             )
     if "" in names:
         raise ExportError("A column without a name cannot be read in SQL: give it a name.")
-    width = len(names) + len(scoring.coef) * 3
+    width = len(names) + 3 * len(scoring.coef)  # with scores, and what follows from them
     if width > MOST_COLUMNS:
         raise ExportError(
-            f"This model has {len(names):,} columns and {len(scoring.coef):,} scores, more than "
-            f"the {MOST_COLUMNS:,} columns of a table in SQLite: write it as Python or C."
+            f"A table in SQLite has {MOST_COLUMNS:,} columns at most, and this model would need "
+            f"{width:,}: write it as Python or C."
         )
 
 
@@ -86,11 +88,21 @@ def _used(scoring: Scoring) -> list[NumericColumn]:
     return [column for j, column in enumerate(columns.numeric) if found[j]]
 
 
-def _nested(kept: str, made: dict[str, str], query: str) -> str:
-    """Return a query that adds columns to the rows of another."""
-    columns = "".join(f",\n    {expression} AS {name}" for name, expression in made.items())
-    source = query if query == "data" else f"(\n{query}\n) AS data"
-    return f"SELECT {kept}{columns}\nFROM {source}"
+def _query(steps: dict[str, dict[str, str]]) -> str:
+    """Return a query whose steps add columns to the rows of ``data``, one after the other.
+
+    Steps before the last are materialized, else SQLite computes a score wherever it is compared.
+    """
+    parts, source = [], "data"
+    for name, made in steps.items():
+        columns = "".join(f",\n    {expression} AS {column}" for column, expression in made.items())
+        parts.append(f"SELECT data.*{columns}\nFROM {source}")
+        source = f"{name} AS data"
+    *first, last = parts
+    named = [
+        f"{name} AS MATERIALIZED (\n{part}\n)" for name, part in zip(steps, first, strict=False)
+    ]
+    return f"WITH {', '.join(named)}\n{last}" if named else last
 
 
 def _score_names(rule: Rule) -> list[str]:
