@@ -23,7 +23,11 @@ def test_commands(shared_data, tmp_path):
     for name, rows in zip(("sms", "sms-test"), messages(shared_data), strict=True):
         with (tmp_path / f"{name}.csv").open("w", newline="") as file:
             csv.writer(file).writerows([["kind", "message"], *rows])
-    assert run_commands("docs/text.md", tmp_path) == 3
+    for k, (kind, text) in enumerate(messages(shared_data)[0][:500]):
+        for path in (tmp_path / "mails" / kind / f"{k}.txt", tmp_path / "inbox" / f"{k}.txt"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    assert run_commands("docs/text.md", tmp_path) == 5
 
 
 def cell(choice, column):

@@ -181,7 +181,10 @@ def text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str, 
     chosen = {name: value for name, value in given.items() if value not in (None, False)}
     if not columns:
         if chosen:
-            raise typer.BadParameter(f"{flag_of(next(iter(chosen)))} needs --text COLUMN.")
+            raise typer.BadParameter(
+                f"{flag_of(next(iter(chosen)))} needs --text COLUMN (--text text for folders and "
+                "mailboxes)."
+            )
         return None
     limits = [name for name in ("min_df", "max_df") if name in chosen]
     if limits and "vocabulary" not in chosen:

@@ -11,11 +11,14 @@ ENDINGS = {
     ".vw": "vw",
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".ipc": "arrow",
+    ".ipc": "arrow", ".mbox": "mbox",
 }  # fmt: skip
-FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
+FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
+#: formats of texts, which are a table of the columns of :data:`TEXT` and :data:`LABEL`
+DOCUMENTS = ("folder", "mbox")
+TEXT, LABEL = "text", "label"
 #: formats that are never compressed from outside
-BINARY = ("parquet", "arrow")
+BINARY = ("parquet", "arrow", "mbox")
 
 _PEEK_BYTES = 1 << 16
 # A label and pairs, a number alone, or pairs alone; perhaps with a comment.
@@ -26,10 +29,14 @@ _SVMLIGHT = re.compile(
 
 
 def format_by_name(path: Path) -> str | None:
-    """Return the format by the ending of a name, without that of a compression, or None."""
+    """Return the format by the ending of a name, without that of a compression, or None; that of a
+    folder of texts is "folder".
+    """
     endings = [ending.lower() for ending in path.suffixes]
     compressed = bool(endings) and endings[-1] in CODECS
     found = ENDINGS.get("".join(endings[-2:-1] if compressed else endings[-1:]))
+    if found is None and path.is_dir():
+        return "folder"
     return None if compressed and found in BINARY else found
 
 
@@ -40,7 +47,8 @@ def format_of(path: Path, declared: str | None = None) -> str:
     """
     if declared is not None:
         if declared not in FORMATS:
-            raise DataError(f"format is {declared!r}: choose {', '.join(FORMATS[:-1])} or arrow.")
+            *most, last = FORMATS
+            raise DataError(f"format is {declared!r}: choose {', '.join(most)} or {last}.")
         return declared
     found = format_by_name(path)
     if found is None and path.exists() and not _looks_like_svmlight(path):

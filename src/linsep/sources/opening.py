@@ -6,7 +6,7 @@ from typing import Any
 
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.formats import ENDINGS, format_by_name, format_of
+from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.svmlight.source import SvmlightSource
 
@@ -40,7 +40,8 @@ def open_source(
     ----------
     data : files, folders or globs, in reading order
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
-        .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst.
+        .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst; a folder with a folder
+        of texts for each label; mailboxes (.mbox) named by their labels.
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
@@ -51,8 +52,8 @@ def open_source(
     reference_level : text values that have no indicator: None, "first" of every column, or {column:
         value} to choose others than the first; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
-    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet" or "arrow", for files whose names do
-        not show it
+    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "mbox" or "folder" (of
+        texts), for files whose names do not show it
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
@@ -78,7 +79,10 @@ def open_source(
     DataError
         If there are no files, formats are mixed, or an option does not fit the format.
     """
-    paths = find_files([data] if isinstance(data, str | Path) else list(data), format)
+    names: list[Any] = [data] if isinstance(data, str | Path) else list(data)
+    if (recipe or {}).get("documents") and all(Path(name).is_dir() for name in names):
+        format = format or "folder"
+    paths = find_files(names, format)
     kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     source: Source
     if recipe is not None and recipe.get("format") != kind:
@@ -102,10 +106,7 @@ def open_source(
     how: dict[str, Any] = {"recipe": recipe, "require_labels": labelled, "max_line": limit}
     if kind == "table":
         _refuse(paths[0], "a table, whose columns have names", of_vw | {"index_base": index_base})
-        from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
-
-        del how["require_labels"]
-        source = TableSource(paths, format=format, require_target=labelled, **how, **given)
+        source = _table(paths, format, given, **how)
     elif kind == "vw":
         del given["hash_bits"]
         _refuse(paths[0], _VW + _NO_COLUMNS, given | {"index_base": index_base})
@@ -122,6 +123,19 @@ def _refuse(path: Path, what: str, options: dict[str, Any]) -> None:
     given = [n for n, value in options.items() if value not in (None, "error", "none", [], "")]
     if given:
         raise DataError(f"{path} is {what}", hint("leave out {}", **dict.fromkeys(given)))
+
+
+def _table(
+    paths: list[Path], format: str | None, options: dict[str, Any], *, require_labels: bool,
+    **how: Any,
+) -> Source:  # fmt: skip
+    from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
+
+    if how["recipe"] is None and all(format_of(path, format) in DOCUMENTS for path in paths):
+        options = options | {
+            "target": options["target"] or LABEL, "text": options["text"] or TEXT,
+        }  # fmt: skip
+    return TableSource(paths, format=format, require_target=require_labels, **how, **options)
 
 
 def _svmlight(
@@ -154,20 +168,14 @@ _WORDS = {
 def find_files(data: list[Any], format: str | None = None) -> list[Path]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
-    Folders yield files with known endings, or all files if ``format`` is given. As in a shell,
-    hidden files are skipped; ``**`` matches any depth of folders.
+    Folders yield files with known endings, or all files if ``format`` is given; a folder of folders
+    of texts is one. As in a shell, hidden files are skipped; ``**`` matches any depth of folders.
     """
     found: list[Path] = []
     for item in data:
         path = Path(item).expanduser()
         if path.is_dir():
-            inside = [p for p in sorted(path.iterdir()) if _is_data(p, format)]
-            if not inside:
-                raise DataError(
-                    f"The directory {path} holds no data file; name files, or a folder of "
-                    f"{' '.join(ENDINGS)} files."
-                )
-            found += inside
+            found += _of_folder(path, format)
         elif has_magic(str(path)) and not path.exists():
             matches = [p for p in map(Path, sorted(glob(str(path), recursive=True))) if p.is_file()]
             if not matches:
@@ -179,6 +187,22 @@ def find_files(data: list[Any], format: str | None = None) -> list[Path]:
         if not path.exists():
             raise DataError(f"There is no file {path}.")
     return found
+
+
+def _of_folder(folder: Path, format: str | None) -> list[Path]:
+    """Return the data files of a folder, or the folder itself if it holds folders of texts."""
+    if format == "folder":
+        return [folder]
+    inside = [path for path in sorted(folder.iterdir()) if _is_data(path, format)]
+    if not inside and format is None:
+        labels = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
+        inside = [folder] if labels else []
+    if not inside:
+        raise DataError(
+            f"The directory {folder} holds no data file; name files, or a folder of "
+            f"{' '.join(ENDINGS)} files, or of one folder of texts for each label."
+        )
+    return inside
 
 
 def kind_of(paths: list[Path], format: str | None = None) -> str:

@@ -61,6 +61,11 @@ class TableFile(ABC):
             raise DataError(f"{path} is empty: give a file with rows.")
 
     @property
+    def files(self) -> list[Path]:
+        """The files on disk that this is read from."""
+        return [self.path]
+
+    @property
     def position(self) -> int:
         """Bytes read so far by the running call of :meth:`chunks`, roughly."""
         return 0

@@ -6,10 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from linsep.errors import DataError, hint
-from linsep.sources.formats import format_by_name, unknown_format
+from linsep.sources.formats import DOCUMENTS, format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
 from linsep.sources.tables.csv import CsvFile
+from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.roles import check_target, family_of, listed
@@ -33,6 +34,24 @@ def open_table(
     if format == "arrow":
         return IpcFile(path)
     raise unknown_format(path)
+
+
+def open_tables(
+    paths: list[Path], format: str | None, delimiter: str | None, max_line: int, mixed: bool
+) -> list[TableFile]:
+    """Open files as :func:`open_table` does; texts are one table, ``mixed`` if they are learnt."""
+    documents = [p for p in paths if (format or format_by_name(p)) in DOCUMENTS]
+    others = [open_table(p, format, delimiter, max_line) for p in paths if p not in documents]
+    return [Documents(documents, mixed, max_line), *others] if documents else others
+
+
+def check_separated(files: list[TableFile], kind: str) -> None:
+    """Raise DataError where a delimiter has nothing to separate."""
+    if not any(isinstance(file, CsvFile) for file in files):
+        raise DataError(
+            f"{files[0].path} is {kind}, where nothing separates fields",
+            hint("leave out {}", delimiter=None),
+        )
 
 
 def kinds_in(
@@ -106,3 +125,15 @@ def rechunked(chunks: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]
         size = sum(batch.nbytes for batch in held)
     if count:
         yield pa.Table.from_batches(held)
+
+
+def taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
+    """Yield what is kept and forget it, so that rows and features are in memory about once."""
+    kept.reverse()
+    while kept:
+        yield kept.pop()
+
+
+def place_in(file: TableFile, start: int, row: int) -> str:
+    """Return where a row of a table stands, whose first row is number ``start`` of its file."""
+    return file.where(start + row)

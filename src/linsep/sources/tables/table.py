@@ -1,4 +1,4 @@
-"""Rows from tables: CSV, TSV, JSON lines, Parquet and Arrow IPC files."""
+"""Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -14,10 +14,17 @@ from linsep.sources.base import Batch, Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.tables.arrow import TableFile, rows_at_once
-from linsep.sources.tables.csv import CsvFile
+from linsep.sources.tables.arrow import rows_at_once
+from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
-from linsep.sources.tables.files import kinds_in, open_table, rechunked
+from linsep.sources.tables.files import (
+    check_separated,
+    kinds_in,
+    open_tables,
+    place_in,
+    rechunked,
+    taken,
+)
 from linsep.sources.tables.roles import (
     check_delimiter,
     check_options,
@@ -144,12 +151,9 @@ class TableSource(Source):
         self._options |= {k: v for k, v in (("weight", weight), ("group", group)) if v is not None}
         self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
         check_delimiter(self._delimiter)
-        kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
-        self.kind = " and ".join(sorted(kinds))
-        self._files = [open_table(path, format, self._delimiter, max_line) for path in self.paths]
-        self.is_text = not all(file.typed for file in self._files)
+        self._open(format, max_line, mixed=recipe is None and require_target)
         if delimiter is not None:
-            self._check_separated()
+            check_separated(self._files, self.kind)
         self.by_recipe = recipe is not None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
@@ -166,11 +170,18 @@ class TableSource(Source):
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._prepare()
 
+    def _open(self, format: str | None, max_line: int, mixed: bool) -> None:
+        kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
+        self.kind = " and ".join(sorted(kinds))
+        self._files = open_tables(self.paths, format, self._delimiter, max_line, mixed)
+        self.paths = [path for file in self._files for path in file.files]
+        self.is_text = not all(file.typed for file in self._files)
+
     def _prepare(self) -> None:
         """Look what the files hold of the columns."""
         self.weighted = self._require_target and self._columns.weight is not None
         self.grouped, self._proving = self._columns.group is not None, False
-        first = None if self.by_recipe else self.paths[0]
+        first = None if self.by_recipe else self._files[0].path
         self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
         self._encoder = Encoder(self._columns, self._require_target)
         self._surveyed = self.by_recipe or not self._learns()
@@ -186,14 +197,6 @@ class TableSource(Source):
             or (bool(columns.numeric) and numbers)
             or any(counter.settings.learns for counter in columns.words.values())
         )
-
-    def _check_separated(self) -> None:
-        """Raise DataError where a delimiter has nothing to separate."""
-        if not any(isinstance(file, CsvFile) for file in self._files):
-            raise DataError(
-                f"{self.paths[0]} is {self.kind}, where nothing separates fields",
-                hint("leave out {}", delimiter=None),
-            )
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
@@ -222,11 +225,11 @@ class TableSource(Source):
         self._encoder.unseen, self.dropped = {}, 0
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some = 0, False
-        for number, start, table in self._all_tables() if kept is None else _taken(kept):
+        for number, start, table in self._all_tables() if kept is None else taken(kept):
             some = True
             # Files without rows begin where the next one does.
             self._starts += [first] * (number + 1 - len(self._starts))
-            place = partial(_place, self._files[number], start)
+            place = partial(place_in, self._files[number], start)
             X, y, rows = self._encoder.encode(table, place, exact)
             weights, groups = self._of_rows(table, rows, place)
             if exact and weights is not None and not weights.all():
@@ -261,7 +264,7 @@ class TableSource(Source):
         if (self.memory_needed or 0) > self.memory_bytes // 4:
             kept = None
         for number, start, table in self._all_tables():
-            place = partial(_place, self._files[number], start)
+            place = partial(place_in, self._files[number], start)
             X, values = self._encoder.survey(table, place)
             survey.take(X, values)
             rows, held = rows + X.shape[0], held + table.nbytes
@@ -311,7 +314,7 @@ class TableSource(Source):
         for file_number in range(number, len(self._files)):
             file = self._files[file_number]
             for start, table in self._tables(file_number):
-                kept = self._kept(table, partial(_place, file, start))
+                kept = self._kept(table, partial(place_in, file, start))
                 rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
                 if row - before < rows.size:
                     return file.where(start + int(rows[row - before]))
@@ -393,12 +396,18 @@ class TableSource(Source):
         deviation. Reads the file when these are needed and not known yet.
         """
         self._survey()
-        return to_recipe(self._columns) | {"delimiter": self._delimiter}
+        return self._recipe()
 
     def layout(self) -> dict[str, Any]:
         """Return the recipe as far as the first rows of a file tell it."""
-        known = to_recipe(self._columns) | {"delimiter": self._delimiter}
+        known = self._recipe()
         return known if self._surveyed else known | {"missing": "error", "scale": {}}
+
+    def _recipe(self) -> dict[str, Any]:
+        how = {"delimiter": self._delimiter}
+        if isinstance(self._files[0], Documents):
+            how["documents"] = True
+        return to_recipe(self._columns) | how
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
         """Yield tables of one file, each with the number of its first row in the file."""
@@ -407,14 +416,3 @@ class TableSource(Source):
         for table in rechunked(chunks, self._batch_rows):
             yield start, table
             start += table.num_rows
-
-
-def _place(file: TableFile, start: int, row: int) -> str:
-    return file.where(start + row)
-
-
-def _taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
-    """Yield what is kept and forget it, so that rows and features are in memory about once."""
-    kept.reverse()
-    while kept:
-        yield kept.pop()

@@ -1,0 +1,206 @@
+"""Texts in folders, one a file, and messages in mailboxes, as a table of text and label."""
+
+import email
+import re
+from collections.abc import Callable, Iterator
+from email import policy
+from email.message import EmailMessage, MIMEPart
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from linsep.errors import DataError
+from linsep.sources.formats import LABEL, TEXT
+from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.sources.tables.arrow import Kinds, TableFile
+
+#: texts, and their bytes, from which on they make a record batch
+_TEXTS, _BYTES = 4096, 1 << 23
+_SHOWN = 64
+
+
+class Document:
+    """One text: where it stands, the label, if there is one, and how to read it."""
+
+    __slots__ = ("label", "place", "read")
+
+    def __init__(self, place: str, label: str | None, read: Callable[[], str]):
+        self.place, self.label, self.read = place, label, read
+
+
+class Documents(TableFile):
+    """The texts of folders and mailboxes, with columns ``text`` and ``label``.
+
+    A folder has a folder of texts for each label, at any depth, or texts alone, which have no
+    label; a mailbox of messages in the mbox format is named by its label. Files whose names begin
+    with a dot are left out. Text is UTF-8; of a message (a file .eml, or one of a mailbox) it is
+    the subject and the plain text, or without that the HTML, decoded as the message says.
+
+    Parameters
+    ----------
+    paths : list of Path
+    mixed : bool
+        Whether texts come in a random order, always the same, instead of ordered by name: online
+        learners need the labels mixed.
+    max_bytes : int
+        The bytes that a text may have.
+    """
+
+    def __init__(self, paths: list[Path], mixed: bool = False, max_bytes: int = MAX_LINE):
+        self.path, self.max_bytes, self._done = paths[0], max_bytes, 0
+        self._files: list[Path] = []
+        found: list[Document] = []
+        for path in paths:
+            found += self._of_folder(path) if path.is_dir() else self._of_mailbox(path, path.stem)
+        self._unchanged = Unchanged(path for path in paths if path.is_file())
+        if not found:
+            raise DataError(f"{self.path} holds no text: give a folder or a mailbox of texts.")
+        self.labelled = any(document.label is not None for document in found)
+        order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
+        self._documents = [found[number] for number in order]
+        self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
+
+    @property
+    def files(self) -> list[Path]:
+        """The texts and the mailboxes."""
+        return self._files
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far, taken as the share of texts read."""
+        return self.size * self._done // len(self._documents)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the columns and their types; without labels there is only one."""
+        return {TEXT: pa.string()} | ({LABEL: pa.string()} if self.labelled else {})
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first texts."""
+        return self._batch(self._documents[:_SHOWN], [d.read() for d in self._documents[:_SHOWN]])
+
+    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+        """Yield the columns in batches of some megabytes."""
+        self._done, texts, size, start = 0, [], 0, 0
+        for number, document in enumerate(self._documents):
+            texts.append(document.read())
+            size += len(texts[-1])
+            if len(texts) == _TEXTS or size > _BYTES or number + 1 == len(self._documents):
+                self._done = number + 1
+                yield self._batch(self._documents[start : number + 1], texts).select(list(kinds))
+                texts, size, start = [], 0, number + 1
+
+    def where(self, row: int) -> str:
+        """Return the file, and of a mailbox the number of the message."""
+        return self._documents[row].place
+
+    def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
+        columns = {TEXT: pa.array(texts, pa.string())}
+        if self.labelled:
+            columns[LABEL] = pa.array([d.label for d in documents], pa.string())
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _of_folder(self, folder: Path) -> Iterator[Document]:
+        """Yield the texts of the folders inside, or without any the texts."""
+        inside = sorted(path for path in folder.iterdir() if path.name[0] != ".")
+        folders = [path for path in inside if path.is_dir()]
+        boxes = [path for path in inside if path.suffix.lower() == ".mbox" and path.is_file()]
+        for path in boxes:
+            yield from self._of_mailbox(path, path.stem)
+        for label in folders:
+            for path in sorted(label.rglob("*")):
+                if path.is_file() and path.name[0] != ".":
+                    yield self._of_file(path, label.name)
+        if not folders and not boxes:
+            for path in inside:
+                if path.is_file():
+                    yield self._of_file(path, None)
+
+    def _of_file(self, path: Path, label: str | None) -> Document:
+        self._files.append(path)
+        return Document(str(path), label, partial(self._text_of, path))
+
+    def _of_mailbox(self, path: Path, label: str) -> Iterator[Document]:
+        self._files.append(path)
+        for number, (begin, end) in enumerate(pairwise(_starts(path))):
+            place = f"{path} message {number + 1}"
+            yield Document(place, label, partial(self._message_of, path, begin, end, place))
+
+    def _text_of(self, path: Path) -> str:
+        try:
+            self._check_size(path.stat().st_size, str(path))
+            data = path.read_bytes()
+        except OSError as error:
+            raise DataError(
+                f"{path} was there and cannot be read now ({error.strerror}): let nobody change "
+                "the folder meanwhile."
+            ) from None
+        if path.suffix.lower() == ".eml":
+            return text_of_message(data)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path} is not UTF-8 text (byte {error.start + 1} is 0x{data[error.start]:02x}): "
+                "convert it, for example with iconv -f latin1 -t utf-8."
+            ) from None
+
+    def _message_of(self, path: Path, begin: int, end: int, place: str) -> str:
+        self._check_size(end - begin, place)
+        self._unchanged.check(path)
+        with path.open("rb") as file:
+            file.seek(begin)
+            data = file.read(end - begin).partition(b"\n")[2]
+        return text_of_message(data)
+
+    def _check_size(self, size: int, place: str) -> None:
+        if size > self.max_bytes:
+            raise DataError(
+                f"{place} has {size:,} bytes, more than the {self.max_bytes:,} that a text may "
+                "have: shorten it, or raise max_line."
+            )
+
+
+def _starts(path: Path) -> list[int]:
+    """Return where the messages of a mailbox begin, and where the last one ends."""
+    found, place = [], 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.startswith(b"From "):
+                found.append(place)
+            elif not found:
+                raise DataError(
+                    f"{path} is not a mailbox in the mbox format, whose messages begin with a line "
+                    "'From ': rename it to what it holds."
+                )
+            place += len(line)
+    return [*found, place]
+
+
+def text_of_message(data: bytes) -> str:
+    """Return the subject and the text of a message; letters that are no text become U+FFFD."""
+    message = email.message_from_bytes(data, policy=policy.default)
+    assert isinstance(message, EmailMessage)
+    parts = [_subject(message, data)]
+    body = message.get_body(("plain", "html"))
+    if body is not None:
+        parts.append(_content(body))
+    text = "\n\n".join(part for part in parts if part)
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def _subject(message: EmailMessage, data: bytes) -> str:
+    try:
+        return str(message["subject"] or "")
+    except (IndexError, ValueError, AttributeError):  # of the parser, on a damaged header
+        return str(email.message_from_bytes(data)["subject"])
+
+
+def _content(body: MIMEPart) -> str:
+    try:
+        return str(body.get_content())
+    except (LookupError, ValueError, AttributeError):  # an unknown encoding, or damaged parts
+        payload = body.get_payload(decode=True)
+        return payload.decode(errors="replace") if isinstance(payload, bytes) else ""

@@ -1,0 +1,193 @@
+"""Folders of texts and mailboxes."""
+
+import mailbox
+from email.message import EmailMessage
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_files
+
+import linsep
+from command_line import assert_refused, here
+from linsep import Perceptron, Text, open_source
+from linsep.errors import DataError
+from linsep.sources.tables.documents import Documents, text_of_message
+
+TEXTS = {
+    "spam/1.txt": "win cash now, Größe 5",
+    "spam/2": "cash prize, win",
+    "spam/deeper/3.txt": "claim your prize now",
+    "ham/1.txt": "see you at lunch",
+    "ham/2.txt": "",
+    "ham/b.txt": "lunch at noon\r\nor later?",
+    "ham/.hidden": "cash cash cash",
+    "README": "not a text of a label",
+}
+READ = [name for name in sorted(TEXTS) if "/" in name and ".hidden" not in name]
+
+
+def written(folder, texts):
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+@pytest.fixture
+def mails(tmp_path):
+    return written(tmp_path / "mails", TEXTS)
+
+
+def message(text, subject=None, charset="utf-8", **how):
+    made = EmailMessage()
+    made["From"] = "a@example.com"
+    if subject is not None:
+        made["Subject"] = subject
+    made.set_content(text, charset=charset, **how)
+    return made
+
+
+def boxed(path, messages):
+    box = mailbox.mbox(path)
+    for one in messages:
+        box.add(one)
+    box.close()
+    return path
+
+
+def rows_of(documents):
+    table = pa.Table.from_batches(documents.chunks(documents.columns(), False))
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_folders_are_labels_and_files_texts(mails):
+    found = Documents([mails])
+    assert rows_of(found) == [(TEXTS[name], name.split("/")[0]) for name in READ]
+    assert [found.where(k) for k in range(6)] == [str(mails / name) for name in READ]
+    assert found.n_rows == 6
+    assert found.position == found.size == sum(len(TEXTS[name].encode()) for name in READ)
+
+
+def test_texts_are_those_of_scikit_learn(mails):
+    """Which does not look into deeper folders."""
+    (mails / "spam" / "deeper" / "3.txt").unlink()
+    (mails / "spam" / "deeper").rmdir()
+    (mails / "ham" / ".hidden").unlink()
+    theirs = load_files(mails, encoding="utf-8", shuffle=False)
+    names = [theirs.target_names[code] for code in theirs.target]
+    expected = sorted(zip(theirs.data, names, strict=True))
+    assert sorted(rows_of(Documents([mails]))) == expected
+
+
+def test_learning_mixes_the_labels_always_in_the_same_way(tmp_path):
+    texts = {f"{label}/{k}": f"word{k}" for label in "ab" for k in range(200)}
+    folder = written(tmp_path / "two", texts)
+    first, second = (np.concatenate([b.y for b in open_source(folder).batches()]) for _ in "12")
+    assert first.tolist() == second.tolist()
+    assert sorted(first) == ["a"] * 200 + ["b"] * 200
+    assert 60 < np.count_nonzero(first[:200] == "a") < 140
+    fitted = Perceptron(shuffle=False).fit(open_source(folder))
+    in_order = open_source(folder, recipe=fitted.recipe_)
+    assert np.concatenate([b.y for b in in_order.batches()]).tolist() == sorted(first)
+
+
+def test_the_model_is_that_of_the_same_texts_in_arrays(mails):
+    fitted = Perceptron(max_iter=5).fit(open_source(mails))
+    rows = rows_of(Documents([mails], mixed=True))
+    X = Text().fit_transform([text for text, _ in rows])
+    same = Perceptron(max_iter=5).fit(X, [label for _, label in rows])
+    np.testing.assert_array_equal(fitted.coef_, same.coef_)
+    vocabulary = open_source(mails, text={"text": Text(vocabulary=True)})
+    learnt = Perceptron(max_iter=5).fit(vocabulary)
+    assert "text:cash" in learnt.feature_names_in_
+
+
+@pytest.mark.parametrize("kind", ["mailboxes", "folder of mailboxes"])
+def test_mailboxes_are_labels_and_messages_texts(tmp_path, kind):
+    spam = boxed(tmp_path / "spam.mbox", [message("win", "Cash!"), message("From now on\n>x")])
+    ham = boxed(tmp_path / "ham.mbox", [message("grüße", "Mittag", "latin-1")])
+    given = [spam, ham] if kind == "mailboxes" else [tmp_path]
+    found = Documents(given)
+    box = mailbox.mbox(spam)
+    theirs = [text_of_message(box.get_bytes(key)).rstrip("\n") for key in box.keys()]  # noqa: SIM118
+    box.close()
+    texts = sorted((text.rstrip("\n"), label) for text, label in rows_of(found))
+    assert texts == sorted([*((text, "spam") for text in theirs), ("Mittag\n\ngrüße", "ham")])
+    assert theirs == ["Cash!\n\nwin", ">From now on\n>x"]
+    assert f"{spam} message 2" in [found.where(k) for k in range(3)]
+    fitted = Perceptron().fit(open_source([str(path) for path in given]))
+    assert fitted.classes_.tolist() == ["ham", "spam"]
+
+
+def test_messages_of_any_make_are_read():
+    both = message("plain words", "S")
+    both.add_alternative("<p>marked words</p>", subtype="html")
+    both.add_attachment(b"\0\1", maintype="application", subtype="zip", filename="a.zip")
+    assert text_of_message(bytes(both)) == "S\n\nplain words\n"
+    only = message("<p>marked</p>", "S", subtype="html", cte="base64")
+    assert text_of_message(bytes(only)) == "S\n\n<p>marked</p>\n"
+    assert text_of_message(b"") == ""
+    assert text_of_message(b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nx") == "Grüße\n\nx"
+    unknown = b"Content-Type: text/plain; charset=klingon\nSubject: S\n\ncaf\xc3\xa9 \xff"
+    assert text_of_message(unknown) == "S\n\ncafé \ufffd"
+    assert text_of_message(b"Subject: caf\xe9\n\nx") == "caf\ufffd\n\nx"
+    zipped = b"Content-Type: application/zip\nSubject: S\n\n\0\1"
+    assert text_of_message(zipped) == "S"
+
+
+def test_random_bytes_are_some_text_or_none():
+    draw = np.random.default_rng(0)
+    whole = bytes(message("some words\n" * 9, "Subject of it", cte="quoted-printable"))
+    for _ in range(400):
+        data = bytearray(whole)
+        for at in draw.integers(0, len(data), 6):
+            data[at] = draw.integers(256)
+        text_of_message(bytes(data)).encode()
+
+
+def test_predictions_come_in_the_order_of_names(mails, tmp_path):
+    saved = here("fit", "mails", "--model", "m", "--max-iter", 20, cwd=tmp_path)
+    assert saved.returncode == 0, saved.stderr
+    assert "2 classes (ham, spam), 6 rows" in saved.stdout
+    inbox = written(tmp_path / "inbox", {"1.txt": "cash prize win", "2.txt": "lunch at noon"})
+    done = here("predict", "m", inbox, cwd=tmp_path)
+    assert (done.returncode, done.stdout.split()) == (0, ["spam", "ham"])
+    done = here("score", "m", "mails", cwd=tmp_path)
+    assert done.stdout.startswith("accuracy")
+    (tmp_path / "new.csv").write_text("text\nwin cash now\n")
+    assert here("predict", "m", "new.csv", cwd=tmp_path).stdout.split() == ["spam"]
+    assert_refused("score", "m", inbox, cwd=tmp_path, said=r"has no column 'label'")
+
+
+def test_what_cannot_be_read_is_named(mails, tmp_path):
+    written(tmp_path, {"flat/a": "x", "flat/b": "y", "empty/.keep": "", "bare/a/.keep": ""})
+    said = "the directory flat holds no data file.* one folder of texts for each label"
+    assert_refused("fit", "flat", cwd=tmp_path, said="(?i)" + said)
+    assert_refused("fit", "empty", cwd=tmp_path, said="holds no data file")
+    assert_refused("fit", "bare", cwd=tmp_path, said="bare holds no text")
+    assert_refused("fit", "flat", "--format", "folder", cwd=tmp_path, said="no column|labels|label")
+    written(mails, {"spam/4.txt": "caf\xe9".encode("latin-1")})
+    said = r"mails/spam/4\.txt is not UTF-8 text \(byte 4 is 0xe9\): convert it"
+    assert_refused("fit", "mails", cwd=tmp_path, said=said)
+    (tmp_path / "no.mbox").write_text("hello")
+    assert_refused("fit", "no.mbox", cwd=tmp_path, said="no.mbox is not a mailbox")
+    assert_refused("fit", "no.mbox.gz", cwd=tmp_path, said="There is no file")
+    assert_refused("fit", "flat", "--format", "mbox", cwd=tmp_path, said="is not a mailbox")
+
+
+def test_a_text_that_is_too_long_or_gone_is_named(mails):
+    with pytest.raises(DataError, match=r"1\.txt has 23 bytes, more than the 20 that a text may"):
+        list(open_source(mails, max_line=20).batches())
+    source = open_source(mails)
+    (mails / "ham" / "b.txt").unlink()
+    with pytest.raises(DataError, match=r"b\.txt was there and cannot be read now \(No such file"):
+        list(source.batches())
+
+
+def test_a_model_of_a_folder_is_saved_and_read(mails, tmp_path):
+    fitted = Perceptron().fit(open_source(mails))
+    back = linsep.load(linsep.save(fitted, tmp_path / "m"))
+    assert back.recipe_ == fitted.recipe_
+    assert back.recipe_["documents"] is True
