@@ -8,6 +8,7 @@ import pyarrow as pa
 import typer
 
 from linsep.cli import column_options, options, report
+from linsep.cli.compressing import LeftOpen
 from linsep.cli.failures import flag_of, note
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
@@ -112,20 +113,8 @@ def _write(writer: Any, file: Any, out: Path) -> None:
     if codec is None:
         writer.write(file)
         return
-    with pa.CompressedOutputStream(pa.PythonFile(_LeftOpen(file), "w"), codec) as stream:
+    with pa.CompressedOutputStream(pa.PythonFile(LeftOpen(file), "w"), codec) as stream:
         writer.write(stream)
-
-
-class _LeftOpen:
-    """A file that the end of compression does not close."""
-
-    closed = False
-
-    def __init__(self, file: Any):
-        self.write, self.flush = file.write, file.flush
-
-    def close(self) -> None:
-        """Leave it open."""
 
 
 def _print(writer: Any, out: Path, seconds: float, as_json: bool) -> None:

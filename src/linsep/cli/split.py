@@ -1,0 +1,186 @@
+"""The command ``split``: held-out files."""
+
+import re
+import shlex
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from linsep.cli import options, report
+from linsep.cli.compressing import LeftOpen
+from linsep.cli.output import check_all_free, never_overwrite
+from linsep.cli.progress import watching
+from linsep.cli.screen import count, percent, print_pairs
+from linsep.cli.standard_input import NAME, reads_data
+from linsep.errors import DataError
+from linsep.interrupts import held, window
+from linsep.model_files.format import written_whole
+from linsep.rewriting.splitting import PARTS, Split
+from linsep.sources.chunks import CODECS
+from linsep.sources.formats import format_of
+from linsep.sources.opening import find_files
+
+
+def _share(text: Any) -> Fraction:
+    if re.fullmatch(r"0?\.\d{1,18}", str(text)) and Fraction(text):
+        return Fraction(text)
+    raise typer.BadParameter(f"must be a share between 0 and 1, such as 0.2, not {text!r}.")
+
+
+def _share_option(name: str, help: str) -> Any:
+    return typer.Option(f"--{name}", parser=_share, help=help, metavar="SHARE", show_default=False)
+
+
+TestShare = Annotated[Any, _share_option("test", "Share of the rows for the test file.")]
+Validation = Annotated[
+    Any, _share_option("validation", "Share of the rows for a third file, to choose models with.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        help="Label column, of whose classes each file gets the same share (tables only).",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        help="Column of groups, each of which goes to one file (tables only).",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        help="Column of times, dates or numbers: the latest rows are held out (tables only).",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+InOrder = Annotated[bool, typer.Option("--in-order", help="Hold out the last rows.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder for the files.  [default: that of DATA]",
+        metavar="FOLDER",
+        show_default=False,
+    ),
+]
+
+
+@reads_data
+def split(
+    data: options.Data,
+    *,
+    test_share: TestShare = None,
+    validation: Validation = None,
+    target: Target = None,
+    group: Group = None,
+    time: Time = None,
+    in_order: InOrder = False,
+    output: Folder = None,
+    random_state: options.RandomState = 0,
+    format: options.DataFormat = None,
+    delimiter: options.Delimiter = None,
+    max_line: options.MaxLine = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Split the rows of DATA into a file to learn from and files to hold out, as they stand.
+
+    Example: linsep split patients.csv --test 0.2 --target ill --group patient
+    """
+    started = perf_counter()
+    if test_share is None:
+        raise typer.BadParameter("name the share to hold out with --test, such as --test 0.2.")
+    shares = [test_share, *([] if validation is None else [validation])]
+    if sum(shares) >= 1:
+        raise typer.BadParameter("--test and --validation leave no row to learn from.")
+    ways = [name for name, given in (("--group", group), ("--time", time), ("--in-order", in_order))
+            if given]  # fmt: skip
+    if len(ways) > 1:
+        raise typer.BadParameter(f"{' and '.join(ways)} exclude each other.")
+    paths = find_files(list(data), format)
+    kind = _kind(paths, format, target or group or time)
+    outs = _names(paths[0], output, len(shares) + 1, kind)
+    check_all_free(force, *outs)
+    never_overwrite(paths, *outs)
+    parts = Split(
+        paths, kind, shares, seed=random_state, target=target, group=group, time=time,
+        in_order=in_order, delimiter=delimiter, max_line=max_line,
+    )  # fmt: skip
+    with held() as pressed:
+        with ExitStack() as stack:
+            files = [stack.enter_context(written_whole(out, force=force)) for out in outs]
+            with window(), watching(parts):  # type: ignore[arg-type]
+                _write(parts, files, outs)
+        pressed.forget()  # it came after everything was done
+    command = ["linsep", "fit", str(outs[0]), *(["--target", target] if target else [])]
+    found = {
+        "files": [
+            {"part": name, "file": str(out), "rows": rows}
+            for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
+        ],
+        "next": shlex.join([*command, "--test", str(outs[1])]),
+        "seconds": round(perf_counter() - started, 4),
+    }
+    (report.print_json if as_json else print_split)(found)
+
+
+def print_split(found: dict[str, Any]) -> None:
+    """Print the output of ``linsep split``."""
+    total = sum(part["rows"] for part in found["files"])
+    pairs = [
+        (part["part"], f"{part['file']}, {count(part['rows'], 'row')} "
+                       f"({percent(part['rows'] / total)})")
+        for part in found["files"]
+    ]  # fmt: skip
+    print_pairs([*pairs, ("time", f"total {found['seconds']:.2f} s"), ("next", found["next"])])
+
+
+def _kind(paths: list[Path], format: str | None, column: str | None) -> str:
+    """Return the format of all files; DataError if they differ, or have no columns."""
+    kinds = {format_of(path, format): path for path in paths}
+    if len(kinds) > 1:
+        (one, path), (other, second), *_ = kinds.items()
+        raise DataError(f"{path} is {one}, {second} {other}: split files of one format at a time.")
+    (kind,) = kinds
+    if kind in ("svmlight", "vw") and column is not None:
+        raise DataError(
+            f"{paths[0]} has labels first and no columns: leave out the options of columns; its "
+            "classes are split alike."
+        )
+    return kind
+
+
+def _names(path: Path, folder: Path | None, parts: int, kind: str) -> list[Path]:
+    """Return the files to write: STEM-train.csv for STEM.csv."""
+    if path.name == NAME:
+        path = Path(f"data.{kind}")
+        folder = folder or Path()
+    endings = "".join(path.suffixes[-2:] if path.suffix.lower() in CODECS else path.suffixes[-1:])
+    stem = path.name.removesuffix(endings)
+    return [(folder or path.parent) / f"{stem}-{part}{endings}" for part in PARTS[:parts]]
+
+
+def _write(parts: Split, files: list[Any], outs: list[Path]) -> None:
+    """Write the parts, compressed as the data are."""
+    codec = CODECS.get(outs[0].suffix.lower())
+    if codec is None:
+        parts.write(files)
+        return
+    with ExitStack() as stack:
+        streams = [pa.CompressedOutputStream(pa.PythonFile(LeftOpen(f), "w"), codec) for f in files]
+        parts.write([stack.enter_context(stream) for stream in streams])

@@ -1,0 +1,172 @@
+"""The rows of text files as they stand, byte by byte, each with the cell that decides its part."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linsep.errors import DataError
+from linsep.sources.chunks import LineReader
+from linsep.sources.tables.roles import WHITESPACE, check_target
+
+#: bytes read at a time
+_CHUNK = 1 << 20
+_MARK = "\ufeff"
+
+
+class Record(NamedTuple):
+    """A row: its text, the number of its first line, and a cell; without ``row`` no row is there
+    but a comment or a blank line.
+    """
+
+    text: str
+    line: int
+    cell: Any
+    row: bool = True
+
+
+class TextRecords:
+    """Records of a file in one of the text formats.
+
+    Parameters
+    ----------
+    path : Path
+    format : "csv", "tsv", "jsonl", "svmlight" or "vw"
+    delimiter : of CSV, one character or "whitespace"; None for a comma, or a tab
+    column : the column whose cells are wanted, None for none; of svmlight text and Vowpal Wabbit's
+        it is ignored, and the cell is the label
+    max_line : bytes that a line may have
+
+    Attributes
+    ----------
+    header : the header of CSV, else empty; known when the first record is
+    """
+
+    def __init__(
+        self, path: Path, format: str, delimiter: str | None, column: str | None, max_line: int
+    ):
+        self.path, self._format, self._column = path, format, column
+        self._delimiter = delimiter or ("\t" if format == "tsv" else ",")
+        self._max_line, self.header = max_line, ""
+        self._reader: LineReader | None = None
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far."""
+        return 0 if self._reader is None else self._reader.position
+
+    def __iter__(self) -> Iterator[Record]:
+        if self._format in ("csv", "tsv"):
+            return self._of_csv()
+        return self._of_lines({"jsonl": self._of_json}.get(self._format, _label))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines with their ends; bytes that are not UTF-8 are half surrogates."""
+        self._reader = reader = LineReader(
+            [self.path], _CHUNK, max_line=self._max_line, returns=self._format in ("csv", "tsv")
+        )
+        first = True
+        for chunk in reader.chunks():
+            text = bytes(memoryview(chunk.text)[: chunk.size]).decode(errors="surrogateescape")
+            reader.give_back(chunk)
+            if first and reader.marked:
+                text = _MARK + text[3:]
+            first = False
+            yield from io.StringIO(text, newline="" if self._format in ("csv", "tsv") else "\n")
+
+    def _of_lines(self, cell_of: Any) -> Iterator[Record]:
+        for number, line in enumerate(self.lines(), 1):
+            plain = line.removeprefix(_MARK).strip()
+            comment = self._format == "svmlight" and plain.startswith("#")
+            if not plain or comment:
+                yield Record(line, number, None, row=False)
+            else:
+                yield Record(line, number, cell_of(plain, number))
+
+    def _of_json(self, line: str, number: int) -> Any:
+        if self._column is None:
+            return None
+        try:
+            found = json.loads(line)
+            return found.get(self._column)
+        except (ValueError, AttributeError, RecursionError):
+            place = f"{self.path} line {number}"
+            raise DataError(
+                f"{place} is not one JSON object", "write one object per line"
+            ) from None
+
+    def _of_csv(self) -> Iterator[Record]:
+        taken: list[str] = []
+        number, at, width, self.header = 1, None, 0, ""
+        for fields in self._fields(taken):
+            text, line = "".join(taken), number
+            number += len(taken)
+            taken.clear()
+            if not fields:
+                if self.header:
+                    yield Record(text, line, None, row=False)
+                continue
+            if not self.header:
+                names = [fields[0].removeprefix(_MARK), *fields[1:]]
+                self.header, width = text, len(names)
+                if self._column is not None:
+                    check_target(self.path, names, self._column, [])
+                    at = names.index(self._column)
+                continue
+            if len(fields) != width:
+                raise DataError(
+                    f"{self.path} line {line} has {len(fields)} fields where the header has "
+                    f"{width}",
+                    "correct the line",
+                )
+            yield Record(text, line, None if at is None else fields[at])
+        if not self.header:
+            raise DataError(f"{self.path} is empty: give a file with rows.")
+
+    def _fields(self, taken: list[str]) -> Iterator[list[str]]:
+        """Yield the fields of each record, whose lines are added to ``taken``."""
+
+        def noted() -> Iterator[str]:
+            for line in self.lines():
+                taken.append(line)
+                yield line
+
+        if self._delimiter == WHITESPACE:
+            yield from (line.split() for line in noted())
+            return
+        before = csv.field_size_limit(self._max_line)  # one limit for the process
+        reader = csv.reader(noted(), delimiter=self._delimiter)
+        try:
+            yield from reader
+        except csv.Error as error:
+            place = f"{self.path} line {reader.line_num}"
+            raise DataError(f"{place} cannot be read ({error}): correct the line.") from error
+        finally:
+            csv.field_size_limit(before)
+
+
+def _label(line: str, number: int) -> str:
+    """Return the label of a line of svmlight text or of Vowpal Wabbit's."""
+    return line.partition("|")[0].split()[0] if line[0] != "|" else ""
+
+
+def time_of(cell: Any) -> float | None:
+    """Return the number that a cell holds, or the seconds of an ISO date; None if neither."""
+    if isinstance(cell, bool) or cell is None:
+        return None
+    if isinstance(cell, datetime):
+        return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).timestamp()
+    if isinstance(cell, date):
+        return time_of(datetime(cell.year, cell.month, cell.day))
+    try:
+        found = float(cell)
+        return found if abs(found) < float("inf") else None
+    except (TypeError, ValueError):
+        pass
+    try:
+        return time_of(datetime.fromisoformat(cell.strip()))
+    except (AttributeError, ValueError):
+        return None

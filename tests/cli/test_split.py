@@ -1,0 +1,246 @@
+"""linsep split: whole lines, exact shares, whole groups, the future held out."""
+
+import bz2
+import csv
+import io
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, strategies as st
+
+from command_line import assert_refused, here, table
+from linsep.rewriting import records
+from linsep.rewriting.parts import Draw, Draws
+
+pytestmark = pytest.mark.compiled
+ROWS = 500
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "n": range(ROWS), "patient": rng.integers(0, 60, ROWS),
+            "day": pd.date_range("2025-01-01", periods=ROWS).strftime("%Y-%m-%d"),
+            "note": rng.choice(["plain", 'a "quoted"\nbreak, and comma', "", "ü"], ROWS),
+            "y": rng.choice(["p", "q", "rare"], ROWS, p=[0.6, 0.35, 0.05]),
+        }
+    ).sample(frac=1, random_state=0)  # fmt: skip
+
+
+@pytest.fixture
+def folder(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True, force_ascii=False)
+    with pa.ipc.new_file(
+        tmp_path / "t.arrow", (rows := pa.Table.from_pandas(frame, preserve_index=False)).schema
+    ) as file:
+        file.write_table(rows)
+    lines = [f"{k % 3} 1:{k} # row {k}\n" for k in range(ROWS)]
+    (tmp_path / "t.svm").write_text("# made up\n\n" + "".join(lines))
+    (tmp_path / "t.vw").write_text("".join(f"{k % 2} |a b:{k}\n" for k in range(ROWS)))
+    return tmp_path
+
+
+def split(*arguments, cwd):
+    done = here("split", *arguments, "--json", "--force", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return {part["part"]: cwd / part["file"] for part in json.loads(done.stdout)["files"]}
+
+
+def read(path):
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".arrow": pd.read_feather}
+    if path.suffix == ".jsonl":
+        return pd.DataFrame(map(json.loads, path.read_text().splitlines()))
+    return readers[path.suffix](
+        path, **({"keep_default_na": False} if path.suffix == ".csv" else {})
+    )
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl", "t.arrow"])
+def test_shares_of_classes_are_exact_in_every_format(folder, frame, name):
+    parts = split(name, "--test", 0.2, "--validation", 0.1, "--target", "y", cwd=folder)
+    found = {part: read(path) for part, path in parts.items()}
+    together = pd.concat(found.values()).sort_values("n")
+    pd.testing.assert_frame_equal(
+        together.reset_index(drop=True), frame.sort_values("n").reset_index(drop=True),
+        check_dtype=False,
+    )  # fmt: skip
+    for part, share in (("test", 0.2), ("validation", 0.1), ("train", 0.7)):
+        for label, rows in frame["y"].value_counts().items():
+            assert abs((found[part]["y"] == label).sum() - share * rows) < 2
+    places = {n: k for k, n in enumerate(frame["n"])}
+    assert all(np.all(np.diff(rows["n"].map(places)) > 0) for rows in found.values())
+    ours = set(found["test"]["n"])
+    assert ours == set(
+        read(split("t.csv", "--test", 0.2, "--target", "y", cwd=folder)["test"])["n"]
+    )
+    other = split("t.csv", "--test", 0.2, "--target", "y", "--random-state", 1, cwd=folder)
+    assert ours != set(read(other["test"])["n"])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_groups_stay_whole(folder, frame, name):
+    parts = split(name, "--test", 0.25, "--group", "patient", cwd=folder)
+    groups = {part: set(read(path)["patient"]) for part, path in parts.items()}
+    assert not groups["test"] & groups["train"]
+    assert len(groups["test"]) == frame["patient"].nunique() // 4
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_the_latest_rows_are_held_out(folder, name):
+    parts = split(name, "--test", 0.2, "--validation", 0.1, "--time", "day", cwd=folder)
+    days = {part: read(path)["day"] for part, path in parts.items()}
+    assert days["train"].max() < days["validation"].min()
+    assert days["validation"].max() < days["test"].min()
+    assert [days[part].size for part in ("train", "validation", "test")] == [350, 50, 100]
+
+
+def test_rows_of_one_time_stay_together(tmp_path):
+    table(tmp_path, "t.csv", ["t", "y"], [(k // 40, k) for k in range(400)])
+    parts = split("t.csv", "--test", 0.23, "--time", "t", cwd=tmp_path)
+    assert read(parts["test"])["t"].unique().tolist() == [8, 9]
+
+
+def test_in_order(folder, frame):
+    parts = split("t.csv", "--test", 0.2, "--in-order", cwd=folder)
+    assert read(parts["test"])["n"].tolist() == frame["n"].tolist()[-100:]
+
+
+def test_lines_are_copied_byte_by_byte(tmp_path):
+    """With their ends, quotes, comments, bytes that are not UTF-8, and a byte-order mark."""
+    lines = [b'1,"a\r\nb",x\r\n', b"2, c ,\xff\r\n", b'3,"d""",\r\n', b"\r\n", b"4,e,f"] * 6
+    (tmp_path / "t.csv").write_bytes(
+        b"\xef\xbb\xbf\xefk,b,c\r\n"[:3] + b"k,b,c\r\n" + b"\r\n".join(lines)
+    )
+    parts = split("t.csv", "--test", 0.3, cwd=tmp_path)
+    texts = [path.read_bytes() for path in parts.values()]
+    rows = [text.removeprefix(b"\xef\xbb\xbfk,b,c\r\n") for text in texts]
+    assert all(len(text) > len(own) for text, own in zip(texts, rows, strict=True))
+    for line in set(lines) - {b"\r\n"}:
+        assert sum(text.count(line.rstrip()) for text in rows) == lines.count(line)
+    assert rows[1].count(b"\r\n\r\n") == 0
+
+
+def test_other_text_formats(folder):
+    for name in ("t.svm", "t.vw"):
+        parts = split(name, "--test", 0.1, cwd=folder)
+        train, test = (path.read_text().splitlines() for path in parts.values())
+        assert sorted(train + test) == sorted((folder / name).read_text().splitlines())
+        labels = [line[0] for line in test]
+        assert abs(labels.count("0") - labels.count("1")) <= 1
+    assert (folder / "t-train.svm").read_text().startswith("# made up\n\n0 1:0 #")
+    (folder / "z.vw.bz2").write_bytes(bz2.compress((folder / "t.vw").read_bytes()))
+    parts = split("z.vw.bz2", "--test", 0.1, cwd=folder)
+    assert parts["test"].name == "z-test.vw.bz2"
+    assert bz2.decompress(parts["test"].read_bytes()) == (folder / "t-test.vw").read_bytes()
+
+
+def test_several_files_and_a_folder(folder):
+    (folder / "out").mkdir()
+    parts = split("t.csv", "t.csv", "--test", 0.5, "--output", "out", cwd=folder)
+    assert {len(read(path)) for path in parts.values()} == {ROWS}
+    assert parts["train"] == folder / "out" / "t-train.csv"
+    for name in ("u.parquet", "v.parquet"):
+        pq.write_table(pa.table({"a": [name] * 10}), folder / name)
+    parts = split("u.parquet", "v.parquet", "--test", 0.5, cwd=folder)
+    assert sorted(read(parts["test"])["a"]) == ["u.parquet"] * 5 + ["v.parquet"] * 5
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 5))
+def test_one_row_of_each_window_is_drawn(top, bottom, seed):
+    share = Fraction(min(top, bottom), max(top, bottom))
+    draw = Draw(share, seed, b"x")
+    drawn = np.array([draw.next() for _ in range(200)])
+    for rows in range(1, 201):
+        assert abs(drawn[:rows].sum() - share * rows) <= 1
+    if share < 1:
+        draws = Draws([share, (1 - share) / 2], seed, b"")
+        parts = np.bincount([draws.next() for _ in range(400)], minlength=3)
+        assert abs(parts[1] - 400 * share) <= 1
+        assert abs(parts[2] - 200 * (1 - share)) <= 2
+
+
+def test_draws_are_even():
+    """Every place in a window is as likely as the others."""
+    draw = Draw(Fraction(1, 5), 0, b"")
+    places = np.flatnonzero([draw.next() for _ in range(25_000)]) % 5
+    assert np.abs(np.bincount(places) / 5000 - 0.2).max() < 0.025
+
+
+@given(st.lists(st.lists(st.text('a,"\n\r ', max_size=5), min_size=2, max_size=2), max_size=9))
+def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("records") / "t.csv"
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([["x", "y"], *rows])
+    path.write_text(text.getvalue(), newline="")
+    found = records.TextRecords(path, "csv", None, "y", 1 << 20)
+    kept = list(found)
+    assert found.header + "".join(record.text for record in kept) == text.getvalue()
+    assert [record.cell for record in kept if record.row] == [y for _, y in rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["t.csv"], "name the share to hold out with --test, such as --test 0.2", 2),
+        (["t.csv", "--test", "2"], "--test must be a share between 0 and 1", 2),
+        (["t.csv", "--test", "0.0"], "--test must be a share between 0 and 1", 2),
+        (["t.csv", "--test", 0.6, "--validation", 0.4], "leave no row to learn from", 2),
+        (
+            ["t.csv", "--test", 0.2, "--group", "n", "--in-order"],
+            "--group and --in-order exclude",
+            2,
+        ),
+        (["t.csv", "--test", 0.2, "--target", "z"], "has no column 'z'", 1),
+        (["t.parquet", "--test", 0.2, "--group", "z"], "has no column 'z'", 1),
+        (["t.svm", "--test", 0.2, "--group", "z"], "has labels first and no columns", 1),
+        (["t.csv", "t.svm", "--test", 0.2], "split files of one format at a time", 1),
+        (["t.csv", "--test", 0.2, "--time", "y"], "holds '.*', which is no number and no date", 1),
+        (["t.csv", "--test", 0.2, "--target", "note"], "line .* has no value in column 'note'", 1),
+        (["one.csv", "--test", 0.2, "--target", "y"], "All rows have the label a in column 'y'", 1),
+        (["one.csv", "--test", 0.2, "--group", "y"], "All rows are of one group, a", 1),
+        (["one.csv", "--test", 0.2, "--time", "x"], "has 1 different times in 3 rows, too few", 1),
+        (["one.csv", "--test", 0.01], "No row of one.csv falls into the test part", 1),
+        (["empty.csv", "--test", 0.2], "empty.csv is empty", 1),
+        (["head.csv", "--test", 0.2], "head.csv has no rows", 1),
+        (["head.csv", "--test", 0.2, "--in-order"], "head.csv has no rows", 1),
+        (["odd.csv", "--test", 0.2], "odd.csv line 3 has 3 fields where the header has 2", 1),
+        (["t.csv", "odd.csv", "--test", 0.2], "odd.csv has another header than t.csv", 1),
+        (["bad.jsonl", "--test", 0.2, "--target", "y"], "bad.jsonl line 2 is not one JSON", 1),
+        (["x.csv", "--test", 0.2], "x-train.csv exists: choose another name or .* --force", 1),
+        (["x-train.csv", "x.csv", "--test", 0.2, "--force"], "", 1),
+        (["t.csv", "--test", 0.2, "--output", "none"], "The folder none does not exist", 1),
+    ],
+)
+def test_refusals(folder, arguments, said, code):
+    texts = {
+        "one.csv": "x,y\n1,a\n1,a\n1,a\n", "empty.csv": "", "head.csv": "x,y\n",
+        "odd.csv": "x,y\n1,2\n1,2,3\n", "bad.jsonl": '{"y": 1}\n{"y"\n', "x.csv": "x,y\n1,2\n",
+        "x-test.csv": "", "x-train.csv": "x,y\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    assert_refused("split", *arguments, cwd=folder, said=said, code=code)
+    assert (folder / "x-test.csv").read_text() == ""
+
+
+def test_output_that_is_input(folder):
+    (folder / "t-train.csv").write_text("x,y\n1,2\n")
+    (folder / "t-train-train.csv").symlink_to("t-train.csv")
+    said = "t-train-train.csv is read by this command"
+    assert_refused("split", "t-train.csv", "--test", 0.5, "--force", cwd=folder, said=said)
+
+
+def test_ctrl_c_leaves_nothing(folder, monkeypatch):
+    monkeypatch.setattr(Draws, "next", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    before = sorted(folder.iterdir())
+    assert here("split", "t.csv", "--test", 0.2, cwd=folder).returncode == 130
+    assert sorted(folder.iterdir()) == before
