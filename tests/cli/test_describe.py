@@ -189,6 +189,23 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     assert re.search(r"\nday +date", text)
 
 
+def test_a_folder_of_texts(tmp_path):
+    """Also its conversion, and a grid."""
+    for k in range(20):
+        kind = tmp_path / "mails" / ("spam" if k % 2 else "ham")
+        kind.mkdir(parents=True, exist_ok=True)
+        (kind / f"{k}.txt").write_text(f"hello {'prize' if k % 2 else 'friend'} number {k}")
+    found = described("mails", cwd=tmp_path)
+    assert (found["rows"], found["words"], found["label"]["column"]) == (20, ["text"], "label")
+    assert found["next"] == "linsep fit mails --target label --text text --model mails.linsep"
+    assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
+    assert here("convert", "mails", "mails.parquet", cwd=tmp_path).returncode == 0
+    rows = pd.read_parquet(tmp_path / "mails.parquet")
+    assert rows["label"].value_counts().to_dict() == {"ham": 10, "spam": 10}
+    assert set(rows["text"][rows["label"] == "spam"].str[6:11]) == {"prize"}
+    assert here("tune", "mails", "--grid", "keep=last,average", cwd=tmp_path).returncode == 0
+
+
 def test_a_number_that_is_none(tmp_path):
     table(
         tmp_path,

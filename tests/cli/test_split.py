@@ -217,6 +217,7 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
         (["bad.jsonl", "--test", 0.2, "--target", "y"], "bad.jsonl line 2 is not one JSON", 1),
         (["x.csv", "--test", 0.2], "x-train.csv exists: choose another name or .* --force", 1),
         (["x-train.csv", "x.csv", "--test", 0.2, "--force"], "", 1),
+        (["mails", "--test", 0.2], "mails holds texts, which are not moved: .* linsep convert", 1),
         (["t.csv", "--test", 0.2, "--output", "none"], "The folder none does not exist", 1),
     ],
 )
@@ -226,6 +227,8 @@ def test_refusals(folder, arguments, said, code):
         "odd.csv": "x,y\n1,2\n1,2,3\n", "bad.jsonl": '{"y": 1}\n{"y"\n', "x.csv": "x,y\n1,2\n",
         "x-test.csv": "", "x-train.csv": "x,y\n",
     }  # fmt: skip
+    (folder / "mails" / "ham").mkdir(parents=True)
+    (folder / "mails" / "ham" / "1.txt").write_text("hello")
     for name, text in texts.items():
         (folder / name).write_text(text)
     assert_refused("split", *arguments, cwd=folder, said=said, code=code)

@@ -22,7 +22,7 @@ from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE, size_text
 from linsep.sources.opening import find_files, kind_of, open_source
-from linsep.sources.tables.files import open_table
+from linsep.sources.tables.files import open_tables
 
 Out = Annotated[
     Path,
@@ -99,10 +99,8 @@ def _table_writer(paths: list[Path], how: dict[str, Any], files: dict[str, Any])
                 f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
                 "leave it out."
             )
-    opened = [
-        open_table(path, files["format"], files["delimiter"], files["max_line"] or MAX_LINE)
-        for path in paths
-    ]
+    limit = files["max_line"] or MAX_LINE
+    opened = open_tables(paths, files["format"], files["delimiter"], limit, mixed=True)
     needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
     return TableWriter(opened, how["exclude"] or [], needed)
 

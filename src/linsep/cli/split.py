@@ -22,7 +22,7 @@ from linsep.interrupts import held, window
 from linsep.model_files.format import written_whole
 from linsep.rewriting.splitting import PARTS, Split
 from linsep.sources.chunks import CODECS
-from linsep.sources.formats import format_of
+from linsep.sources.formats import DOCUMENTS, format_of
 from linsep.sources.opening import find_files
 
 
@@ -157,6 +157,11 @@ def _kind(paths: list[Path], format: str | None, column: str | None) -> str:
         (one, path), (other, second), *_ = kinds.items()
         raise DataError(f"{path} is {one}, {second} {other}: split files of one format at a time.")
     (kind,) = kinds
+    if kind in DOCUMENTS:
+        raise DataError(
+            f"{paths[0]} holds texts, which are not moved: write them to one file with linsep "
+            "convert, such as texts.parquet, and split that."
+        )
     if kind in ("svmlight", "vw") and column is not None:
         raise DataError(
             f"{paths[0]} has labels first and no columns: leave out the options of columns; its "

@@ -7,10 +7,10 @@ from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.formats import format_of
+from linsep.sources.formats import DOCUMENTS, LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
-from linsep.sources.tables.files import open_table
+from linsep.sources.tables.files import open_tables
 
 
 class Description:
@@ -59,8 +59,10 @@ class Description:
             message = f"{paths[0]} is a table, whose columns have names"
             raise DataError(message, hint("leave out {}", index_base=None))
         limit = bytes_of(max_line or MAX_LINE)
-        files = [open_table(path, format, delimiter, limit) for path in paths]
-        self.source = TableDescription(files, target)
+        files = open_tables(paths, format, delimiter, limit, mixed=False)
+        if target is None and self.format in DOCUMENTS and LABEL in files[0].columns():
+            self._target = self._typed["target"] = LABEL
+        self.source = TableDescription(files, self._target)
 
     def read(self) -> dict[str, Any]:
         """Return what the files hold, as plain JSON.
