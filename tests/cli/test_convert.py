@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from command_line import assert_refused, here
+from linsep import load
 from linsep.rewriting.svmlight_text import stored, svmlight_lines
 from linsep.sources.opening import open_source
 
@@ -152,6 +153,74 @@ def test_sparse_rows_as_parquet(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("t.csv", {"target": "kind", "weight": "w"}),
+        ("t.parquet", {"target": "kind", "exclude": ["town"], "scale": "standard"}),
+        ("t.svm", {}),
+        ("t.vw", {"hash_bits": 6}),
+    ],
+)
+def test_rows_are_those_of_their_source(folder, tmp_path, name, how):
+    options = [(f"--{k.replace('_', '-')}", v[0] if k == "exclude" else v) for k, v in how.items()]
+    found = converted(folder / name, "o.rows", *[x for o in options for x in o], cwd=tmp_path)
+    assert (found["rows"], found["lost"]) == (ROWS, [])
+    for ours, theirs in zip(
+        rows_of(tmp_path / "o.rows"), rows_of(folder / name, **how), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+    source, first = open_source(tmp_path / "o.rows"), open_source(folder / name, **how)
+    list(first.batches())
+    assert source.recipe() == json.loads(json.dumps(first.recipe()))
+    assert source.feature_names == first.feature_names
+    assert (source.where(3), source.weighted) == (f"{tmp_path / 'o.rows'} row 4", first.weighted)
+    converted("o.rows", "again.rows", cwd=tmp_path)
+    np.testing.assert_array_equal(
+        rows_of(tmp_path / "again.rows")[0], rows_of(tmp_path / "o.rows")[0]
+    )
+
+
+def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
+    options = [*KIND, "--exclude", "w", "--exclude", "a", "--exclude", "b", "--exclude", "c"]
+    converted(folder / "t.csv", "o.rows", *options, cwd=tmp_path)
+    learn = ["--max-iter", 2, "--model"]
+    assert here("fit", "o.rows", *learn, "m", cwd=tmp_path).returncode == 0
+    assert here("fit", folder / "t.csv", *options, *learn, "n", cwd=tmp_path).returncode == 0
+    np.testing.assert_array_equal(load(tmp_path / "m").coef_, load(tmp_path / "n").coef_)
+    texts = [
+        here("predict", "m", path, cwd=tmp_path).stdout for path in (folder / "t.csv", "o.rows")
+    ]
+    assert texts[0] == texts[1] != ""
+    described = json.loads(here("describe", "o.rows", "--json", cwd=tmp_path).stdout)
+    assert described["next"] == "linsep fit o.rows --model o.linsep"
+    assert sorted(one["label"] for one in described["label"]["classes"]) == ["p", "q", "r"]
+
+
+def test_rows_that_are_damaged_or_others(folder, tmp_path):
+    converted(folder / "t.svm", "o.rows", cwd=tmp_path)
+    content = bytearray((tmp_path / "o.rows").read_bytes())
+    (tmp_path / "cut.rows").write_bytes(content[:-9])
+    content[100] ^= 1
+    (tmp_path / "bad.rows").write_bytes(content)
+    (tmp_path / "open.rows").write_bytes((tmp_path / "o.rows").read_bytes())
+    for name in ("bad", "cut"):
+        (tmp_path / f"{name}.rows").chmod(0o600)
+    (tmp_path / "open.rows").chmod(0o666)
+    for name in ("cut", "open"):
+        said = f"{name}.rows is no whole file of rows that linsep convert wrote"
+        assert_refused("fit", f"{name}.rows", cwd=tmp_path, said=said)
+    said = "bad.rows is damaged: convert the data again"
+    assert_refused("fit", "bad.rows", cwd=tmp_path, said=said)
+    assert (tmp_path / "bad.rows").exists()
+    said = "o.rows holds rows with their recipe: give it alone"
+    assert_refused("fit", "o.rows", "o.rows", cwd=tmp_path, said=said)
+    said = "o.rows is rows as they are learnt: leave out --target"
+    assert_refused("fit", "o.rows", "--target", "y", cwd=tmp_path, said=said)
+    said = "split what it was made from"
+    assert_refused("split", "o.rows", "--test", 0.2, cwd=tmp_path, said=said)
+
+
+@pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
         (["t.svm", "o.csv"], "o.csv does not say what to write: end its name in .svm", 2),
@@ -183,6 +252,8 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("linsep.rewriting.svmlight_text.svmlight_lines", pressed)
-    done = here("convert", folder / "t.svm", "o.svm", cwd=tmp_path)
-    assert done.returncode == 130
+    monkeypatch.setattr("linsep.sources.row_cache.writing.RowCacheWriter.write", pressed)
+    for out in ("o.svm", "o.rows"):
+        done = here("convert", folder / "t.svm", out, cwd=tmp_path)
+        assert done.returncode == 130
     assert list(tmp_path.iterdir()) == []

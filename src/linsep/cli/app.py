@@ -20,7 +20,7 @@ _LIKE_ALL: dict[str, Any] = {
 COMMANDS = {
     "describe": ("describe", "Show what DATA holds, and what to do next."),
     "fit": ("fit", "Learn from DATA and save a model."),
-    "convert": ("convert", "Write DATA as svmlight text or Parquet."),
+    "convert": ("convert", "Write DATA as svmlight text, Parquet or rows."),
     "split": ("split", "Split the rows of DATA into files to learn from and to hold out."),
     "tune": ("tune", "Compare parameters on held-out rows of DATA; learn the best."),
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),

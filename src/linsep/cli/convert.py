@@ -17,6 +17,7 @@ from linsep.cli.standard_input import reads_data
 from linsep.interrupts import held, window
 from linsep.model_files.format import written_whole
 from linsep.rewriting.parquet import TableWriter, VectorWriter
+from linsep.rewriting.rows import RowsWriter
 from linsep.rewriting.svmlight_text import SvmlightWriter
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_by_name
@@ -28,14 +29,16 @@ Out = Annotated[
     Path,
     typer.Argument(
         help="The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
-        ".zst) or Parquet (.parquet .pq).",
+        ".zst), Parquet (.parquet .pq), or rows that are learnt without parsing (.rows).",
         metavar="OUT",
         show_default=False,
         callback=options.no_screen,
     ),
 ]
-#: formats that can be written
-WRITTEN = ("svmlight", "parquet")
+#: what writes rows of numbers in each format
+WRITERS: dict[str, Any] = {
+    "svmlight": SvmlightWriter, "parquet": VectorWriter, "rows": RowsWriter,
+}  # fmt: skip
 
 
 @reads_data
@@ -48,6 +51,7 @@ def convert(
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
+    scale: options.Scale = None,
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
@@ -56,22 +60,23 @@ def convert(
     as_json: options.AsJson = False,
     **more: Any,
 ) -> None:
-    """Write DATA to OUT in the format of its name: svmlight text or Parquet.
+    """Write DATA to OUT in the format of its name: svmlight text, Parquet or rows.
 
     Numbers are read back to the same bits. Parquet keeps the columns of a table as they are; in
-    svmlight text they are features, as `linsep fit --scale none` makes them.
+    svmlight text and rows they are features, as `linsep fit --scale none` makes them.
 
     Example: linsep convert train.csv train.svm --target species
     """
     started, written = perf_counter(), format_by_name(out)
-    if written not in WRITTEN:
+    if written not in WRITERS:
         raise typer.BadParameter(
-            f"{out} does not say what to write: end its name in .svm (svmlight text) or .parquet."
+            f"{out} does not say what to write: end its name in .svm (svmlight text), .parquet "
+            "or .rows."
         )
     check_all_free(force, out)
     how = {"target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude}
     files = {"format": format, "delimiter": delimiter, "max_line": max_line}
-    how |= more["columns"]
+    how |= {**more["columns"], "scale": scale or "none"}
     writer: Any
     reader: Any
     paths = find_files(list(data), format)
@@ -79,13 +84,17 @@ def convert(
         writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
     else:
         reader = open_source(
-            data, **how, **files, index_base=index_base, labelled=written == "svmlight"
+            data, **how, **files, index_base=index_base, labelled=written != "parquet"
         )
-        writer = (SvmlightWriter if written == "svmlight" else VectorWriter)(reader)
+        writer = WRITERS[written](reader)
     never_overwrite(paths, out)
     with held() as pressed:
-        with written_whole(out, force=force) as file, window(), watching(reader):
-            _write(writer, file, out)
+        if written == "rows":
+            with window(), watching(reader):
+                writer.write_to(out)
+        else:
+            with written_whole(out, force=force) as file, window(), watching(reader):
+                _write(writer, file, out)
         pressed.forget()  # it came after everything was done
     _print(writer, out, perf_counter() - started, as_json)
 
@@ -94,7 +103,7 @@ def _table_writer(paths: list[Path], how: dict[str, Any], files: dict[str, Any])
     """Return what writes a table as it is; BadParameter for options of features."""
     roles = {"target", "weight", "group", "exclude"}
     for name, value in how.items():
-        if name not in roles and value not in (None, "error", False):
+        if name not in roles and value not in (None, "error", "none", False):
             raise typer.BadParameter(
                 f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
                 "leave it out."

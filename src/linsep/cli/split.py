@@ -162,6 +162,8 @@ def _kind(paths: list[Path], format: str | None, column: str | None) -> str:
             f"{paths[0]} holds texts, which are not moved: write them to one file with linsep "
             "convert, such as texts.parquet, and split that."
         )
+    if kind == "rows":
+        raise DataError(f"{paths[0]} holds rows as they are learnt: split what it was made from.")
     if kind in ("svmlight", "vw") and column is not None:
         raise DataError(
             f"{paths[0]} has labels first and no columns: leave out the options of columns; its "

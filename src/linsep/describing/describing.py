@@ -115,9 +115,15 @@ class Description:
         labels = reader.labels
         if labels is None:
             return found
-        whole = all(label.is_integer() for label in labels)
+        numbers = all(isinstance(label, int | float) for label in labels)
+        whole = not numbers or all(float(label).is_integer() for label in labels)
         label = labels_of(labels, whole, 0)
-        found["label"] = {"column": None, **label, "low": min(labels), "high": max(labels)}
+        found["label"] = {
+            "column": None,
+            **label,
+            "low": min(labels) if numbers else None,
+            "high": max(labels) if numbers else None,
+        }
         if label["kind"] == "classes":
             found["separable"] = at_a_glance(reader.sample, found["rows"], None, [])
         return found

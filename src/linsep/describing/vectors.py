@@ -38,7 +38,7 @@ class VectorDescription:
     def describe(self) -> dict[str, Any]:
         """Return what is known of the features; DataError if the files cannot be read."""
         for batch in self._source.batches():
-            X: Any = batch.X
+            X: Any = batch.X if sp.issparse(batch.X) else sp.csr_matrix(batch.X)
             n = X.shape[0]
             self._stored += X.nnz
             if X.nnz:
@@ -78,6 +78,9 @@ class VectorDescription:
         return None if self._unlabelled else self._labels
 
     def _named(self, column: int) -> str:
+        known = self._source.feature_names
+        if known is not None:
+            return known[column]
         recipe = self._source.recipe()
         return str(column + recipe.get("index_base", 0))
 

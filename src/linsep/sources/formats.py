@@ -11,14 +11,14 @@ ENDINGS = {
     ".vw": "vw",
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".ipc": "arrow", ".mbox": "mbox",
+    ".ipc": "arrow", ".mbox": "mbox", ".rows": "rows",
 }  # fmt: skip
 FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
 #: formats of texts, which are a table of the columns of :data:`TEXT` and :data:`LABEL`
 DOCUMENTS = ("folder", "mbox")
 TEXT, LABEL = "text", "label"
 #: formats that are never compressed from outside
-BINARY = ("parquet", "arrow", "mbox")
+BINARY = ("parquet", "arrow", "mbox", "rows")
 
 _PEEK_BYTES = 1 << 16
 # A label and pairs, a number alone, or pairs alone; perhaps with a comment.

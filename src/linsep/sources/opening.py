@@ -8,6 +8,7 @@ from linsep.errors import DataError, hint
 from linsep.sources.base import Source
 from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
+from linsep.sources.row_cache.source import RowsSource
 from linsep.sources.svmlight.source import SvmlightSource
 
 
@@ -41,7 +42,8 @@ def open_source(
     data : files, folders or globs, in reading order
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
         .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst; a folder with a folder
-        of texts for each label; mailboxes (.mbox) named by their labels.
+        of texts for each label; mailboxes (.mbox) named by their labels; rows that `linsep convert`
+        wrote (.rows).
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
@@ -52,8 +54,8 @@ def open_source(
     reference_level : text values that have no indicator: None, "first" of every column, or {column:
         value} to choose others than the first; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
-    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "mbox" or "folder" (of
-        texts), for files whose names do not show it
+    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "mbox", "rows" or
+        "folder" (of texts), for files whose names do not show it
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
@@ -85,12 +87,7 @@ def open_source(
     paths = find_files(names, format)
     kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     source: Source
-    if recipe is not None and recipe.get("format") != kind:
-        raise DataError(
-            f"{paths[0]} is {_WORDS[kind]}, but the model was learnt from "
-            f"{_WORDS.get(str(recipe.get('format')), 'something unknown')}: give it files of that "
-            "kind."
-        )
+    _check_kind(paths[0], kind, recipe)
     if recipe is not None and not labelled and recipe.get("missing") == "drop":
         # There is one prediction per row, so a row that training would drop is an error here.
         recipe = recipe | {"missing": "error"}
@@ -111,11 +108,24 @@ def open_source(
         del given["hash_bits"]
         _refuse(paths[0], _VW + _NO_COLUMNS, given | {"index_base": index_base})
         source = _vw(paths, {"bits": hash_bits} | of_vw, **how)
+    elif kind == "rows":
+        _refuse(paths[0], "rows as they are learnt", given | of_vw | {"index_base": index_base})
+        source = RowsSource(paths)
     else:
         _refuse(paths[0], "svmlight text" + _NO_COLUMNS, given | of_vw)
         source = _svmlight(paths, index_base, **how)
     source.cache, source.by_recipe = cache, recipe is not None
     return source
+
+
+def _check_kind(path: Path, kind: str, recipe: dict[str, Any] | None) -> None:
+    """Raise DataError for files of another kind than those of a model. Rows bring their recipe."""
+    if recipe is not None and kind not in ("rows", recipe.get("format")):
+        raise DataError(
+            f"{path} is {_WORDS[kind]}, but the model was learnt from "
+            f"{_WORDS.get(str(recipe.get('format')), 'something unknown')}: give it files of that "
+            "kind."
+        )
 
 
 def _refuse(path: Path, what: str, options: dict[str, Any]) -> None:
@@ -161,7 +171,7 @@ def _vw(
 _VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no columns"
 _WORDS = {
     "table": "a table", "svmlight": "svmlight text", "vw": _VW,
-    "arrays": "arrays in memory",
+    "arrays": "arrays in memory", "rows": "rows as they are learnt",
 }  # fmt: skip
 
 
@@ -206,11 +216,11 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
 
 
 def kind_of(paths: list[Path], format: str | None = None) -> str:
-    """Return "svmlight", "vw" or "table"; raise DataError if the files are mixed."""
+    """Return "svmlight", "vw", "rows" or "table"; raise DataError if the files are mixed."""
     kinds: dict[str, Path] = {}
     for path in paths:
         found = format_of(path, format)
-        kinds[found if found in ("svmlight", "vw") else "table"] = path
+        kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise DataError(

@@ -177,12 +177,13 @@ class RowCache:
         self._empty = sp.csr_matrix((BLOCK, self.n_features), dtype=self._value)
 
     @classmethod
-    def open(cls, path: str | Path, key: dict[str, Any]) -> "RowCache | None":
+    def open(cls, path: str | Path, key: dict[str, Any], mark: bool = True) -> "RowCache | None":
         """Open the cache at ``path``; return None if there is none, or it is stale, unreadable or
         writable by others.
 
         It is stale when it was written for another ``key``, by another format or kind of machine,
-        or is cut short or damaged in its footer. Rows are checked as they are read.
+        or is cut short or damaged in its footer. Rows are checked as they are read. ``mark`` sets
+        its time to now, because the least recently used caches are removed first.
         """
         path = Path(path)
         try:
@@ -196,10 +197,9 @@ class RowCache:
         if found is None or found[0]["key"] != plain(key):
             file.close()
             return None
-        with suppress(
-            OSError
-        ):  # marks it as used, because the least recently used is removed first
-            os.utime(path)
+        if mark:
+            with suppress(OSError):
+                os.utime(path)
         return cls(path, file, *found)
 
     def read_blocks(self, blocks: np.ndarray) -> Rows:

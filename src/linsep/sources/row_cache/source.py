@@ -1,0 +1,90 @@
+"""Rows that ``linsep convert`` wrote to a file of its own, as a source."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.sources.base import Batch, Source
+from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged
+
+#: key of such files, which do not depend on others
+KEY = {"rows": 1}
+_BATCH_BYTES = 16 << 20
+
+
+class RowsSource(Source):
+    """Rows of one file with the ending .rows: features as they were made, labels and weights.
+
+    Its recipe is that of the source it was made from, so that a model learnt from it reads such
+    files, too.
+
+    Raises DataError if the file was not written by ``linsep convert``, or others may write to it.
+    """
+
+    kind = "rows"
+
+    def __init__(self, paths: list[Path]):
+        if len(paths) > 1:
+            raise DataError(f"{paths[0]} holds rows with their recipe: give it alone.")
+        self.paths, self.name = paths, str(paths[0])
+        self._position = 0
+        self._cache = self._open()
+        self.weighted, self.dropped = self._cache.weighted, self._cache.dropped
+        self.n_rows: int | None = self._cache.n_rows
+
+    def _open(self) -> RowCache:
+        found = RowCache.open(self.paths[0], KEY, mark=False)
+        if found is None or found.recipe is None:
+            raise DataError(
+                f"{self.name} is no whole file of rows that linsep convert wrote on a machine of "
+                "this kind, or others may write to it: convert the data again."
+            )
+        return found
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows, each checked; DataError if the file is damaged."""
+        labels, first = np.array(self._cache.labels), 0
+        try:
+            for rows in self._cache.iterate(_BATCH_BYTES):
+                weights = rows.weights if self.weighted else None
+                yield Batch(rows.X, labels[rows.codes], first, weights)
+                first += rows.codes.size
+                self._position = self._cache.n_bytes * first // self._cache.n_rows
+        except RowCacheDamaged as error:
+            raise DataError(f"{self.name} is damaged: convert the data again.") from error
+
+    def where(self, row: int) -> str:
+        """Return ``file.rows row 18``, counted from 1."""
+        return f"{self.name} row {row + 1}"
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, if they had any."""
+        return self._cache.feature_names
+
+    @property
+    def memory_needed(self) -> int:
+        """About as many bytes as on disk."""
+        return self._cache.n_bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._cache.n_bytes
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far."""
+        return self._position
+
+    def options(self) -> dict[str, Any]:
+        """Nothing: the file has all."""
+        return {}
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the recipe of the source that the rows were made from."""
+        assert self._cache.recipe is not None
+        return self._cache.recipe
