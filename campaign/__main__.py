@@ -19,6 +19,7 @@ from campaign import (
     commands,
     damage,
     estimators,
+    exports,
     kills,
     models,
     presses,
@@ -60,6 +61,7 @@ PARTS = {
     "verdicts": Part(_of(checker.verdict_case, batch=2000, hang_seconds=60), 20_000, 32),
     "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
+    "exports": Part(_of(exports.predicted, batch=200), 10_000, 8),
     "estimators": Part(estimators.checked, 329, 10),
     "same-bits": Part(same_bits.promised, 384, 3),
 }

@@ -217,6 +217,15 @@ def test_numbers_in_sql_are_exact():
 
 
 @needs_cc
+def test_names_cannot_end_a_comment_or_a_string(tmp_path):
+    model = Perceptron(max_iter=2).fit(np.eye(4), ["x*/", "\\*/ y", "x*/", "\\*/ y"])
+    wanted = model.predict(np.eye(4)).tolist()
+    model.feature_names_in_ = np.array(["*/", "a\\*/", "/*??/", "\r\n*/"], dtype=object)
+    found = of_c(export(model, tmp_path / "m.h"), "abcd", np.eye(4).tolist(), tmp_path)
+    assert [model.classes_[code] for code, _ in found] == wanted
+
+
+@needs_cc
 @pytest.mark.parametrize(
     ("scheme", "tie"), [("native", "positive"), ("ovr", "negative"), ("ovo", "positive")]
 )
@@ -461,6 +470,19 @@ def test_the_model_itself_is_never_overwritten(models):
     assert here("export", "m.py", "is.h", cwd=models).returncode == 0
     assert here("export", "vote.linsep", "vote.onnx", cwd=models).returncode == 0
     assert here("export", "kernel.linsep", "kernel.onnx", cwd=models).returncode == 0
+
+
+def test_interrupted_while_it_writes(models, monkeypatch):
+    def interrupted(model):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linsep.exports.exporting.as_sql", interrupted)
+    before = sorted(models.iterdir())
+    done = here("export", "plain.linsep", "is.sql", "--force", cwd=models)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "linsep: interrupted; nothing was kept.\n"
+    assert sorted(models.iterdir()) == before
+    assert (models / "is.sql").read_text() == "mine"
 
 
 def test_without_onnx(models, monkeypatch):

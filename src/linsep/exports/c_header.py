@@ -303,7 +303,9 @@ def _escaped(byte: int) -> str:
 def comment(text: str) -> str:
     """Return text that cannot end a comment, nor a line of one."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("??", "? ?")
+    for bad, good in (("\\", "/"), ("*/", "* /"), ("/*", "/ *"), ("??", "? ?"), ("??", "? ?")):
+        plain = plain.replace(bad, good)
+    return plain
 
 
 def weights(rows: list[list[float]]) -> str:

@@ -160,8 +160,7 @@ def fitted(model: Any) -> Any:
     if hasattr(model, "_check_same"):
         model._check_same("export")
     if hasattr(model, "to_logistic"):
-        named, recipe = model, getattr(model, "recipe_", None)
-        model = named.to_logistic()
+        recipe, model = getattr(model, "recipe_", None), model.to_logistic()
         if recipe is not None:
             model.recipe_ = recipe
     if getattr(model, "tie", "") == "random":
@@ -170,7 +169,7 @@ def fitted(model: Any) -> Any:
             "those of linsep",
             learn_with(tie="negative"),
         )
-    for label in [] if not hasattr(model, "classes_") else model.classes_.tolist():
+    for label in np.asarray(getattr(model, "classes_", [])).tolist():
         if not isinstance(label, str | int | float | bool):
             raise ExportError(
                 f"The label {label!r} is a {type(label).__name__}; exports have labels of text, "
