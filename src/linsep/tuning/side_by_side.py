@@ -128,6 +128,7 @@ class SideBySide:
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
         first = SourceRun(reader, self.source, None, None)
+        first.stream.draws_sample = False  # the fit of the best draws its own
         with held(), closing(first.stream), ThreadPoolExecutor(thread_count()) as self._pool:
             first.stream.begin()
             refuse_one_class(first.stream)

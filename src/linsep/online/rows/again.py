@@ -16,6 +16,7 @@ class RowsAgain(SourceStream):
         self.__dict__.update(kept.__dict__)
         self.shuffle, self._unit, self._fraction = shuffle, unit, fraction
         self._fed = self._row_batches_of = None
+        self.draws_sample = True
         self.from_cache = False  # a damaged cache is an error: it cannot be made again from here
 
     def begin(self) -> None:

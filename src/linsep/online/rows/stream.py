@@ -67,6 +67,8 @@ class SourceStream:
     """
 
     reads, of_features = True, True
+    #: whether the first pass draws a sample of the rows
+    draws_sample = True
 
     def __init__(
         self,
@@ -382,7 +384,7 @@ class SourceStream:
                 free = np.arange(codes.size)
                 if self._hold is not None:
                     free = free[~self._hold.mask(codes, seen, draw)]
-                if draw:
+                if draw and self.draws_sample:
                     self.sample.take(X, codes, weights)
                 yield self._row_batch(X, codes, weights, free, first)
                 seen += codes.size
