@@ -146,7 +146,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("model", "said"), REFUSED, ids=str)
+@pytest.mark.parametrize(
+    ("model", "said"), REFUSED, ids=["ties", "pairwise", "callable", "normalized"]
+)
 def test_what_onnx_cannot_hold(model, said):
     X, y = rows(4, 2, False)
     with pytest.raises(LinsepError, match=said):

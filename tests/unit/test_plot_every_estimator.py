@@ -59,6 +59,7 @@ ACCEPTED = {
     "AssumptionsDisplay": {"linear"},
     "LogisticDisplay": {"logistic", "bayes"},
     "KernelDisplay": {"kernel"},
+    "ReliabilityDisplay": {"logistic", "bayes"},
     "CycleDisplay": set(),
 }
 #: the weights of two are three with the intercept; a line has one

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from linsep.cli import column_options, learners, options, regressions, report
+from linsep.cli import calibrating, column_options, learners, options, regressions, report
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
 from linsep.cli.initial_weights import InitialWeights
@@ -35,6 +35,8 @@ def fit(
     model: options.ModelOut = None,
     force: options.Force = False,
     test: options.Test = None,
+    calibrate: calibrating.Calibrate = None,
+    calibration: calibrating.Method = None,
     learner: options.Learner = "perceptron",
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
@@ -69,29 +71,50 @@ def fit(
         **columns_of(data, format, scale, reference_level, learner, parameters),
     )  # fmt: skip
     never_overwrite(source.paths, model, plot)
-    if test:  # report unusable test data before learning
-        open_source(test, recipe=source.layout(), **files)
-    estimator = learners.make_learner(
-        "fit", learner, parameters, random_state=random_state,
-        class_weight=learners.class_weights(class_weight, source),
-        reference=learners.reference_class(reference, source),
-    )  # fmt: skip
+    calibrating.check_calibration(calibrate, calibration, learner)
+    _check_others((test, calibrate), source, files)
+    estimator = _learner(learner, parameters, random_state, class_weight, reference, source)
     _check_held_out(curve, source.grouped, estimator)
     whole = _fitted(estimator, source, InitialWeights(init_weights, learner, estimator, source))
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
+        made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, files)
         if model is not None:
             model_file.save(estimator, model, force=force)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
-        tested = _tested(estimator, model, test, files, not whole)
-        _print_summary(estimator, source, seconds, model, tested, as_json=as_json, curve=curve)
+        tested = _tested(estimator, model, test, files, not whole or made.interrupted)
+        _print_summary(
+            estimator, source, seconds, model, tested, made, as_json=as_json, curve=curve
+        )
         code = interrupted_code()
         pressed.forget()
-    if tested.error is not None:
-        raise tested.error
+    _raise_first(made.error, tested.error)
     if tested.interrupted:
         raise typer.Exit(code)
     if plot is not None:
         write_picture(picture_of(estimator, source), plot, force)
+
+
+def _check_others(given: tuple[Any, ...], source: Source, files: dict[str, Any]) -> None:
+    """Report data that cannot be used later before learning."""
+    for data in filter(None, given):
+        open_source(data, recipe=source.layout(), **files)
+
+
+def _raise_first(*errors: LinsepError | None) -> None:
+    """Raise the first error that there is."""
+    for error in filter(None, errors):
+        raise error
+
+
+def _learner(
+    name: str, parameters: dict[str, Any], random_state: int, class_weight: Any,
+    reference: str | None, source: Source,
+) -> Any:  # fmt: skip
+    return learners.make_learner(
+        "fit", name, parameters, random_state=random_state,
+        class_weight=learners.class_weights(class_weight, source),
+        reference=learners.reference_class(reference, source),
+    )  # fmt: skip
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any) -> None:
@@ -151,12 +174,12 @@ def _tested(
 
 def _print_summary(
     estimator: Any, source: Source, seconds: dict[str, float], model: Path | None,
-    tested: _Tested, *, as_json: bool, curve: bool,
+    tested: _Tested, made: calibrating.Calibrated, *, as_json: bool, curve: bool,
 ) -> None:  # fmt: skip
     """Print the summary of a fit."""
     screen: Any = regressions if regressions.is_regression(estimator) else report
     summary = screen.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
-    summary["interrupted"] = tested.interrupted
+    summary |= {"interrupted": tested.interrupted, "calibration": made.told}
     summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:
         report.print_json(summary)

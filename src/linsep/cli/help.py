@@ -9,7 +9,8 @@ from typer.core import TyperCommand, TyperOption
 GROUPS = {
     "Data": (
         "target", "row_names", "exclude", "format", "delimiter", "missing", "scale", "hash_bits",
-        "reference_level", "index_base", "max_line", "test", "cache", "no_cache",
+        "reference_level", "index_base", "max_line", "test", "calibrate",
+        "calibration", "cache", "no_cache",
     ),
     "Text": (
         "text", "analyzer", "ngrams", "vocabulary", "min_df", "max_df", "text_bits", "binary",

@@ -36,6 +36,7 @@ KINDS = {
     "margins": Picture("MarginDisplay", "distance from the boundary", "some", "classifier"),
     "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
     "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
+    "reliability": Picture("ReliabilityDisplay", "of probabilities", "some", "classifier"),
     "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
     "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
     "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),

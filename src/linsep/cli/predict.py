@@ -18,7 +18,7 @@ from linsep.cli.screen import label_text, on_terminal, plain_labels
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators._common.predicting_sources import log_probabilities
+from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
 
 
@@ -62,7 +62,7 @@ def predict(
         if not hasattr(estimator, "classes_"):
             write_numbers(out, prediction.bands(interval, level), as_json=as_json)
         else:
-            write_classes(out, estimator.classes_, prediction.codes(), beside, as_json=as_json)
+            write_classes(out, estimator, prediction.codes(), beside, as_json=as_json)
     if prediction.unknown:
         note(f"{report.unknown_text(prediction.unknown)}.")
 
@@ -79,8 +79,8 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
         raise DataError(f"{path} is a {kind}, which predicts classes: --interval is for numbers.")
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
         raise DataError(
-            f"{path} is a {kind}, which has no probabilities: --scores prints its scores, and "
-            "--learner logistic learns probabilities."
+            f"{path} is a {kind}, which has no probabilities: --scores prints its scores, linsep "
+            "fit --calibrate learns probabilities from them, and --learner logistic has its own."
         )
 
 
@@ -108,10 +108,10 @@ def write_numbers(out: TextIO, predictions: Any, *, as_json: bool) -> None:
 
 
 def write_classes(
-    out: TextIO, classes: np.ndarray, predictions: Any, beside: str | None, *, as_json: bool
+    out: TextIO, model: Any, predictions: Any, beside: str | None, *, as_json: bool
 ) -> None:
     """Write one line per row: the label, with ``beside`` if requested, or a JSON object."""
-    labels = plain_labels(classes)
+    labels = plain_labels(model.classes_)
     texts = [_one_line(label_text(label)) for label in labels]
     if out is sys.stdout and on_terminal():
         texts = [escaped(text) for text in texts]
@@ -120,7 +120,7 @@ def write_classes(
         if beside is None and not as_json:
             out.write("".join(f"{texts[code]}\n" for code in chosen))
             continue
-        values = np.exp(log_probabilities(scores)) if beside == "probabilities" else scores
+        values = probabilities_of(model, scores) if beside == "probabilities" else scores
         if as_json:
             for code, value in zip(chosen, values.tolist(), strict=True):
                 line = {"prediction": labels[code], beside or "scores": value}

@@ -207,6 +207,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         *recipe_pairs(model),
         *kernel_pairs(summary),
         *dropped_pairs(summary),
+        *calibration_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
@@ -344,6 +345,7 @@ def print_score(result: dict[str, Any]) -> None:
     pairs = [
         ("accuracy", right_text(result)),
         ("baseline", baseline_text(result).removeprefix("baseline ")),
+        *([] if result["brier"] is None else [("Brier score", f"{result['brier']:.4g}")]),
         *unscored_pairs(result),
     ]
     print_pairs(pairs)
@@ -360,3 +362,16 @@ def print_score(result: dict[str, Any]) -> None:
     )
     if len(result["classes"]) > MOST_CLASSES:
         print(f"... and {len(result['classes']) - MOST_CLASSES:,} rarer classes; --json has all")
+
+
+def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the summary says of the calibration, if there was one."""
+    told = summary["calibration"]
+    if told is None:
+        return []
+    return [
+        (
+            "calibrated",
+            f"{told['method']}, on {told['rows']:,} rows of {' and '.join(told['data'])}",
+        )
+    ]

@@ -11,6 +11,7 @@ from linsep.cli.report import unscored_pairs
 from linsep.cli.screen import plain_labels, print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
 from linsep.online.rows.sample import added
 from linsep.sources.base import Source
@@ -65,10 +66,11 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
     """
     k = model.classes_.size
     counts = _Counts(k)
-    prediction = model._prediction(source)
+    prediction, squared = model._prediction(source), 0.0
     with watching(source):
-        for codes, truth, weights in prediction.compared():
+        for codes, truth, weights, scores in prediction.compared():
             counts.add(codes, truth, weights)
+            squared += float(_squared_errors(model, scores, truth) @ weights)
     rows, right = counts.rows, counts.right
     total, weight = int(rows.sum()), counts.weights.sum()
     if not weight:
@@ -77,6 +79,7 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
         "rows": total,
         "weight": float(weight) if source.weighted else None,
         "accuracy": counts.weights_right.sum() / weight,
+        "brier": float(squared / weight) if hasattr(model, "predict_proba") else None,
         "most_frequent": counts.weights[:k].max() / weight,
         "unknown_labels": int(rows[k]),
         "unknown_values": prediction.unknown,
@@ -92,6 +95,15 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
             for c, label in enumerate(plain_labels(model.classes_))
         ],
     }
+
+
+def _squared_errors(model: Any, scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return the squared error of the probabilities of each row, of two classes that of one."""
+    k = model.classes_.size
+    if not hasattr(model, "predict_proba"):
+        return np.zeros(truth.size)
+    errors = probabilities_of(model, scores) - np.eye(k + 1)[truth, :k]
+    return (errors**2).sum(axis=1) / (2 if k == 2 else 1)
 
 
 class _Counts:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import linsep
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import ModelFileError
+from linsep.estimators._common.calibration import METHODS, Calibration
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
@@ -27,6 +28,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     kernel = getattr(model, "kernel_", None)
     return arrays_of(model), {
         "classes": described(model.classes_),
+        "calibration": calibration.method if (calibration := _calibration(model)) else None,
         "kernel": None if kernel is None else kernel.to_dict(),
         "training": {
             "n_updates": model.n_updates_,
@@ -61,7 +63,29 @@ def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -
     if isinstance(model, KernelPerceptron):
         restore_supports(model, tensors, about["kernel"], width)
     _remember_training(model, **about["training"])
+    if about.get("calibration") is not None:
+        model._calibration = _calibrated(model, tensors, about["calibration"])
     return width
+
+
+def _calibration(model: Any) -> Calibration | None:
+    return model.__dict__.get("_calibration")
+
+
+def _calibrated(model: Any, arrays: dict[str, np.ndarray], method: str) -> Calibration:
+    """Return the calibration of a model file; raise ValueError if its curves are none."""
+    k = model.classes_.size
+    curves = [arrays[f"calibration.{number}"] for number in range(1 if k == 2 else k)]
+    for curve in curves:
+        shape = (2,) if method == "sigmoid" else (2, curve.shape[-1])
+        if method not in METHODS or curve.dtype != np.float64 or curve.shape != shape:
+            raise ValueError(f"a calibration of {curve.dtype} {curve.shape}")
+        if not np.isfinite(curve).all() or not curve.size:
+            raise ValueError("a calibration that is not finite")
+        ends = (0.0, 1.0) if method == "sigmoid" else curve[1, [0, -1]]
+        if (method == "isotonic" and (np.diff(curve) < 0).any()) or ends[0] < 0 or ends[1] > 1:
+            raise ValueError("an isotonic calibration that is none")
+    return Calibration(method, curves)
 
 
 def _width(declared: Any) -> int | None:
@@ -86,6 +110,8 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
         if name == "pocket" or (name != "W" and array.any()):
             found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
     found |= {f"counts.{name}": array for name, array in state.counts.items()}
+    if calibration := _calibration(model):
+        found |= {f"calibration.{k}": curve for k, curve in enumerate(calibration.curves)}
     if isinstance(model._keeping, KeepVote) and model._keeping.first is not None:
         first = model._keeping.first_weights(state)
         found["vote.first.coef"], found["vote.first.intercept"] = state.split(first)

@@ -13,6 +13,7 @@ from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from .logistic import LogisticDisplay as LogisticDisplay
 from .margins import MarginDisplay as MarginDisplay
 from .regression import RegressionDisplay as RegressionDisplay
+from .reliability import ReliabilityDisplay as ReliabilityDisplay
 from .separation import SeparationDisplay as SeparationDisplay
 from .update import UpdateDisplay as UpdateDisplay
 from .weight_images import WeightImageDisplay as WeightImageDisplay

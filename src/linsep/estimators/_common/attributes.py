@@ -26,6 +26,10 @@ class Counted(HasReference):
         """Number of updates over all passes."""
         return self._fitted("n_updates_").n_updates
 
+    def _forget_calibration(self) -> None:
+        """Forget probabilities that were learnt for other weights."""
+        self.__dict__.pop("_calibration", None)
+
     def _fitted(self, name: str) -> State:
         if "_state" not in self.__dict__:
             raise AttributeError(f"This {type(self).__name__} is not fitted yet, it has no {name}.")

@@ -148,10 +148,11 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
         """Set the initial state."""
         self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
+        self._forget_calibration()
         self._passes, self._open_mistakes, self._cycle, self.stop_reason_ = [], None, None, None
         self._weighted, self._fresh = self.class_weight is not None, fresh
-        weights = self.class_weight.values() if isinstance(self.class_weight, dict) else ()
-        self._left_out = bool(self.early_stopping) or 0 in weights
+        weights = self.class_weight if isinstance(self.class_weight, dict) else {}
+        self._left_out = bool(self.early_stopping) or 0 in weights.values()
 
     def _shaping(self) -> dict[str, Any]:
         """Return the parameters that fix the shape and meaning of the state."""
@@ -172,6 +173,7 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _learn_once(self, run: Run, stream: RowStream) -> None:
         """Learn the rows in an open pass, which the next call to partial_fit continues."""
         progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
+        self._forget_calibration()
         if isinstance(run.keeping, KeepBest):
             run.keeping.open_pocket(run.state)
         with held():
@@ -210,10 +212,9 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
         that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
-        patience = self.n_iter_no_change if self.early_stopping else None
+        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
-            plan = Plan(self.max_iter, patience, self.tie)
             with held(), closing(start(plan)) as run:  # type: ignore[type-var]
                 root = self._init_callback_context(max_subtasks=self.max_iter)
                 with window():

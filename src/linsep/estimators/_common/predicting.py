@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.attributes import Counted
+from linsep.estimators._common.calibration import Calibration
 from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.plotting import PlotsDecision
 from linsep.estimators._common.predicting_sources import Prediction
@@ -36,6 +38,7 @@ class Predicts(PlotsDecision, Counted):
     tie: str
     random_state: Any
     n_features_in_: int
+    _calibration: Calibration
 
     def _prediction(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
@@ -94,6 +97,20 @@ class Predicts(PlotsDecision, Counted):
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         return decision(self._state, scores, self.tie)
+
+    @available_if(lambda model: "_calibration" in model.__dict__)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities that :func:`linsep.calibrate` learnt; there are none before.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+
+        Returns
+        -------
+        array of shape (rows, classes), in the order of ``classes_``
+        """
+        return self._calibration.probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.

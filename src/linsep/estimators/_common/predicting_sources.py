@@ -76,22 +76,24 @@ class Prediction:
             codes = predicted(values, tie, draws and draws(batch.X))
             yield batch, model._scores_turned(values), model._codes_turned(codes)
 
-    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield the predicted class codes, the true ones and the weights of the rows of each batch.
+    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the predicted class codes, the true ones, the weights of the rows of each batch,
+        and their decision values.
 
         The code of an unknown label is the number of classes.
         """
-        for batch, _, codes in self.codes():
+        for batch, values, codes in self.codes():
             weights = np.ones(codes.size) if batch.weights is None else batch.weights
-            yield codes, self._true_codes(batch.y), weights
+            yield codes, self.true_codes(batch.y), weights, values
 
     def share_right(self) -> float | None:
         """Return the accuracy, each row counting its weight; None if they weigh nothing."""
-        parts = [(codes == truth, weights) for codes, truth, weights in self.compared()]
+        parts = [(codes == truth, weights) for codes, truth, weights, _ in self.compared()]
         right, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
         return float(np.average(right, weights=weights)) if weights.any() else None
 
-    def _true_codes(self, y: np.ndarray | None) -> np.ndarray:
+    def true_codes(self, y: np.ndarray | None) -> np.ndarray:
+        """Return the codes of labels, the number of classes for unknown ones."""
         classes, name = self.model.classes_, self.source.name
         if y is None:
             raise DataError(f"{name} has no labels to compare predictions with.")
@@ -238,6 +240,14 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
     if scores.ndim == 1:
         return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
     return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+
+
+def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities of a model that has some, shape (rows, classes), from its scores."""
+    calibration = model.__dict__.get("_calibration")
+    if calibration is not None:
+        return calibration.probabilities(scores)
+    return np.exp(log_probabilities(scores))
 
 
 def codes_of(scores: np.ndarray) -> np.ndarray:

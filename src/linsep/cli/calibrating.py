@@ -1,0 +1,74 @@
+"""The options ``--calibrate`` and ``--calibration`` of ``fit``."""
+
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from linsep.cli import options
+from linsep.cli.progress import watching
+from linsep.cli.score import open_like
+from linsep.errors import LinsepError
+from linsep.estimators._common.checking import Parameter
+from linsep.estimators.learners import REGRESSIONS
+from linsep.interrupts import window
+
+Calibrate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--calibrate",
+        help="Other data than those learnt, from whose scores probabilities are learnt; "
+        "repeatable.",
+        metavar="DATA",
+        show_default=False,
+    ),
+]
+Method = Annotated[
+    Any,
+    typer.Option(
+        "--calibration",
+        help="Curve of the probabilities.  [default: sigmoid]",
+        parser=options.reader(Parameter("calibration", str, "", choices=("sigmoid", "isotonic"))),
+        metavar="sigmoid|isotonic",
+        show_default=False,
+    ),
+]
+
+
+class Calibrated(NamedTuple):
+    """What was calibrated; or the error, or whether Ctrl-C ended it."""
+
+    told: dict[str, Any] | None = None
+    error: LinsepError | None = None
+    interrupted: bool = False
+
+
+def check_calibration(data: list[str] | None, method: str | None, learner: str) -> None:
+    """Raise BadParameter for options of calibration that do not fit."""
+    if method is not None and not data:
+        raise typer.BadParameter("--calibration needs --calibrate FILE.")
+    if data and learner in REGRESSIONS:
+        raise typer.BadParameter(
+            f"--calibrate is for online learners, whose scores are no probabilities; {learner} "
+            "is none."
+        )
+
+
+def calibrated(
+    estimator: Any, data: list[str] | None, method: str | None, files: dict[str, Any]
+) -> Calibrated:
+    """Calibrate a fitted model if it was asked for."""
+    if not data:
+        return Calibrated()
+    from linsep.estimators._common.calibration import calibrate
+
+    try:
+        with window():
+            source = open_like(estimator, None, data, **files)
+            with watching(source):
+                calibrate(estimator, source, method=method or "sigmoid")
+    except LinsepError as problem:
+        return Calibrated(error=problem)
+    except KeyboardInterrupt:
+        return Calibrated(interrupted=True)
+    told = {"method": estimator._calibration.method, "rows": source.n_rows, "data": list(data)}
+    return Calibrated(told)

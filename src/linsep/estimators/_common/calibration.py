@@ -1,0 +1,183 @@
+"""Probabilities of classifiers that have none of their own, from their scores on held-out rows."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.checking import brings_labels, check_sample_weight, encode_with
+from linsep.estimators._common.predicting_sources import codes_of
+from linsep.sources.base import Source
+
+METHODS = ("sigmoid", "isotonic")
+
+
+class Calibration(NamedTuple):
+    """Maps scores to probabilities.
+
+    Attributes
+    ----------
+    method : "sigmoid" or "isotonic"
+    curves : list of arrays, one for two classes, else one a class
+        Of a sigmoid a and b in 1 / (1 + exp(a * score + b)); of an isotonic curve the scores and
+        the probabilities of its corners, shape (2, corners).
+    """
+
+    method: str
+    curves: list[np.ndarray]
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return probabilities, shape (rows, classes), of what ``decision_function`` returns.
+
+        Those of several classes are divided by their sum; where all are 0 they are equal.
+        """
+        columns = scores.reshape(len(scores), -1)
+        found = np.column_stack([self._curve(k, columns[:, k]) for k in range(len(self.curves))])
+        if len(self.curves) == 1:
+            return np.hstack([1.0 - found, found])
+        total = found.sum(axis=1, keepdims=True)
+        equal = np.full_like(found, 1.0 / len(self.curves))
+        return np.divide(found, total, out=equal, where=total != 0)
+
+    def _curve(self, k: int, scores: np.ndarray) -> np.ndarray:
+        curve = self.curves[k]
+        if self.method == "isotonic":
+            return np.interp(scores, *curve)
+        return expit(-(curve[0] * scores + curve[1]))
+
+
+def calibrate(
+    model: Any, X: Any, y: Any = None, *, method: str = "sigmoid", sample_weight: Any = None
+) -> Any:
+    """Learn probabilities from the scores of a fitted online classifier, which then has
+    ``predict_proba``.
+
+    The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` around a
+    ``FrozenEstimator``; classes are predicted as before. They are kept in the model and its file,
+    until it learns again.
+
+    Parameters
+    ----------
+    model : fitted online classifier
+    X : array or sparse matrix of shape (rows, features), or a Source
+        Rows that the model did not learn: on others its scores are too good. A source, opened with
+        ``recipe=model.recipe_``, has its own labels, so omit y and sample_weight.
+    y : array of shape (rows,)
+    method : "sigmoid" (Platt 1999) or "isotonic" (Zadrozny and Elkan 2002)
+        Of a few hundred rows or fewer an isotonic curve learns the noise.
+    sample_weight : array of shape (rows,), default ones
+
+    Returns
+    -------
+    model
+
+    Raises
+    ------
+    ParameterError
+        If the method is another.
+    DataError
+        If the model has probabilities of its own, or a class has no row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import linsep
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = linsep.Perceptron(keep="average").fit(X[::2], y[::2])
+    >>> linsep.calibrate(model, X[1::2], y[1::2]).predict_proba(X[:1]).round(2).tolist()
+    [[0.95, 0.03, 0.03]]
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method is {method!r}: choose {' or '.join(METHODS)}.")
+    check_is_fitted(model)
+    if not hasattr(model, "_scores_turned") or hasattr(type(model), "predict_log_proba"):
+        raise DataError(
+            f"A {type(model).__name__} cannot be calibrated: only online classifiers, whose scores "
+            "are no probabilities."
+        )
+    scores, codes, weights = _seen(model, X, y, sample_weight)
+    model._calibration = Calibration(method, _curves(scores, codes, weights, method))
+    return model
+
+
+def _seen(
+    model: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return scores, class codes and weights of the rows that count."""
+    if isinstance(X, Source):
+        brings_labels(X, y, sample_weight)
+        prediction = model._prediction(X)
+        parts = [
+            (values, prediction.true_codes(batch.y), batch.weights)
+            for batch, values in prediction.decisions()
+        ]
+        scores, codes = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        given = [np.ones(part[1].size) if part[2] is None else part[2] for part in parts]
+        weights = np.concatenate(given)
+    else:
+        scores = model.decision_function(X)
+        labels = model._labels_checked(y, len(scores))
+        known = encode_with(labels, model.classes_)
+        if known is None:
+            raise _unknown()
+        codes = known
+        weights = check_sample_weight(sample_weight, codes.size)
+        weights = weights if weights.size else np.ones(codes.size)
+    if (codes == model.classes_.size).any():
+        raise _unknown()
+    counts = weights > 0
+    found = np.bincount(codes[counts], minlength=model.classes_.size)
+    if not found.all():
+        missing = model.classes_[int(np.argmin(found))]
+        raise DataError(
+            f"No row to calibrate on is of class {missing!s}: give rows of every class."
+        )
+    return scores[counts], codes[counts], weights[counts]
+
+
+def _unknown() -> DataError:
+    return DataError(
+        "A row to calibrate on has a label that the model never learnt: leave such rows out."
+    )
+
+
+class _Scored(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose rows are their own scores."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.classes_ = np.arange(n_classes)
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
+        """Return the classifier as it is."""
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of the highest score."""
+        return codes_of(self.decision_function(X))
+
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Return the scores."""
+        return X[:, 0] if self.n_classes == 2 else X
+
+
+def _curves(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray, method: str
+) -> list[np.ndarray]:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.frozen import FrozenEstimator
+
+    columns = scores.reshape(len(scores), -1)
+    scored, every = FrozenEstimator(_Scored(int(codes.max()) + 1)), np.arange(codes.size)
+    # One split of which both parts are all rows: parts of some could lack a class.
+    model = CalibratedClassifierCV(scored, method=method, cv=[(every, every)], ensemble=True)
+    with warnings.catch_warnings():  # what is frozen is not fitted, with weights or without
+        warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept")
+        (fitted,) = model.fit(columns, codes, sample_weight=weights).calibrated_classifiers_
+    if method == "isotonic":
+        return [np.array([c.X_thresholds_, c.y_thresholds_]) for c in fitted.calibrators]
+    return [np.array([c.a_, c.b_]) for c in fitted.calibrators]

@@ -1,0 +1,117 @@
+"""Whether probabilities are what they say: predicted against observed shares."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.calibration import calibration_curve
+
+from linsep.errors import DataError
+from linsep.plot.display import Display, colours, ink, legend, literal, new_axes
+
+
+class Curve(NamedTuple):
+    """Mean predicted probability and observed share of a class, bin by bin, and its Brier score."""
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    brier: float
+
+
+class ReliabilityDisplay(Display):
+    """Predicted probabilities against the shares observed: on the diagonal they are right.
+
+    The rows are cut into bins of equal numbers by their predicted probability, as scikit-learn's
+    ``calibration_curve`` does with ``strategy="quantile"``. Two classes have one curve, of the
+    larger; several have one each. It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    curves : dict of label to Curve
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    curves_ : list of Line2D, one a class
+    diagonal_ : Line2D
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import linsep
+    >>> from linsep.plot import ReliabilityDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = linsep.Perceptron(keep="average").fit(X[:200], y[:200])
+    >>> model = linsep.calibrate(model, X[200:400], y[200:400])
+    >>> display = ReliabilityDisplay.from_estimator(model, X[400:], y[400:])
+    >>> len(display.curves_)
+    1
+    """
+
+    def __init__(self, *, curves: dict[Any, Curve]) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the reliability of a classifier that has probabilities.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with ``predict_proba``
+        X, y : rows that the model did not learn, and their classes
+        n_bins : int, default 10
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            If the classifier has no probabilities, or a label is no class of it.
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise DataError(
+                f"This {type(estimator).__name__} has no probabilities: linsep.calibrate learns "
+                "some from its scores."
+            )
+        found, y = estimator.predict_proba(X), np.asarray(y)
+        classes = estimator.classes_
+        if not np.isin(y, classes).all():
+            raise DataError("y has a label that the model never learnt: leave such rows out.")
+        curves = {}
+        for k, label in enumerate(classes):
+            if classes.size == 2 and k == 0:
+                continue
+            is_class = y == label
+            observed, predicted = calibration_curve(
+                is_class, found[:, k], n_bins=n_bins, strategy="quantile", pos_label=True
+            )
+            brier = float(((found[:, k] - is_class) ** 2).mean())
+            curves[label] = Curve(predicted, observed, brier)
+        return cls(curves=curves).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        **kwargs : passed to the curves, such as ``linewidth=2``
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        self.diagonal_ = self.ax_.axline(
+            (0.0, 0.0), slope=1.0, color=ink(), linewidth=0.8, linestyle=":", label="as predicted"
+        )
+        self.curves_ = []
+        shades = colours(len(self.curves))
+        for (label, curve), colour in zip(self.curves.items(), shades, strict=True):
+            name = f"{literal(str(label))}: Brier score {curve.brier:.3g}"
+            look = {"color": colour, "marker": "o", "markersize": 4, "label": name} | kwargs
+            self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
+        self.ax_.set(
+            xlabel="predicted probability", ylabel="share of the rows in each bin",
+            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",
+        )  # fmt: skip
+        self.legend_ = legend(self.ax_, [*self.curves_, self.diagonal_])
+        return self
