@@ -191,7 +191,7 @@ def test_weights_of_a_type_that_numpy_lacks(tmp_path, kind):
     # packages that onnx needs teach numpy some of these types
     with pytest.raises(ModelFileError, match=r"is not a model file|has no checksum"):
         linsep.load(path)
-    with pytest.raises(ModelFileError, match="is not a model file"):
+    with pytest.raises(ModelFileError, match=r"is not a model file|has model format None"):
         linsep.load(with_header(path, lambda header: None))
 
 
