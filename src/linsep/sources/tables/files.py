@@ -33,6 +33,8 @@ def open_table(
         return ParquetFile(path)
     if format == "arrow":
         return IpcFile(path)
+    if format in DOCUMENTS:
+        return Documents([path], max_bytes=max_line)
     raise unknown_format(path)
 
 
