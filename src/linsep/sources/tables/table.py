@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from linsep.background import elsewhere
 from linsep.errors import DataError, hint
 from linsep.sources.base import Batch, Source
 from linsep.sources.exact import WholeNumbers
@@ -279,7 +280,14 @@ class TableSource(Source):
         return kept
 
     def _all_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
-        """Yield file number, row number in the file and rows of every table."""
+        """Yield file number, row number in the file and rows of every table.
+
+        The next one is read while words are counted, which takes as long.
+        """
+        tables = self._read_tables()
+        yield from elsewhere(tables, ahead=True) if self._columns.words else tables
+
+    def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
         for number in range(len(self._files)):
             self._running = number
             for start, table in self._tables(number):
