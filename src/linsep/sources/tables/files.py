@@ -139,3 +139,12 @@ def taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.
 def place_in(file: TableFile, start: int, row: int) -> str:
     """Return where a row of a table stands, whose first row is number ``start`` of its file."""
     return file.where(start + row)
+
+
+def all_dropped(name: str) -> DataError:
+    """Return the error for a table of which no row is left."""
+    return DataError(
+        f"{name} has a missing value in every row, so that dropping them leaves none",
+        hint("choose {}", missing="zero"),
+        hint("{}", missing="mean"),
+    )

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from linsep.background import elsewhere
-from linsep.errors import DataError, hint
+from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
@@ -19,6 +19,7 @@ from linsep.sources.tables.arrow import rows_at_once
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
+    all_dropped,
     check_separated,
     kinds_in,
     open_tables,
@@ -248,7 +249,7 @@ class TableSource(Source):
         if not some:
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
-            raise self._all_dropped()
+            raise all_dropped(self.name)
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
         """Learn what must be known of all rows, unless it is known; the tables that were read for
@@ -302,13 +303,6 @@ class TableSource(Source):
                 f"{self.name} has changed while it was read: there are new values in column "
                 f"'{names[0]}'; let nobody write to it meanwhile."
             )
-
-    def _all_dropped(self) -> DataError:
-        return DataError(
-            f"{self.name} has a missing value in every row, so that dropping them leaves none",
-            hint("choose {}", missing="zero"),
-            hint("{}", missing="mean"),
-        )
 
     def where(self, row: int) -> str:
         """Return "file.csv line 18" or "file.parquet row 17" for the row of that number.
