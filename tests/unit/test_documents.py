@@ -1,6 +1,7 @@
 """Folders of texts and mailboxes."""
 
 import mailbox
+import shutil
 from email.message import EmailMessage
 
 import numpy as np
@@ -22,9 +23,10 @@ TEXTS = {
     "ham/2.txt": "",
     "ham/b.txt": "lunch at noon\r\nor later?",
     "ham/.hidden": "cash cash cash",
+    "ham/.git/config": "cash cash cash",
     "README": "not a text of a label",
 }
-READ = [name for name in sorted(TEXTS) if "/" in name and ".hidden" not in name]
+READ = [name for name in sorted(TEXTS) if "/" in name and "/." not in name]
 
 
 def written(folder, texts):
@@ -75,6 +77,7 @@ def test_texts_are_those_of_scikit_learn(mails):
     (mails / "spam" / "deeper" / "3.txt").unlink()
     (mails / "spam" / "deeper").rmdir()
     (mails / "ham" / ".hidden").unlink()
+    shutil.rmtree(mails / "ham" / ".git")
     theirs = load_files(mails, encoding="utf-8", shuffle=False)
     names = [theirs.target_names[code] for code in theirs.target]
     expected = sorted(zip(theirs.data, names, strict=True))

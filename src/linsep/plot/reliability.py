@@ -1,4 +1,4 @@
-"""Whether probabilities are what they say: predicted against observed shares."""
+"""Calibration curves of classifiers with probabilities."""
 
 from typing import Any, NamedTuple, Self
 
@@ -10,7 +10,7 @@ from linsep.plot.display import Display, colours, ink, legend, literal, new_axes
 
 
 class Curve(NamedTuple):
-    """Mean predicted probability and observed share of a class, bin by bin, and its Brier score."""
+    """Mean predicted probability and observed frequency of a class by bin, and its Brier score."""
 
     predicted: np.ndarray
     observed: np.ndarray
@@ -18,11 +18,11 @@ class Curve(NamedTuple):
 
 
 class ReliabilityDisplay(Display):
-    """Predicted probabilities against the shares observed: on the diagonal they are right.
+    """Calibration curves: mean predicted probability against observed frequency.
 
-    The rows are cut into bins of equal numbers by their predicted probability, as scikit-learn's
-    ``calibration_curve`` does with ``strategy="quantile"``. Two classes have one curve, of the
-    larger; several have one each. It is best made with :meth:`from_estimator`.
+    The bins have equally many rows, as in scikit-learn's ``calibration_curve`` with
+    ``strategy="quantile"``. There is one curve for two classes, that of the larger, else one per
+    class. It is best made with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class ReliabilityDisplay(Display):
             look = {"color": colour, "marker": "o", "markersize": 4, "label": name} | kwargs
             self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
         self.ax_.set(
-            xlabel="predicted probability", ylabel="share of the rows in each bin",
+            xlabel="predicted probability", ylabel="observed frequency",
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",
         )  # fmt: skip
         self.legend_ = legend(self.ax_, [*self.curves_, self.diagonal_])

@@ -53,12 +53,11 @@ class Calibration(NamedTuple):
 def calibrate(
     model: Any, X: Any, y: Any = None, *, method: str = "sigmoid", sample_weight: Any = None
 ) -> Any:
-    """Learn probabilities from the scores of a fitted online classifier, which then has
-    ``predict_proba``.
+    """Calibrate a fitted online classifier in place, which gives it ``predict_proba``.
 
-    The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` around a
-    ``FrozenEstimator``; classes are predicted as before. They are kept in the model and its file,
-    until it learns again.
+    The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` with a
+    ``FrozenEstimator``. ``predict`` is unchanged, so it may differ from the most probable class.
+    The calibration is saved with the model, and dropped when the model learns again.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def calibrate(
         ``recipe=model.recipe_``, has its own labels, so omit y and sample_weight.
     y : array of shape (rows,)
     method : "sigmoid" (Platt 1999) or "isotonic" (Zadrozny and Elkan 2002)
-        Of a few hundred rows or fewer an isotonic curve learns the noise.
+        Below a few hundred rows isotonic regression overfits.
     sample_weight : array of shape (rows,), default ones
 
     Returns

@@ -17,7 +17,7 @@ from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.sources.tables.arrow import Kinds, TableFile
 
-#: texts, and their bytes, from which on they make a record batch
+#: a record batch ends at this many texts or bytes
 _TEXTS, _BYTES = 4096, 1 << 23
 _SHOWN = 64
 
@@ -35,9 +35,10 @@ class Documents(TableFile):
     """The texts of folders and mailboxes, with columns ``text`` and ``label``.
 
     A folder has a folder of texts for each label, at any depth, or texts alone, which have no
-    label; a mailbox of messages in the mbox format is named by its label. Files whose names begin
-    with a dot are left out. Text is UTF-8; of a message (a file .eml, or one of a mailbox) it is
-    the subject and the plain text, or without that the HTML, decoded as the message says.
+    label; a mailbox of messages in the mbox format is named by its label. Files beside folders of
+    labels are left out, and so is what has a name that begins with a dot. Text is UTF-8. Of an
+    e-mail (a file .eml, or a message of a mailbox) it is the subject and the plain-text body, or
+    without that the source of the HTML, decoded with the declared charset.
 
     Parameters
     ----------
@@ -111,7 +112,8 @@ class Documents(TableFile):
             yield from self._of_mailbox(path, path.stem)
         for label in folders:
             for path in sorted(label.rglob("*")):
-                if path.is_file() and path.name[0] != ".":
+                hidden = any(part[0] == "." for part in path.relative_to(label).parts)
+                if path.is_file() and not hidden:
                     yield self._of_file(path, label.name)
         if not folders and not boxes:
             for path in inside:
