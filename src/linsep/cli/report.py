@@ -16,7 +16,7 @@ from linsep.cli.screen import (
     print_table,
 )
 from linsep.estimators._common.equations import MOST_TERMS
-from linsep.online.passes import StopReason
+from linsep.online.passes import ALL_PASSES, StopReason
 from linsep.sources.base import Source
 
 # More rows do not fit a screen; --json has them all.
@@ -281,9 +281,10 @@ def stopped_text(model: Any) -> str:
         return "not by itself: it learnt rows as they were given"
     sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
-        sentence = sentence.partition(";")[0]  # the rest is advice for Python
-        if not hasattr(model, "kernel_"):
-            sentence += "; `linsep separate` says if rows are separable"
+        advice = (
+            "" if hasattr(model, "kernel_") else "; `linsep separate` says if rows are separable"
+        )
+        sentence = ALL_PASSES + advice
     return f"{model.stop_reason_}: {sentence}"
 
 

@@ -40,13 +40,12 @@ class StopReason(StrEnum):
         return _SENTENCES[self]
 
 
+#: the command line adds other advice than Python
+ALL_PASSES = "all passes allowed were made and the last still had mistakes"
 _SENTENCES = {
     StopReason.CONVERGED: "a whole pass made no mistake: its weights separate the rows",
     StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
-    StopReason.MAX_ITER: (
-        "all passes allowed were made and the last still had mistakes; linsep.separation(X, y) "
-        "says if rows are separable"
-    ),
+    StopReason.MAX_ITER: (f"{ALL_PASSES}; linsep.separation(X, y) says if rows are separable"),
     StopReason.EARLY_STOP: (
         "held-out rows were predicted no better for some passes, or a callback asked"
     ),
