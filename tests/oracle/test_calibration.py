@@ -153,6 +153,7 @@ def test_the_command_line_calibrates_keeps_and_scores(folder):
     expected = model.predict_proba(X)
     same = theirs(model, held.drop(columns="kind"), held["kind"], "sigmoid")
     np.testing.assert_allclose(expected, same.predict_proba(X), rtol=1e-12)
+    assert "calibrated  sigmoid" in here("inspect", "m", cwd=folder).stdout
     lines = here("predict", "m", "test.csv", "--probabilities", cwd=folder).stdout.splitlines()
     shown = [[float(cell) for cell in line.split("\t")[1:]] for line in lines]
     np.testing.assert_allclose(shown, expected, rtol=1e-15)

@@ -68,6 +68,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     summary["parameters"] = model.get_params(deep=False)
     summary["changed"] = sorted(_changed(model))
     summary["recipe"] = getattr(model, "recipe_", None)
+    summary["calibration"] = getattr(model.__dict__.get("_calibration"), "method", None)
     summary["weights"] = machines
     return summary
 
@@ -154,6 +155,7 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
         *report.text_pairs(model),
         *report.equation_pairs(model),
         *kernel_pairs(summary),
+        *([("calibrated", summary["calibration"])] if summary["calibration"] else []),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
     ]
