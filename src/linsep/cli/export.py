@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from linsep.cli import options
+from linsep.cli.failures import note
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.screen import print_pairs
 from linsep.exports.exporting import export as write, format_of
@@ -38,9 +39,12 @@ def export(model: options.ModelIn, file: Out, *, force: options.Force = False) -
         with window():
             write(estimator, file, force=force)
         pressed.forget()  # it came after everything was done
+    rule = rule_of(fitted(estimator))
     print_pairs(
         [
             ("written", f"{file}, {made.name}, {file.stat().st_size:,} bytes"),
-            ("rule", rule_of(fitted(estimator)).sentence()),
+            ("rule", rule.sentence()),
         ]
     )
+    if hasattr(estimator, "predict_proba") and not rule.probabilities:
+        note("Calibrated probabilities are not exported; labels are the same.")

@@ -6,7 +6,7 @@ from typing import Any
 import linsep
 from linsep.exports.scoring import ExportError, Rule, Scoring, kind_of, read_scoring, text_of
 
-#: words that are no names in C or C++
+#: words that are no names in C or C++, and macros of the headers that are included
 RESERVED = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
 char8_t class compl concept const const_cast consteval constexpr constinit continue co_await
@@ -15,8 +15,22 @@ false float for friend goto if inline int long mutable namespace new noexcept no
 operator or or_eq private protected public register reinterpret_cast requires restrict return
 short signed sizeof static static_assert static_cast struct switch template this thread_local
 throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void
-volatile wchar_t while xor xor_eq NULL NAN INFINITY linux unix
+volatile wchar_t while xor xor_eq linux unix
+NULL offsetof NAN SNAN SNANF SNANL INFINITY HUGE HUGE_VAL HUGE_VALF HUGE_VALL MAXFLOAT
+MATH_ERRNO MATH_ERREXCEPT math_errhandling DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS
+FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL FP_ILOGB0 FP_ILOGBNAN FP_LLOGB0 FP_LLOGBNAN
+FP_FAST_FMA FP_FAST_FMAF FP_FAST_FMAL FP_INT_UPWARD FP_INT_DOWNWARD FP_INT_TOWARDZERO
+FP_INT_TONEAREST FP_INT_TONEARESTFROMZERO fpclassify iscanonical iseqsig isfinite isgreater
+isgreaterequal isinf isless islessequal islessgreater isnan isnormal issignaling issubnormal
+isunordered iszero signbit strdupa strndupa
+BIG_ENDIAN BYTE_ORDER EXIT_FAILURE EXIT_SUCCESS FD_SETSIZE LITTLE_ENDIAN MB_CUR_MAX NFDBITS
+PDP_ENDIAN RAND_MAX WCONTINUED WEXITED WNOHANG WNOWAIT WSTOPPED WUNTRACED
 """
+#: macros of <math.h> for each type of floats
+TYPED = re.compile(
+    r"(M_(E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)|HUGE_VAL_|SNAN)"
+    r"(l|f\d*x?|F\d+X?)?"
+)
 
 HEAD = """/* {about}
    {meaning}
@@ -75,11 +89,11 @@ static inline double {name}_predict({row})
 }}
 """
 LABELS = """
-/* Returns the label of a class. */
+/* Returns the label of a class, {none} for any other number, such as -1. */
 static inline {kind}{name}_label(int number)
 {{
     static {kind}const labels[{k}] = {{{labels}}};
-    return labels[number];
+    return number < 0 || number >= {k} ? {nothing} : labels[number];
 }}
 
 /* Returns the number of the class of a row, -1 if {name}_scores returns 0. */
@@ -263,9 +277,13 @@ def _labels(rule: Rule, common: dict[str, Any]) -> str:
     whole = all(isinstance(label, int) and abs(label) < 2**63 for label in rule.classes)
     if whole:
         kind, labels = "long long ", [f"{int(label)}LL" for label in rule.classes]
+        none, nothing = "LLONG_MIN", f"-{2**63 - 1}LL - 1"
     else:
         kind, labels = "const char *", [string(text_of(label)) for label in rule.classes]
-    return LABELS.format(**common, k=k, kind=kind, labels=listed(labels), body=body)
+        none = nothing = "NULL"
+    return LABELS.format(
+        **common, k=k, kind=kind, labels=listed(labels), body=body, none=none, nothing=nothing
+    )
 
 
 def identifier(name: str) -> str:
@@ -279,7 +297,7 @@ def field_names(names: list[str]) -> list[str]:
     found: dict[str, None] = {}
     for name in names:
         own = identifier(name)
-        while own in found or own in RESERVED.split():
+        while own in found or own in RESERVED.split() or TYPED.fullmatch(own):
             own += "_"
         found[own] = None
     return list(found)

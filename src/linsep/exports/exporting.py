@@ -44,9 +44,11 @@ def format_of(path: Path) -> Format:
 def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     """Write a fitted learner for other programs; the ending of ``path`` is the format.
 
-    .onnx holds every learner but those with string kernels. The others hold linear scores, and
-    weights in them read back to the same bits: .json and .csv are tables of weights, .sql a query
-    for SQLite and DuckDB, .py a module without imports, .h a C header.
+    .onnx holds every learner, except kernels for which ONNX has no operators (see docs/export.md)
+    and ``tie="random"``. The others hold linear scores, and weights in them read back to the same
+    bits: .json and .csv are tables of weights, .sql a query for SQLite and DuckDB, .py a module
+    without imports, .h a C header. Probabilities of :func:`linsep.calibrate` are not exported;
+    labels are the same.
 
     Parameters
     ----------

@@ -34,14 +34,15 @@ def to_onnx(estimator: Any) -> Any:
         Inputs are the columns that the model was learnt from if that was a table: float64 (NaN is
         missing) or text (one that training has not seen is missing) of shape (rows, 1), by their
         names. Else the input is ``X``, float64 of shape (rows, features). Outputs are ``label`` of
-        shape (rows,) and ``scores`` as ``decision_function`` returns them, or ``probabilities`` of
-        shape (rows, classes); of a regression ``prediction`` of shape (rows,).
+        shape (rows,) and ``scores`` as ``decision_function`` returns them, or, of logistic
+        regression and naive Bayes, ``probabilities`` of shape (rows, classes); of a linear
+        regression ``prediction`` of shape (rows,).
 
     Raises
     ------
     ExportError
-        If ONNX cannot hold the model (string kernels, words of texts, hashed values, random ties),
-        or the package onnx is missing.
+        If ONNX cannot hold the model (kernels for which it has no operators, see docs/export.md;
+        ``tie="random"``; words of texts, hashed values), or the package onnx is missing.
     NotFittedError
         If the estimator is not fitted.
 

@@ -120,7 +120,7 @@ def won_pairs(graph: Graph, rule: Rule, scores: str) -> Predicted:
 
 
 def voted(graph: Graph, model: Any, rows: Rows, rule: Rule) -> str:
-    """Return the shares of the votes of all versions of the weights, as decision values."""
+    """Return the vote fractions of all versions of the weights as decision values."""
     state, keeping = model._state, model._keeping
     if keeping.tie == "random":
         raise ExportError("Votes whose ties are drawn at random cannot be exported.")

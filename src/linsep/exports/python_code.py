@@ -32,7 +32,7 @@ def scores(row):
 '''
 TEXTS = """    for column, values in TEXTS.items():
         value = row[column]
-        if value is None or value != value or (value == "" and value not in values):
+        if value is None or value != value or {empty}:
 {missing}
         if value in values:{count}
             for k, weight in enumerate(values[value]):
@@ -92,7 +92,10 @@ def as_python(model: Any) -> str:
     if columns.text:
         missing = "continue" if columns.fill_text else "return None"
         count = "\n            squares += 1.0" if rule.normalize else ""
-        parts.append(TEXTS.format(missing=" " * 12 + missing, count=count))
+        known, empty = tuple(filter(columns.has_empty, columns.text)), 'value == ""'
+        if known:
+            empty = f"({empty} and column not in {known!r})"
+        parts.append(TEXTS.format(missing=" " * 12 + missing, count=count, empty=empty))
     parts.append(SCALED if rule.normalize else RESULT)
     what = "the class of a row" if rule.classes else "the number predicted for a row"
     parts.append(PREDICT.format(what=what, body=_body(rule)))

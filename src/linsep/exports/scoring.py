@@ -123,6 +123,10 @@ class ModelColumns:
         """Number of features."""
         return len(self.numeric) + sum(map(len, self.text.values()))
 
+    def has_empty(self, name: str) -> bool:
+        """Return whether training has seen empty text in a text column; else it is missing."""
+        return "" in self.text[name] or self.reference.get(name) == ""
+
 
 @dataclass(frozen=True)
 class NumericColumn:

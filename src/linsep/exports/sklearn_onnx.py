@@ -20,8 +20,9 @@ OPTIONS = {
 def register() -> None:
     """Make skl2onnx convert the estimators of this library, alone and in pipelines.
 
-    Call it once before ``skl2onnx.to_onnx``. The second output of a classifier are its
-    probabilities, else its scores, of two classes (-score, score).
+    Call it once before ``skl2onnx.to_onnx``. The second output of a classifier is
+    ``predict_proba`` for logistic regression and naive Bayes, else the scores, also after
+    :func:`linsep.calibrate`; for two classes they are (-score, score).
 
     Raises
     ------

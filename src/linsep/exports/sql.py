@@ -1,4 +1,4 @@
-"""Models as an SQL query for SQLite, DuckDB and others."""
+"""Models as an SQL query for SQLite and DuckDB."""
 
 import math
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ import linsep
 from linsep.escaping import escaped
 from linsep.exports.scoring import (
     ExportError,
+    ModelColumns,
     NumericColumn,
     Rule,
     Scoring,
@@ -121,7 +122,7 @@ def _score(scoring: Scoring, k: int) -> str:
             terms.append(f"{literal(coef[j])} * {_number(column, columns.kind)}")
     for name, values in columns.text.items():
         weights = {value: literal(coef[j]) for value, j in values.items()}
-        terms.append(_value(name, weights, columns.fill_text))
+        terms.append(_value(name, weights, columns))
     total = summed(terms)
     if scoring.rule.normalize:
         length = "CASE linsep_length WHEN 0e0 THEN 1e0 ELSE linsep_length END"
@@ -134,15 +135,18 @@ def _length(scoring: Scoring) -> str:
     columns = scoring.columns
     squares = [f"power({_number(c, columns.kind)}, 2)" for c in columns.numeric]
     for name, values in columns.text.items():
-        squares.append(_value(name, dict.fromkeys(values, "1e0"), columns.fill_text))
+        squares.append(_value(name, dict.fromkeys(values, "1e0"), columns))
     return f"sqrt({summed(squares)})"
 
 
 def _number(column: NumericColumn, kind: str) -> str:
     """Return the expression of a number as a feature; NULL if it may not be missing."""
     name = f"x{column.name}" if kind == "array" else str(column.name)
-    value = f"CAST(data.{identifier(name)} AS DOUBLE)"
-    value = f"NULLIF({value}, 'NaN')"  # DuckDB has NaN, and compares the text as a number
+    cell = f"data.{identifier(name)}"
+    # empty text is missing: SQLite would cast it to 0, DuckDB refuse it
+    cell = f"CASE WHEN CAST({cell} AS VARCHAR) <> '' THEN {cell} END"
+    # DuckDB has NaN, and compares the text as a number
+    value = f"NULLIF(CAST({cell} AS DOUBLE), 'NaN')"
     if column.fill is not None:
         value = f"COALESCE({value}, {literal(column.fill)})"
     if column.divide is None:
@@ -150,14 +154,20 @@ def _number(column: NumericColumn, kind: str) -> str:
     return f"(({value} - {literal(column.subtract)}) / {literal(column.divide)})"
 
 
-def _value(name: str, weights: dict[str, str], fill: bool) -> str:
-    """Return the expression of the weight of a text column's value."""
+def _value(name: str, weights: dict[str, str], columns: ModelColumns) -> str:
+    """Return the expression of the weight of a text column's value; NULL if it may not be missing.
+
+    Empty text is missing unless training has seen it.
+    """
     value = f"CAST(data.{identifier(name)} AS VARCHAR)"
     cases = "".join(
         f"{INDENT}    WHEN {text(known)} THEN {weight}" for known, weight in weights.items()
     )
     found = f"CASE {value}{cases} ELSE 0e0 END" if cases else "0e0"
-    return found if fill else f"CASE WHEN {value} IS NOT NULL THEN {found} END"
+    if columns.fill_text:
+        return found
+    test = "IS NOT NULL" if columns.has_empty(name) else "<> ''"
+    return f"CASE WHEN {value} {test} THEN {found} END"
 
 
 def _won(rule: Rule) -> dict[str, str]:
@@ -220,7 +230,7 @@ def _beats(one: int, other: int) -> str:
 
 
 def summed(terms: Iterable[str]) -> str:
-    """Return a sum as a balanced tree of parentheses, because SQLite limits their depth."""
+    """Return a sum in balanced parentheses, because SQLite limits the depth of expressions."""
     terms = list(terms)
     if len(terms) <= 8:
         return f"{INDENT}+ ".join(terms) if terms else "0e0"

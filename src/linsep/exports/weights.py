@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import linsep
-from linsep.exports.scoring import RULES, NumericColumn, Scoring, kind_of, read_scoring
+from linsep.exports.scoring import NumericColumn, Scoring, kind_of, read_scoring
 
 #: columns of the CSV file, before one column of weights for each score
 HEADER = ("kind", "column", "value", "missing", "subtract", "divide")
@@ -74,11 +74,13 @@ def as_csv(model: Any) -> str:
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow([*HEADER, *rule.names()])
     none = [""] * (len(HEADER) - 3)
+    may = "yes" if columns.fill_text else "no"
     for about, text in (
         ("learner", kind),
-        ("rule", RULES[rule.name]),
+        ("rule", rule.sentence()),
         ("ties", "last class" if rule.ties_high else "first class"),
         ("rows of length 1", "yes" if rule.normalize else "no"),
+        *([("text may be missing", may)] if columns.text else []),
         *(("class", label) for label in rule.classes),
     ):
         rows.writerow(["about", about, text, *none, *[""] * len(rule.names())])

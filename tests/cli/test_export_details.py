@@ -1,0 +1,94 @@
+"""linsep export: missing values, ties, calibrated models and names, in single formats."""
+
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import here, table
+from exported import CC, module, needs_cc, of_c, of_csv, of_databases
+from linsep import LinearRegression, Perceptron, calibrate, export, open_source, save
+
+pytestmark = pytest.mark.compiled
+X = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0], [0.0, 3.0]])
+
+
+@needs_cc
+@pytest.mark.parametrize(("labels", "none"), [("pqqp", "NULL"), ([-5, 7, 7, -5], "LLONG_MIN")])
+def test_c_has_no_label_for_a_missing_value(labels, none, tmp_path):
+    path = export(Perceptron(max_iter=2).fit(X, list(labels)), tmp_path / "m.h")
+    program = tmp_path / "main.c"
+    program.write_text(
+        '#include <limits.h>\n#include "m.h"\nint main(void) { double row[2] = {NAN, 1.0};\n'
+        f"return m_label(m_predict(row)) != {none} || m_label(2) != {none}"
+        f" || m_label(1) == {none}; }}\n"
+    )
+    subprocess.run([CC, "-std=c99", program, "-o", tmp_path / "m", "-lm"], check=True)
+    assert subprocess.run([tmp_path / "m"], check=False).returncode == 0
+    assert f"{none} for any other number" in path.read_text()
+
+
+@needs_cc
+def test_columns_with_names_of_macros(tmp_path):
+    names = ["NAN", "HUGE_VAL", "FP_NAN", "MATH_ERRNO", "M_PI", "isnan", "math_errhandling"]
+    rows = np.eye(len(names))
+    model = Perceptron(max_iter=2).fit(rows, [0, 1, 0, 1, 0, 1, 1])
+    wanted = model.predict(rows).tolist()
+    model.feature_names_in_ = np.array(names, dtype=object)
+    path = export(model, tmp_path / "m.h")
+    assert "double M_PI_;" in path.read_text()
+    assert [code for code, _ in of_c(path, names, rows.tolist(), tmp_path)] == wanted
+
+
+@pytest.mark.parametrize("missing", ["zero", "drop"])
+def test_empty_text_in_a_database_is_missing(missing, tmp_path):
+    """SQLite imports the empty cells of a CSV file as empty text."""
+    cells = [[k, "uv"[k % 2], "pq"[k > 4]] for k in range(1, 9)]
+    table(tmp_path, "t.csv", ["n", "t", "y"], cells)
+    source = open_source(tmp_path / "t.csv", target="y", missing=missing, scale="standard")
+    path = export(Perceptron(max_iter=9).fit(source), tmp_path / "m.sql")
+    full = [{"n": str(n), "t": t} for n, t, _ in cells]
+    holes = [{"n": "", "t": "u"}, {"n": None, "t": "u"}, {"n": "8", "t": ""}, {"n": "8", "t": None}]
+    predict = module(export(Perceptron(max_iter=9).fit(source), tmp_path / "m.py"))["predict"]
+    wanted = [predict(row) for row in full + holes]
+    assert (wanted[-4:] == [None] * 4) == (missing == "drop")
+    for lines in of_databases(path, {"n": str, "t": str}, full + holes):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+
+
+@pytest.mark.parametrize(("tie", "above"), [("positive", "at least 0"), ("negative", "above 0")])
+def test_csv_says_where_ties_go_and_what_may_be_missing(tie, above, tmp_path):
+    table(tmp_path, "t.csv", ["n", "t", "y"], [[1, "u", "p"], [2, "v", "q"]])
+    source = open_source(tmp_path / "t.csv", target="y", missing="zero")
+    model = Perceptron(max_iter=2, tie=tie).fit(source)
+    about = {tuple(line[:2]) for line in of_csv(export(model, tmp_path / "m.csv"))["about"]}
+    assert {("rule", f"q if the score is {above}, else p"), ("text may be missing", "yes")} <= about
+
+
+def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
+    model = Perceptron(max_iter=2).fit(X, list("pqqp"))
+    for name in ("plain", "calibrated"):
+        save(model, tmp_path / name)
+        calibrate(model, X, list("pqqp"))
+    done = here("export", "plain", "plain.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = here("export", "calibrated", "calibrated.py", cwd=tmp_path)
+    said = "linsep: Calibrated probabilities are not exported; labels are the same.\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    assert "probabilities" not in module(tmp_path / "calibrated.py")
+
+
+def test_empty_text_that_training_has_seen_is_a_value(tmp_path):
+    """Also as the reference level, which has no weight."""
+    data = pa.table({"t": ["", "u", "", "u"], "n": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 2.0, 2.5, 5.0]})
+    pq.write_table(data, tmp_path / "t.parquet")
+    how = {"target": "y", "missing": "error", "reference_level": "first"}
+    source = open_source(tmp_path / "t.parquet", **how)
+    model = LinearRegression().fit(source)
+    assert model.recipe_["reference"] == {"t": ""}
+    wanted, rows = pytest.approx(model.predict(source).tolist()), data.to_pylist()
+    assert list(map(module(export(model, tmp_path / "m.py"))["predict"], rows)) == wanted
+    for lines in of_databases(export(model, tmp_path / "m.sql"), {"t": str, "n": float}, rows):
+        assert [line["linsep_prediction"] for line in lines] == wanted
