@@ -1,5 +1,6 @@
 """linsep describe: what pandas and numpy say of the same rows, and commands that work."""
 
+import csv
 import io
 import json
 import re
@@ -11,8 +12,9 @@ import pandas as pd
 import pytest
 
 from command_line import assert_refused, here, table
-from linsep.describing import columns, tables
+from linsep.describing import columns, tables, vectors
 from linsep.describing.describing import Description
+from linsep.sources.svmlight.source import SvmlightSource
 
 pytestmark = pytest.mark.compiled
 ROWS = 300
@@ -63,15 +65,15 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
         values = frame[column["name"]]
         assert column["missing"] == values.isna().sum()
         assert column["values"] == values.nunique()
-        if column["type"] in ("number", "whole", "bool"):
+        if column["type"] in ("number", "int", "bool"):
             values = values.astype(float)
-            ends = column["low"], column["high"]
+            ends = column["min"], column["max"]
             assert ends == pytest.approx((values.min(), values.max()), rel=1e-14)
             assert column["mean"] == pytest.approx(values.mean(), abs=1e-12)
-            assert column["deviation"] == pytest.approx(values.std(ddof=0), abs=1e-12)
+            assert column["std"] == pytest.approx(values.std(ddof=0), abs=1e-12)
     types = {column["name"]: column["type"] for column in found["columns"]}
     assert types == {
-        "age": "whole", "height": "number", "zero": "whole", "flag": "bool", "town": "text",
+        "age": "int", "height": "number", "zero": "int", "flag": "bool", "town": "text",
         "id": "text", "again": "number", "there": "text", "note": "text", "y": "text",
     }  # fmt: skip
     assert found["constant"] == ["zero"]
@@ -103,7 +105,7 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     (tmp_path / f"t.{kind}").write_text("".join(lines))
     found = described(f"t.{kind}", cwd=tmp_path)
     assert (found["rows"], found["stored"]) == (200, np.count_nonzero(X) / 200)
-    assert (found["low"], found["high"]) == (1.0, 3.0)
+    assert (found["min"], found["max"]) == (1.0, 3.0)
     assert found["used"] == np.count_nonzero(X.any(axis=0)) == 29
     assert (found["n_constant"], found["n_duplicates"]) == (1, 1)
     if kind == "svm":
@@ -217,6 +219,75 @@ def test_a_number_that_is_none(tmp_path):
     assert found["left_out"] == ["a"]
     text = here("describe", "t.csv", cwd=tmp_path).stdout
     assert "\nodd      t.csv line 32, column 'a' holds '?', where others are numbers\n" in text
+
+
+def test_next_leaves_out_what_fit_refuses(tmp_path):
+    """02134 is a code, of CSV and of Parquet; 1,234 and texts without a repeat are refused."""
+    rows = [
+        (
+            f"0213{k % 3}",
+            "1,234" if k % 2 else "12",
+            "k" if k == 299 else f"k{k % 299}",
+            "pq"[k % 2],
+        )
+        for k in range(300)
+    ]
+    frame = pd.DataFrame(rows, columns=["code", "sum", "late", "y"])
+    frame.to_csv(tmp_path / "t.csv", index=False, quoting=csv.QUOTE_ALL)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        found = described(name, "--target", "y", cwd=tmp_path)
+        assert found["left_out"] == ["sum", "late"]
+        assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
+
+
+def test_many_texts_are_classes(folder, monkeypatch):
+    monkeypatch.setattr(columns, "MOST_LABELS", 2)
+    found = described("t.csv", "--target", "town", cwd=folder)
+    assert (found["label"]["kind"], found["label"]["classes"]) == ("classes", None)
+    assert "--learner" not in found["next"]
+    assert "label     town, more than 2 classes" in here(
+        "describe", "t.csv", "--target", "town", cwd=folder
+    ).stdout  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", ["| a b\n| a c\n", "1 | a\n| b\n"])
+def test_rows_without_labels_have_no_next_command(tmp_path, lines):
+    (tmp_path / "t.vw").write_text(lines)
+    assert described("t.vw", cwd=tmp_path)["next"] is None
+    assert "next" not in here("describe", "t.vw", cwd=tmp_path).stdout
+
+
+def test_texts_that_are_too_many_to_compare_are_not_called_unique(folder, monkeypatch):
+    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
+    assert [c.get("unique") for c in Description([str(folder / "t.csv")]).read()["columns"]][5]
+    monkeypatch.setattr(columns, "MOST_TEXTS", 50)
+    (column,) = (
+        c for c in Description([str(folder / "t.csv")]).read()["columns"] if c["name"] == "id"
+    )
+    assert column["unique"] is None
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.svm"])
+def test_no_batch_leaves_an_empty_part_of_the_sample(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(tables, "SAMPLE_ROWS", 4)
+    monkeypatch.setattr(vectors, "SAMPLE_ROWS", 4)
+    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 2)
+    (tmp_path / "t.csv").write_text("y\n" + "1\n" * 64)
+    (tmp_path / "t.svm").write_text("1 1:1\n" * 64)
+    drawn = []
+    for kind in (tables.TableDescription, vectors.VectorDescription):
+        draw = kind._draw
+        monkeypatch.setattr(
+            kind, "_draw", lambda self, *rows, d=draw: (d(self, *rows), drawn.append(self._sample))
+        )
+    if name == "t.csv":
+        Description([str(tmp_path / name)], target="y").read()
+    else:
+        vectors.VectorDescription(SvmlightSource([tmp_path / name], chunk_bytes=16)).describe()
+    assert len(drawn) > 4
+    assert all(len(part[-1]) > 0 for sample in drawn for part in sample)
+    assert sum(len(part[-1]) for part in drawn[-1]) == 4
 
 
 def test_standard_input(folder, monkeypatch):

@@ -4,6 +4,7 @@ import bz2
 import csv
 import io
 import json
+import shlex
 from fractions import Fraction
 
 import numpy as np
@@ -233,6 +234,66 @@ def test_refusals(folder, arguments, said, code):
         (folder / name).write_text(text)
     assert_refused("split", *arguments, cwd=folder, said=said, code=code)
     assert (folder / "x-test.csv").read_text() == ""
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl"])
+@pytest.mark.parametrize("option", ["--target", "--group"])
+def test_cells_that_are_no_class_and_no_group(tmp_path, ending, option):
+    numbers, lists = [1.0, 2.0, float("nan")], [[1], [2], [1, 2]]
+    rows = pa.table({"n": numbers, "s": lists})
+    if ending == "parquet":
+        pq.write_table(rows, tmp_path / "t.parquet")
+    elif ending == "arrow":
+        with pa.ipc.new_file(tmp_path / "t.arrow", rows.schema) as file:
+            file.write_table(rows)
+    else:
+        lines = [json.dumps({"n": n, "s": s}) for n, s in zip(numbers, lists, strict=True)]
+        (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    place = "line" if ending == "jsonl" else "row"
+    for column, said in (
+        ("n", f"t.{ending} {place} 3 has no value in column 'n': fill it in"),
+        ("s", f"t.{ending} {place} 1, column 's' holds \\[1\\], which is no number and no text"),
+    ):
+        assert_refused(
+            "split", f"t.{ending}", "--test", 0.5, option, column, cwd=tmp_path, said=said
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--target", "y", "--group", "who"], "linsep fit t-train.dat --target y --format csv "
+         "--delimiter ';' --test t-test.dat --exclude day --exclude who --missing mean --model "
+         "t-train.linsep"),
+        (["--target", "n", "--in-order"], "linsep fit t-train.dat --target n --format csv "
+         "--delimiter ';' --test t-test.dat --learner linear --exclude day --missing drop --model "
+         "t-train.linsep"),
+        (["--time", "day"], "linsep describe t-train.dat --format csv --delimiter ';' --target "
+         "COLUMN"),
+    ],
+)  # fmt: skip
+def test_the_next_command_works(tmp_path, options, expected):
+    """It reads the file as split did, and leaves out what fit would refuse, and groups."""
+    rows = [
+        f"2025-01-{k % 28 + 1:02};{k % 7};{'' if k % 9 == 4 else k * 1.5};{'pq'[k % 2]}"
+        for k in range(90)
+    ]
+    (tmp_path / "t.dat").write_text("\n".join(["day;who;n;y", *rows]))
+    how = "--format", "csv", "--delimiter", ";", "--json"
+    done = here("split", "t.dat", "--test", 0.2, *options, *how, cwd=tmp_path)
+    command = json.loads(done.stdout)["next"]
+    assert command == expected
+    if "COLUMN" in command:
+        command = command.replace("COLUMN", "y")
+    done = here(*shlex.split(command)[1:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_next_command_where_fit_would_refuse(tmp_path):
+    """Dates are no labels."""
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,2025-01-01\n2,2025-01-02\n" * 10)
+    done = here("split", "t.csv", "--test", 0.2, "--target", "y", cwd=tmp_path)
+    assert (done.returncode, "next" in done.stdout) == (0, False)
 
 
 def test_output_that_is_input(folder):

@@ -104,7 +104,7 @@ def test_commands_in_the_readme(tmp_path):
 
 def test_commands_about_files(tmp_path):
     subprocess.run([sys.executable, ROOT / "docs" / "files_data.py", tmp_path], check=True)
-    assert run_commands("docs/files.md", tmp_path) == 8
+    assert run_commands("docs/files.md", tmp_path) == 9
 
 
 def test_commands_about_separation(tmp_path):

@@ -7,6 +7,7 @@ from linsep.cli import options, report
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, label_text, percent, plain_labels, print_pairs, print_table
 from linsep.cli.standard_input import NAME, reads_data
+from linsep.describing import columns
 from linsep.describing.describing import Description
 from linsep.sources.limits import size_text
 
@@ -53,7 +54,9 @@ def print_description(found: dict[str, Any]) -> None:
         pairs.append(("label", _label(found["label"], found["rows"])))
     if found["separable"] is not None:
         pairs.append(("separable", _separable(found["separable"], found["rows"])))
-    print_pairs([*pairs, ("next", found["next"])])
+    if found["next"] is not None:
+        pairs.append(("next", found["next"]))
+    print_pairs(pairs)
     if found["columns"] is not None:
         print()
         _print_columns(found["columns"])
@@ -65,7 +68,7 @@ def _shown(name: str) -> str:
 
 def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     kinds: dict[str, int] = {}
-    names = {"number": "numeric", "whole": "numeric", "bool": "true or false"}
+    names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
     for column in found["columns"]:
         kind = names.get(column["type"], column["type"])
         kinds[kind] = kinds.get(kind, 0) + 1
@@ -93,8 +96,8 @@ def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
     pairs = [
         ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values a row"),
     ]
-    if found["low"] is not None:
-        pairs.append(("values", f"from {found['low']:g} to {found['high']:g}"))
+    if found["min"] is not None:
+        pairs.append(("values", f"from {found['min']:g} to {found['max']:g}"))
     if found["weights"] is not None:
         low, high = found["weights"]
         pairs.append(("weights", f"from {low:g} to {high:g}"))
@@ -115,9 +118,11 @@ def _label(label: dict[str, Any], rows: int) -> str:
     column = f"{label['column']}, " if label["column"] is not None else ""
     missing = f"; {count(label['missing'], 'row')} without" if label["missing"] else ""
     if label["kind"] == "numbers":
-        ends = "" if label["low"] is None else f" from {label['low']:g} to {label['high']:g}"
-        return f"{column}{'numbers' if ends else 'many different texts'}{ends}{missing}"
+        ends = "" if label["min"] is None else f" from {label['min']:g} to {label['max']:g}"
+        return f"{column}numbers{ends}{missing}"
     classes = label["classes"]
+    if classes is None:
+        return f"{column}more than {columns.MOST_LABELS:,} classes{missing}"
     labels = plain_labels([one["label"] for one in classes])
     shown = [
         f"{label_text(name)} {percent(one['rows'] / rows)}"
@@ -141,18 +146,16 @@ def _separable(found: dict[str, Any], rows: int) -> str:
     return "not decided at a glance; `linsep separate` decides"
 
 
-def _print_columns(columns: list[dict[str, Any]]) -> None:
+def _print_columns(described: list[dict[str, Any]]) -> None:
     rows = []
-    for column in columns[:MOST_COLUMNS]:
-        known, values = column.get("low") is not None, column.get("values")
-        cells = [
-            f"{column[key]:.5g}" if known else "" for key in ("low", "high", "mean", "deviation")
-        ]
+    for column in described[:MOST_COLUMNS]:
+        known, values = column.get("min") is not None, column.get("values")
+        cells = [f"{column[key]:.5g}" if known else "" for key in ("min", "max", "mean", "std")]
         if column["type"] == "bool":
             cells[:2] = ["", ""]
         missing = "" if column["missing"] is None else f"{column['missing']:,}"
         various = "" if "values" not in column else "many" if values is None else f"{values:,}"
         rows.append([column["name"], column["type"], *cells, missing, various])
-    print_table(["column", "type", "low", "high", "mean", "deviation", "missing", "values"], rows)
-    if len(columns) > MOST_COLUMNS:
-        print(f"... and {len(columns) - MOST_COLUMNS:,} more columns; --json has all")
+    print_table(["column", "type", "min", "max", "mean", "std", "missing", "values"], rows)
+    if len(described) > MOST_COLUMNS:
+        print(f"... and {len(described) - MOST_COLUMNS:,} more columns; --json has all")

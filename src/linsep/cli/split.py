@@ -1,7 +1,6 @@
 """The command ``split``: held-out files."""
 
 import re
-import shlex
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,9 @@ from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, percent, print_pairs
 from linsep.cli.standard_input import NAME, reads_data
-from linsep.errors import DataError
+from linsep.describing.advice import next_command
+from linsep.describing.describing import Description
+from linsep.errors import DataError, LinsepError
 from linsep.interrupts import held, window
 from linsep.model_files.format import written_whole
 from linsep.rewriting.splitting import PARTS, Split
@@ -127,13 +128,13 @@ def split(
             with window(), watching(parts):  # type: ignore[arg-type]
                 _write(parts, files, outs)
         pressed.forget()  # it came after everything was done
-    command = ["linsep", "fit", str(outs[0]), *(["--target", target] if target else [])]
+    how = {"format": format, "delimiter": delimiter, "max_line": max_line}
     found = {
         "files": [
             {"part": name, "file": str(out), "rows": rows}
             for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
         ],
-        "next": shlex.join([*command, "--test", str(outs[1])]),
+        "next": _next(outs, kind, target, group, how),
         "seconds": round(perf_counter() - started, 4),
     }
     (report.print_json if as_json else print_split)(found)
@@ -147,7 +148,32 @@ def print_split(found: dict[str, Any]) -> None:
                        f"({percent(part['rows'] / total)})")
         for part in found["files"]
     ]  # fmt: skip
-    print_pairs([*pairs, ("time", f"total {found['seconds']:.2f} s"), ("next", found["next"])])
+    pairs.append(("time", f"total {found['seconds']:.2f} s"))
+    if found["next"] is not None:
+        pairs.append(("next", found["next"]))
+    print_pairs(pairs)
+
+
+def _next(
+    outs: list[Path], kind: str, target: str | None, group: str | None, how: dict[str, Any]
+) -> str | None:
+    """Return the command that ``linsep describe`` gives for the training file, with the test file;
+    None if that holds rows that no fit takes.
+    """
+    data, typed = [str(outs[0])], {"target": target, **how}
+    if target is None and kind not in ("svmlight", "vw"):
+        return next_command(data, typed, {"label": None, "columns": []})
+    try:
+        description = Description(data, target=target, **how)
+        with watching(description.source):  # type: ignore[arg-type]
+            found = description.read(separable=False)
+    except (LinsepError, KeyboardInterrupt):  # the files are there
+        return None
+    if found["label"] is None:
+        return None
+    if group is not None and group not in (target, *found["left_out"]):
+        found["left_out"].append(group)
+    return next_command(data, typed | {"test": str(outs[1])}, found)
 
 
 def _kind(paths: list[Path], format: str | None, column: str | None) -> str:

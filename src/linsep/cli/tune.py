@@ -170,7 +170,7 @@ def print_tune(found: dict[str, Any]) -> None:
                               f"{report.baseline_text(found['test'])}"))  # fmt: skip
     pairs += [
         ("learnt", f"{count(len(models), 'model')} of {found['learner']}{spared}, "
-                   f"{found['passes']:,} passes over {found['rows']:,} rows, read once"),
+                   f"{found['passes']:,} passes over {found['rows']:,} rows"),
         *report.dropped_pairs(found),
         ("time", f"total {found['seconds']:.2f} s"),
         ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),

@@ -20,32 +20,34 @@ from linsep.sources.opening import open_source
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
 #: whole numbers are classes if there are so few, and each comes so often on average
 FEW_LABELS, OFTEN = 100, 10
-#: what a column may be that no fit takes
-UNUSABLE = ("unique", "of_numbers", "infinite")
+#: flags of columns that `fit` refuses, or can learn nothing from
+UNUSABLE = ("unique", "refused", "infinite")
 #: words in a cell from which text is read word by word
 WORDS = 3.0
 
 
-def labels_of(counts: Counter[Any] | None, whole: bool, missing: int) -> dict[str, Any]:
+def labels_of(counts: Counter[Any] | None, kind: str, missing: int) -> dict[str, Any]:
     """Return what labels are: classes with their rows, or numbers.
 
     Parameters
     ----------
     counts : how often each label occurs, None if there are too many to count
-    whole : whether they can be classes: whole numbers, text or booleans
+    kind : "text", "bool", "int" or "number"; text is always classes
     missing : rows without a label
     """
     rows = None if counts is None else sum(counts.values())
     few = counts is not None and (
         len(counts) <= 2 or (len(counts) <= FEW_LABELS and len(counts) * OFTEN <= (rows or 0))
     )
-    texts = counts is not None and any(isinstance(label, str) for label in counts)
-    kind = "classes" if counts is not None and whole and (few or texts) else "numbers"
-    listed = [] if counts is None or kind == "numbers" else counts.most_common()
+    if not (kind == "text" or (few and kind != "number")):
+        return {"kind": "numbers", "missing": missing, "classes": []}
+    listed = None
+    if counts is not None:
+        listed = [{"label": label, "rows": rows} for label, rows in counts.most_common()]
     return {
-        "kind": kind,
+        "kind": "classes",
         "missing": missing,
-        "classes": [{"label": label, "rows": rows} for label, rows in listed],
+        "classes": listed,
     }
 
 
@@ -56,8 +58,8 @@ def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[st
         if column["name"] == target:
             continue
         text = column["type"] == "text"
-        other = column["type"] not in ("text", "number", "whole", "bool")
-        empty = column["missing"] and column.get("low", 0) is None
+        other = column["type"] not in ("text", "number", "int", "bool")
+        empty = column["missing"] and column.get("min", 0) is None
         if text and (column["words"] or 0) >= WORDS:
             words.append(column["name"])
         elif other or empty or any(column.get(what) for what in UNUSABLE):
@@ -102,8 +104,8 @@ def at_a_glance(
     }
 
 
-def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str:
-    """Return the command to type next.
+def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
+    """Return the command to type next; None for rows without labels and without columns.
 
     Parameters
     ----------
@@ -115,6 +117,8 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
     typed = {name.replace("_", "-"): value for name, value in how.items() if value is not None}
     label = found["label"]
     if label is None:
+        if found["columns"] is None:
+            return None
         words[1] = "describe"
         return shlex.join([*words, *_options(typed), "--target"]) + " COLUMN"
     words_as = "text"

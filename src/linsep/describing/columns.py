@@ -1,4 +1,4 @@
-"""What is known of the columns of a table after each batch of rows."""
+"""Running statistics of table columns."""
 
 from collections import Counter
 from hashlib import blake2b
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.sources.tables.encoding import Place, as_text, coded, plain
+from linsep.sources.tables.roles import NUMBER
 from linsep.sources.tables.survey import Moments
 
 #: different values that are counted of a column, and of labels
@@ -16,8 +17,8 @@ MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart
 MOST_TEXTS = 100_000
 
-#: text that is a number, and the share of it from which a column should be one
-NUMBER, MOST_ODD = r"^\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*$", 0.9
+#: share of numbers in a text column from which the others are odd
+LEAST_NUMERIC = 0.9
 
 _FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF = np.uint64(32)
@@ -112,13 +113,13 @@ class NumberColumns:
             some = low <= high
             counts = self._values[name].counts
             found[name] = {
-                "type": "bool" if kind == "bool" else "whole" if self._whole[k] else "number",
+                "type": "bool" if kind == "bool" else "int" if self._whole[k] else "number",
                 "missing": missing,
                 "infinite": int(self._infinite[k]),
-                "low": float(low) if some else None,
-                "high": float(high) if some else None,
+                "min": float(low) if some else None,
+                "max": float(high) if some else None,
                 "mean": float(moments.means[k]) if some else None,
-                "deviation": float(moments.spreads[k]) * float(low < high) if some else None,
+                "std": float(moments.spreads[k]) * float(low < high) if some else None,
                 "values": None if counts is None else len(counts),
                 "constant": bool(low == high) and not missing and not self._infinite[k],
                 "counts": counts,
@@ -127,9 +128,17 @@ class NumberColumns:
 
 
 class TextColumn:
-    """A column of text: different values, missing ones, words in a cell, its hash."""
+    """A column of text: different values, missing ones, words in a cell, its hash.
 
-    def __init__(self, name: str, target: bool):
+    Parameters
+    ----------
+    name : of the column
+    target : whether it holds the labels
+    refused : whether `fit` refuses it as a feature
+    """
+
+    def __init__(self, name: str, target: bool, refused: bool):
+        self.refused = refused
         self.name, self.hash, self.rows, self.missing = name, 0, 0, 0
         self._values = Values(MOST_LABELS if target else MOST_VALUES)
         self._seen: set[int] = set()
@@ -159,14 +168,14 @@ class TextColumn:
 
     def _look_for_numbers(self, column: pa.ChunkedArray, place: Place) -> None:
         """Count cells that look like numbers, and keep the first that does not."""
-        numbers = pc.match_substring_regex(column, NUMBER)
+        numbers = pc.match_substring_regex(column, f"^(?:{NUMBER})$")
         self._numbers += pc.sum(numbers).as_py() or 0
         if self._odd is None and self._numbers and pc.any(pc.invert(numbers)).as_py():
             row = pc.index(numbers, pa.scalar(False)).as_py()
             self._odd = f"{place(row)}, column '{self.name}' holds '{column[row].as_py()[:60]}'"
 
     def _look_for_repeats(self, hashes: list[int], here: bool) -> None:
-        """Find out whether a value comes twice, among the first hundred thousand."""
+        """Find out whether a value comes twice, until a hundred thousand different ones came."""
         if self.repeats or len(self._seen) > MOST_TEXTS:
             return
         self.repeats = here or not self._seen.isdisjoint(hashes)
@@ -180,12 +189,18 @@ class TextColumn:
             "missing": self.missing,
             "values": None if counts is None else len(counts),
             "words": 1 + self._spaces / filled if filled else None,
-            "unique": filled > 1 and not self.repeats,
+            "unique": self._unique(filled),
+            "refused": self.refused,
             "constant": not self.missing and counts is not None and len(counts) == 1,
-            "of_numbers": (numbers := self._numbers >= MOST_ODD * filled > 0),
-            "odd": self._odd if numbers else None,
+            "odd": self._odd if self._numbers >= LEAST_NUMERIC * filled else None,
             "counts": counts,
         }
+
+    def _unique(self, filled: int) -> bool | None:
+        """Return whether every row has another text; None if there were too many to compare."""
+        if self.repeats or filled < 2:
+            return False
+        return True if len(self._seen) == filled else None
 
 
 class OtherColumn:

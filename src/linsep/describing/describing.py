@@ -45,6 +45,7 @@ class Description:
         self._data, self._target = typed or data, target
         self._typed = {
             "target": target, "index_base": index_base, "format": format, "delimiter": delimiter,
+            "max_line": max_line,
         }  # fmt: skip
         self.paths, self._is_table = paths, kind_of(paths, format) == "table"
         self.format = format_of(paths[0], format)
@@ -64,8 +65,8 @@ class Description:
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)
 
-    def read(self) -> dict[str, Any]:
-        """Return what the files hold, as plain JSON.
+    def read(self, separable: bool = True) -> dict[str, Any]:
+        """Return what the files hold, as plain JSON; without ``separable`` nothing of that.
 
         Memory is bounded: it grows with columns, but not with rows.
         """
@@ -73,11 +74,11 @@ class Description:
             "data": self.source.name,
             "format": self.format,
             "bytes": self.source.size,
-        } | (self._of_table() if self._is_table else self._of_vectors())
+        } | (self._of_table(separable) if self._is_table else self._of_vectors(separable))
         found["next"] = next_command(self._data, self._typed, found)
         return found
 
-    def _of_table(self) -> dict[str, Any]:
+    def _of_table(self, separable: bool) -> dict[str, Any]:
         assert isinstance(self.source, TableDescription)
         found = self.source.describe()
         columns, target = found["columns"], self._target
@@ -87,7 +88,7 @@ class Description:
         found["constant"] = [c["name"] for c in columns if c["constant"] and c["name"] != target]
         if target is not None:
             (own,) = (column for column in columns if column["name"] == target)
-            if own["type"] not in ("text", "number", "whole", "bool"):
+            if own["type"] not in ("text", "number", "int", "bool"):
                 raise DataError(
                     f"{self.source.name}, label column '{target}' holds values of type "
                     f"{own['type']}: make it a number or text."
@@ -95,19 +96,19 @@ class Description:
             values = counts[target]
             if own["type"] == "bool" and values is not None:
                 values = type(values)({bool(label): rows for label, rows in values.items()})
-            label = labels_of(values, own["type"] != "number", own["missing"])
+            label = labels_of(values, own["type"], own["missing"])
             found["label"] = {
                 "column": target,
                 **label,
-                "low": own.get("low"),
-                "high": own.get("high"),
+                "min": own.get("min"),
+                "max": own.get("max"),
             }
-            if label["kind"] == "classes":
+            if separable and label["classes"]:
                 without, labelled = [*out, *words], found["rows"] - own["missing"]
                 found["separable"] = at_a_glance(self.source.sample, labelled, target, without)
         return found
 
-    def _of_vectors(self) -> dict[str, Any]:
+    def _of_vectors(self, separable: bool) -> dict[str, Any]:
         assert isinstance(self.source, Source)
         reader = VectorDescription(self.source)
         found = reader.describe() | {"columns": None, "left_out": [], "words": []}
@@ -116,14 +117,14 @@ class Description:
         if labels is None:
             return found
         numbers = all(isinstance(label, int | float) for label in labels)
-        whole = not numbers or all(float(label).is_integer() for label in labels)
-        label = labels_of(labels, whole, 0)
+        whole = numbers and all(float(label).is_integer() for label in labels)
+        label = labels_of(labels, "int" if whole else "number" if numbers else "text", 0)
         found["label"] = {
             "column": None,
             **label,
-            "low": min(labels) if numbers else None,
-            "high": max(labels) if numbers else None,
+            "min": min(labels) if numbers else None,
+            "max": max(labels) if numbers else None,
         }
-        if label["kind"] == "classes":
+        if separable and label["classes"]:
             found["separable"] = at_a_glance(reader.sample, found["rows"], None, [])
         return found

@@ -11,7 +11,7 @@ from linsep.errors import DataError
 from linsep.sources.tables.arrow import TableFile, rows_at_once
 from linsep.sources.tables.encoding import Columns, plain
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import check_target, family_of, first_rows
+from linsep.sources.tables.roles import check_target, family_of, first_rows, text_refusal
 
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192
@@ -49,9 +49,9 @@ class TableDescription:
 
     def describe(self) -> dict[str, Any]:
         """Return what is known of the columns; DataError if the files cannot be read."""
-        first, columns, others = self._columns()
+        first, columns, others, refused = self._columns()
         numbers = NumberColumns(columns.numeric, self.target)
-        texts = [TextColumn(name, name == self.target) for name in columns.text]
+        texts = [TextColumn(name, name == self.target, name in refused) for name in columns.text]
         rest = [OtherColumn(name, kind) for name, kind in others.items()]
         columns.exclude = list(others)
         for number, file in enumerate(self._files):
@@ -88,9 +88,9 @@ class TableDescription:
             "duplicates": alike,
         }
 
-    def _columns(self) -> tuple[TableFile, Columns, dict[str, str]]:
-        """Return the first file with rows, its columns, and the types of those that are no
-        features.
+    def _columns(self) -> tuple[TableFile, Columns, dict[str, str], set[str]]:
+        """Return the first file with rows, its columns, the types of those that are no features,
+        and the text columns that `fit` refuses.
         """
         file, head = first_rows(self._files)
         stored = file.columns()
@@ -107,24 +107,23 @@ class TableDescription:
                 columns.text[name] = {}
             else:
                 columns.numeric[name] = family
-        return file, columns, others
+        refused = {name for name in columns.text if text_refusal(file, name, head.column(name))}
+        return file, columns, others, refused
 
     def _draw(self, table: pa.Table) -> None:
         """Add every k-th row to the sample; k is a power of two that grows with the table."""
-        places = np.arange(self.rows, self.rows + table.num_rows)
-        self._sample.append((table, places))
-        self._thin()
+        self._keep(table, np.arange(self.rows, self.rows + table.num_rows))
         while sum(part.num_rows for part, _ in self._sample) > SAMPLE_ROWS:
             self._every *= 2
-            self._thin()
+            before, self._sample = self._sample, []
+            for part in before:
+                self._keep(*part)
 
-    def _thin(self) -> None:
-        kept = []
-        for part, places in self._sample:
-            chosen = places % self._every == 0
-            few = part if chosen.all() else part.filter(pa.array(chosen))
-            kept.append((_plain(few), places[chosen]))
-        self._sample = kept
+    def _keep(self, table: pa.Table, places: np.ndarray) -> None:
+        chosen = places % self._every == 0
+        if chosen.any():
+            few = table if chosen.all() else table.filter(pa.array(chosen))
+            self._sample.append((_plain(few), places[chosen]))
 
     @property
     def sample(self) -> pa.Table:

@@ -63,8 +63,8 @@ class VectorDescription:
             "features": features.width,
             "used": features.used,
             "stored": self._stored / self.rows,
-            "low": self._low if self._stored else None,
-            "high": self._high if self._stored else None,
+            "min": self._low if self._stored else None,
+            "max": self._high if self._stored else None,
             "constant": None if constant is None else [names(k) for k in constant[:MOST_LISTED]],
             "n_constant": None if constant is None else len(constant),
             "duplicates": [[names(k) for k in each] for each in alike[:MOST_LISTED]],
@@ -86,20 +86,17 @@ class VectorDescription:
 
     def _draw(self, X: sp.csr_matrix, y: np.ndarray) -> None:
         """Add every k-th row to the sample; k is a power of two that grows with the rows."""
-        self._sample.append((X, y, np.arange(self.rows, self.rows + len(y))))
-        self._thin()
+        self._keep(X, y, np.arange(self.rows, self.rows + len(y)))
         while sum(len(part[1]) for part in self._sample) > SAMPLE_ROWS:
             self._every *= 2
-            self._thin()
+            before, self._sample = self._sample, []
+            for part in before:
+                self._keep(*part)
 
-    def _thin(self) -> None:
-        kept = []
-        for X, y, places in self._sample:
-            chosen = np.flatnonzero(places % self._every == 0)
-            if chosen.size < len(y):
-                X, y, places = X[chosen], y[chosen], places[chosen]  # noqa: PLW2901
-            kept.append((X, y, places))
-        self._sample = kept
+    def _keep(self, X: sp.csr_matrix, y: np.ndarray, places: np.ndarray) -> None:
+        chosen = np.flatnonzero(places % self._every == 0)
+        if chosen.size:
+            self._sample.append((X[chosen], y[chosen], places[chosen]))
 
     @property
     def sample(self) -> tuple[sp.csr_matrix, np.ndarray] | None:

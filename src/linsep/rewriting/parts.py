@@ -1,7 +1,7 @@
 """Which part of a split each row belongs to: 0 is the training part, 1, 2 are held out.
 
-Parts depend on the seed, the order of the rows and what they are told apart by, and on nothing
-else: neither on batches nor on the machine.
+Parts depend only on the seed, the order of the rows and their class, group or time: neither on
+batches nor on the machine.
 """
 
 from array import array
@@ -13,7 +13,7 @@ import numpy as np
 
 from linsep.errors import DataError
 
-#: classes that are told apart; labels beyond are one class, as those of a regression are many
+#: most classes to stratify by; further labels are one class, as those of a regression are many
 MOST_CLASSES = 100_000
 
 
@@ -113,7 +113,7 @@ class ByGroup:
 
 
 class ByTime:
-    """The latest rows are held out. First all times are added, 8 bytes each, then come the parts.
+    """The latest rows are held out. First all times are added, then come the parts.
 
     Parameters
     ----------
@@ -133,10 +133,12 @@ class ByTime:
 
         Raises DataError, which names ``what`` the times are, where too few differ.
         """
-        times = np.sort(np.array(self._times))
+        times = np.asarray(self._times)  # not a copy
+        times.sort()
         if not times.size:
             raise DataError(f"{what} has no rows: give a file with rows.")
-        edges = np.flatnonzero(np.diff(times)) + 1  # the first row of each later time
+        edges = np.flatnonzero(times[1:] != times[:-1])
+        edges += 1  # the first row of each later time
         if edges.size < len(self._shares):
             raise DataError(
                 f"{what} has {edges.size + 1} different times in {times.size:,} rows, too few for "
@@ -147,7 +149,10 @@ class ByTime:
             held += share
             least = len(self._shares) - number  # edges to leave for the parts before
             among = edges[least:last]
-            best = int(np.argmin(np.abs(among - float((1 - held) * times.size)))) + least
+            goal = float((1 - held) * times.size)
+            after = int(np.searchsorted(among, goal))
+            near = range(max(0, after - 1), min(after + 1, among.size))
+            best = min(near, key=lambda k: abs(among[k] - goal)) + least
             self._cuts.append(float(times[edges[best]]))
             last = best
         self._times = array("d")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -122,23 +123,36 @@ class Split:
                 for table, start in self._tables(file):
                     yield from self._keys_of(table, file, start)
 
-    def _key(self, cell: Any, file: Any, line: int) -> Any:
-        """Return what decides the part of a row; DataError if it has none."""
+    def _key(self, cell: Any, file: Any, number: int) -> Any:
+        """Return what decides the part of a row; DataError if it has none.
+
+        ``number`` is that of its line, or of its row in a file without lines, from 1.
+        """
         if self._in_order or (self._column is None and self._format not in ("svmlight", "vw")):
             return None
         if self._time is not None:
             time = time_of(cell)
             if time is None:
                 raise DataError(
-                    f"{file.path} line {line}, column '{self._time}' holds {cell!r:.60}, which is "
-                    "no number and no date such as 2025-05-31: correct it."
+                    f"{self._place(file, number)}, column '{self._time}' holds {cell!r:.60}, which "
+                    "is no number and no date such as 2025-05-31: correct it."
                 )
             return time
-        if cell in (None, "") and self._format not in ("svmlight", "vw"):
+        if self._format in ("svmlight", "vw"):
+            return cell
+        if isinstance(cell, list | dict):
             raise DataError(
-                f"{file.path} line {line} has no value in column '{self._column}': fill it in."
+                f"{self._place(file, number)}, column '{self._column}' holds {cell!r:.60}, which "
+                "is no number and no text: choose another column."
+            )
+        if cell in (None, "") or (isinstance(cell, float) and isnan(cell)):
+            raise DataError(
+                f"{self._place(file, number)} has no value in column '{self._column}': fill it in."
             )
         return cell
+
+    def _place(self, file: Any, number: int) -> str:
+        return f"{file.path} line {number}" if self._is_text else file.where(number - 1)
 
     def _write_text(self, files: list[Any]) -> None:
         number, header = 0, None

@@ -1,1 +1,1 @@
-"""Many models of one learner, learnt side by side from one reading of the data."""
+"""Many models of one learner, trained side by side; the file is parsed once for all of them."""

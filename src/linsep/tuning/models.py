@@ -1,4 +1,4 @@
-"""The fits of a grid and the models that they serve."""
+"""The models of a grid, and the fits that train them."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class Model:
         self.begin()
 
     def begin(self) -> None:
-        """Forget how good it was."""
+        """Reset passes and score."""
         self.passes, self.missed = 0, Missed()
         self.behind: tuple[float, float] | None = None
         self.stop_reason: StopReason | None = None
@@ -56,7 +56,7 @@ class Model:
 
 
 class Fit:
-    """Learning for one model, or for two: last weights are a by-product of their average.
+    """Trains one model, or two that differ only in keeping last or averaged weights.
 
     Parameters
     ----------
