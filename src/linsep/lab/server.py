@@ -68,7 +68,8 @@ def bound_server(
     server = pn.io.server.get_server(
         {"/": make_page}, port=port, address=address, title="linsep lab", location=False,
         websocket_max_message_size=MOST_BYTES, unused_session_lifetime_milliseconds=FORGOTTEN_AFTER,
-        check_unused_sessions_milliseconds=LOOK_EVERY, session_token_expiration=3600,
+        check_unused_sessions_milliseconds=LOOK_EVERY, keep_alive_milliseconds=LOOK_EVERY,
+        session_token_expiration=3600,
         websocket_origin=sorted(origins_of(address)), show=False, start=False, **auth,
     )  # fmt: skip
     # A tab may close while its answer is on the way: nobody needs to read about it.
