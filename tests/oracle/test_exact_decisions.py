@@ -29,7 +29,7 @@ rows = st.integers(1, 3).flatmap(
 )
 
 
-def decided(X, y, **how):
+def assert_decided(X, y, **how):
     verdict = separation(X, y, **how)
     for one in verdict.verdicts() if hasattr(verdict, "verdicts") else [verdict]:
         assert one.kind != "undecided", one.reason
@@ -75,8 +75,8 @@ def mixed(n, d, seed):
 @pytest.mark.parametrize(("n", "d"), [(60, 20), (150, 5), (300, 12)])
 def test_numbers_of_all_sizes_within_columns(n, d):
     X, rng = mixed(n, d, 0)
-    decided(X, rng.integers(0, 2, n))
-    decided(rng.choice(EXTREMES, (n, d)), rng.integers(0, 2, n))
+    assert_decided(X, rng.integers(0, 2, n))
+    assert_decided(rng.choice(EXTREMES, (n, d)), rng.integers(0, 2, n))
 
 
 def test_a_column_that_nearly_depends_on_the_others():
@@ -86,13 +86,13 @@ def test_a_column_that_nearly_depends_on_the_others():
     y = rng.integers(0, 2, 150)
     X[:, -1] = -(X[:, :-1] @ rng.integers(-3, 4, 19))
     X[:, -1] = np.nextafter(X[:, -1], np.where(y, np.inf, -np.inf))
-    decided(X, y)
+    assert_decided(X, y)
 
 
 def test_long_integers_of_several_classes():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 4, (60, 8)).astype(np.uint64) + np.uint64(2**63)
-    decided(X, np.arange(60) % 4)
+    assert_decided(X, np.arange(60) % 4)
 
 
 def test_too_much_work_is_undecided_and_says_what_may_decide():
@@ -114,8 +114,8 @@ def test_work_is_paid_before_it_is_done():
 # The widest margin, where floats do not find it.
 
 
-def widest(X, y, **how):
-    verdict = decided(X, y, margin="max", **how)
+def assert_width(X, y, **how):
+    verdict = assert_decided(X, y, margin="max", **how)
     assert verdict.kind == "separable"
     assert verdict.verify(X, y), verdict.verify(X, y).reason
     low, high = verdict.margin
@@ -126,13 +126,13 @@ def widest(X, y, **how):
 def test_margins_of_long_integers_and_their_small_differences():
     X = np.array([[2**62 + 3, 5], [2**62 + 4, 7], [2**62 + 9, 6], [2**62 + 8, 5]])
     y = np.array([0, 0, 1, 1])
-    assert widest(X, y) == pytest.approx(widest(X - np.array([2**62, 0]), y), rel=1e-6)
+    assert assert_width(X, y) == pytest.approx(assert_width(X - np.array([2**62, 0]), y), rel=1e-6)
 
 
 def test_margins_of_one_column_of_timestamps():
     stamps = np.arange(1_000)[:, None] * 2 + 1_700_000_000_000_000_000
     y = np.arange(1_000) >= 400
-    assert widest(stamps, y) == pytest.approx(1.0, rel=1e-6)
+    assert assert_width(stamps, y) == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -142,14 +142,14 @@ def test_margins_of_rows_that_nearly_touch(seed):
     X[:, -1] = X[:, :-1] @ rng.integers(-3, 4, 5)
     y = rng.integers(0, 2, 30)
     X[:, -1] = np.nextafter(X[:, -1], np.where(y, np.inf, -np.inf))
-    verdict = decided(X, y, margin="max")
+    verdict = assert_decided(X, y, margin="max")
     if verdict.kind == "separable":
-        widest(X, y)
+        assert_width(X, y)
 
 
 def test_margins_of_columns_of_all_sizes():
     X = np.array([[1e-160, 1.0], [2e-160, 1.0], [-1e-160, 1.0], [3e-160, -1e150]])
-    widest(X, np.array([1, 1, 0, 0]))
+    assert_width(X, np.array([1, 1, 0, 0]))
 
 
 def test_scores_of_infinity_less_infinity_are_in_doubt():

@@ -53,7 +53,7 @@ class Exact:
                 sum((ball(hat[i, j] * self.Z[i, j]) for j in range(p)), arb(0)) for i in range(n)
             ]
 
-    def check(self, model, bar=1e-12):
+    def assert_solved(self, model, bar=1e-12):
         found = model.inference_
         for ours, theirs in (
             (found.estimates, self.estimates),
@@ -118,7 +118,7 @@ def test_every_digit_of_hard_numbers(hint, X, y, tmp_path, monkeypatch):
     assert not model.inference_.fit.perfect
     exact = Exact(np.asarray(X), y)
     # An intercept at x = 0 is 1e11 times as far from the data as these are from each other.
-    exact.check(model, 1e-12 if hint == "exact" else 2e-11)
+    exact.assert_solved(model, 1e-12 if hint == "exact" else 2e-11)
     found = model.inference_
     apart(found.leverage(np.asarray(X)), exact.leverage, 1e-7)
     # The parts that weights have in a prediction may cancel each other: of starts and ends they do.
@@ -239,14 +239,14 @@ def test_values_and_weights_of_any_range():
     """Slices of floats cannot hold these; whole numbers can."""
     X = np.array([[1e-300, 1.0], [1e300, 2.0], [1.0, -3.0], [5e-324, 0.5], [1e10, 1e-200]])
     y = np.array([1.0, 2.0, 1e-250, -4.0, 3.0])
-    Exact(X, y).check(LinearRegression().fit(X, y))
+    Exact(X, y).assert_solved(LinearRegression().fit(X, y))
     weights = np.array([1e-200, 1.0, 1e100, 3.0, 1e-100])
     X = np.column_stack([np.arange(5.0), [1.0, 7.0, -1.0, 2.0, 3.0]])
     y = np.array([1.0, 2.0, 0.0, -4.0, 3.0])
     exact = Exact(X, y, weights)
-    exact.check(LinearRegression().fit(X, y, weights))
+    exact.assert_solved(LinearRegression().fit(X, y, weights))
     exact = Exact(X[:, :1], y, fit_intercept=False)
-    exact.check(LinearRegression(fit_intercept=False).fit(X[:, :1], y))
+    exact.assert_solved(LinearRegression(fit_intercept=False).fit(X[:, :1], y))
 
 
 def test_tails_for_any_degrees_of_freedom():

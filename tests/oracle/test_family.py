@@ -31,7 +31,7 @@ def storage_of(learner, scheme, keep):
     return ("dense64", "csr32")[sum(map(ord, learner + scheme + keep)) % 2]
 
 
-def compared(learner, scheme, keep, seed, tie="negative", weight=None, unit=False):
+def assert_same_as_twin(learner, scheme, keep, seed, tie="negative", weight=None, unit=False):
     """Fit, run the twin, and hold the one against the other."""
     X, y, k = case(learner, scheme, seed)
     storage = storage_of(learner, scheme, keep)
@@ -62,14 +62,14 @@ def compared(learner, scheme, keep, seed, tie="negative", weight=None, unit=Fals
 @pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
 def test_every_learner_does_what_its_twin_does(learner, scheme, keep):
     for seed, tie in ((0, "negative"), (1, "positive"), (2, "negative")):
-        compared(learner, scheme, keep, seed, tie)
+        assert_same_as_twin(learner, scheme, keep, seed, tie)
 
 
 @pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
 def test_rows_count_as_in_the_twin(learner, scheme, keep):
     for seed in (3, 4):
         weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], 30)
-        compared(learner, scheme, keep, seed, weight=weight)
+        assert_same_as_twin(learner, scheme, keep, seed, weight=weight)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_rows_count_as_in_the_twin(learner, scheme, keep):
     [c for c in CASES if c[0] not in ("margin", "halving") and (not COMPILING or c[2] == "vote")],
 )
 def test_rows_of_unit_length_are_those_of_the_twin(learner, scheme, keep):
-    compared(learner, scheme, keep, 5, unit=True)
-    compared(learner, scheme, keep, 6, weight=np.tile([2.0, 0.0, 1.0], 10), unit=True)
+    assert_same_as_twin(learner, scheme, keep, 5, unit=True)
+    assert_same_as_twin(learner, scheme, keep, 6, weight=np.tile([2.0, 0.0, 1.0], 10), unit=True)
 
 
 @pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)

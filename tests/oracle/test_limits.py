@@ -49,7 +49,7 @@ def of_classes(X, y, fit_intercept):
     return found
 
 
-def told(verdict, X, y, rows, fit_intercept):
+def assert_told(verdict, X, y, rows, fit_intercept):
     """The limits, which verify, and are those of the oracle."""
     limits = list(verdict.limits().values())
     assert limits == limits_of(rows, X.shape[1] + fit_intercept, fit_intercept)
@@ -66,7 +66,7 @@ def test_two_classes_agree_with_the_oracle_in_any_order(rows, fit_intercept, ran
     verdict = separation(X, y, fit_intercept=fit_intercept)
     if verdict.kind == "separable":
         return
-    limits = told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
+    limits = assert_told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
     random.shuffle(rows)
     X, y = parts(rows)
     assert list(separation(X, y, fit_intercept=fit_intercept).limits().values()) == limits
@@ -80,7 +80,7 @@ def test_several_classes_agree_with_the_oracle(rows, fit_intercept):
         X, y, fit_intercept=fit_intercept, formulations=("multinomial",)
     ).multinomial
     if verdict.kind != "separable":
-        told(verdict, X, y, of_classes(X, y, fit_intercept), fit_intercept)
+        assert_told(verdict, X, y, of_classes(X, y, fit_intercept), fit_intercept)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_first_of_columns_that_depend_on_each_other_is_kept():
     X = np.column_stack([np.ones(5), x, 2 * x, x + 1, x**2])
     for fit_intercept, dependent in ((True, [0, 2, 3]), (False, [2, 3])):
         verdict = separation(X, y, fit_intercept=fit_intercept)
-        limits = told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
+        limits = assert_told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
         assert [j for j, word in enumerate(limits) if word == "dependent"] == dependent
     overlapping = separation(np.vstack([X, X]), np.repeat([0, 1], 5))
     assert overlapping.kind == "overlapping"

@@ -51,7 +51,7 @@ RULES = [
 ]
 
 
-def same(ours, theirs, exactly=True):
+def assert_same(ours, theirs, exactly=True):
     """Equal matrices, to the last bit, with the same values stored."""
     theirs.sort_indices()
     assert ours.shape == theirs.shape
@@ -97,11 +97,11 @@ def test_hashed_columns_are_those_of_scikit_learn(texts, cut, n_features, signed
         "n_features": n_features, "alternate_sign": signed, "binary": binary, "norm": norm,
     }  # fmt: skip
     found = Text(**how).fit_transform(texts)
-    same(found, HashingVectorizer(**how).transform(texts))
+    assert_same(found, HashingVectorizer(**how).transform(texts))
     terms = [textbook.grams(text, **cut) for text in texts]
     rows = [textbook.hashed_row(row, n_features, signed) for row in terms]
     rows = [textbook.weighted_row(row, binary=binary, norm=norm) for row in rows]
-    same(found, as_matrix(rows, n_features), exactly=False)
+    assert_same(found, as_matrix(rows, n_features), exactly=False)
 
 
 @examples(60)
@@ -131,8 +131,8 @@ def test_vocabularies_and_weights_are_those_of_scikit_learn(texts, others, cut, 
     found = ours.fit_transform(texts)
     assert ours.vocabulary_ == theirs.vocabulary_
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
-    same(found, theirs.transform(texts))
-    same(ours.transform(others), theirs.transform(others))
+    assert_same(found, theirs.transform(texts))
+    assert_same(ours.transform(others), theirs.transform(others))
 
 
 def test_weights_are_those_of_the_twin():
@@ -143,7 +143,7 @@ def test_weights_are_those_of_the_twin():
     idf = textbook.inverse_frequencies(rows, len(vocabulary))
     rows = [textbook.weighted_row(row, sublinear=True, idf=idf, norm="l2") for row in rows]
     found = Text(vocabulary=True, sublinear_tf=True, use_idf=True)
-    same(found.fit_transform(texts), as_matrix(rows, len(vocabulary)), exactly=False)
+    assert_same(found.fit_transform(texts), as_matrix(rows, len(vocabulary)), exactly=False)
     assert found.vocabulary_ == vocabulary
 
 
@@ -159,7 +159,7 @@ def test_every_code_point(analyzer, lowercase):
         "ngram_range": (1, 2),
         "n_features": 1 << 20,
     }
-    same(Text(**how).transform(texts), HashingVectorizer(**how).transform(texts))
+    assert_same(Text(**how).transform(texts), HashingVectorizer(**how).transform(texts))
 
 
 @pytest.mark.compiled
@@ -172,7 +172,9 @@ def test_every_code_point_in_a_vocabulary():
 @pytest.mark.compiled
 def test_a_text_of_ten_megabytes():
     text = "free entry İ " * 800_000
-    same(Text().transform(["", text]), HashingVectorizer(n_features=1 << 18).transform(["", text]))
+    assert_same(
+        Text().transform(["", text]), HashingVectorizer(n_features=1 << 18).transform(["", text])
+    )
 
 
 def test_hashed_columns_with_inverse_frequencies():
@@ -200,7 +202,7 @@ def test_arrow_arrays_are_texts():
         column = pa.chunked_array(
             [pa.array(["no", *texts[:2]], kind)[1:], pa.array(texts[2:], kind)]
         )
-        same(Text().transform(column), Text().transform(texts))
+        assert_same(Text().transform(column), Text().transform(texts))
 
 
 @pytest.mark.compiled
@@ -318,7 +320,7 @@ def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
     how = Settings(n_features=min(1 << bits, (1 << 31) - 1)).checked()
     counter = counting.TextCounter(how, keep_terms=True)
     theirs = HashingVectorizer(n_features=how.n_features)
-    same(counter.rows(column), theirs.transform(texts))
+    assert_same(counter.rows(column), theirs.transform(texts))
     listed, columns = counter.seen.listed()
     expected = {}
     known_words = sorted(set(words))
@@ -347,4 +349,4 @@ def test_bytes_that_are_not_utf8_behind_other_pieces(monkeypatch):
 @pytest.mark.parametrize("texts", [[], [""], ["", "a", ""]])
 def test_texts_without_words(texts):
     for column in (texts, pa.array(texts, pa.string()), pa.chunked_array([texts], pa.string())):
-        same(Text().transform(column), sp.csr_matrix((len(texts), 1 << 18)))
+        assert_same(Text().transform(column), sp.csr_matrix((len(texts), 1 << 18)))

@@ -19,7 +19,7 @@ STORED = ("dense32", "dense64", "csr32", "csr64")
 
 
 @contextmanager
-def refused(*words):
+def assert_refuses(*words):
     """What happens inside raises a ValueError whose message has all these words."""
     with (
         np.errstate(all="ignore"),
@@ -46,17 +46,17 @@ def test_values_that_are_not_finite(scheme, storage, bad):
         X = store(spoilt, storage)
         word = "NaN" if np.isnan(bad) else "infinity"
         model = Perceptron(multiclass=multiclass, max_iter=2)
-        with refused("Input X contains", word):
+        with assert_refuses("Input X contains", word):
             model.fit(X, y)
         assert not hasattr(model, "coef_")
         model.fit(good, y)
         before = weights(model)
-        with refused("Input X contains", word):
+        with assert_refuses("Input X contains", word):
             model.partial_fit(X, y)
         assert weights(model) == before
-        with refused("Input X contains", word):
+        with assert_refuses("Input X contains", word):
             model.predict(X)
-        with refused("Input X contains", word):
+        with assert_refuses("Input X contains", word):
             model.decision_function(X)
 
 
@@ -66,7 +66,7 @@ def test_values_that_are_not_finite_are_seen_among_the_held_out_rows():
         spoilt = X.copy()
         spoilt[row, 1] = np.nan
         model = Perceptron(early_stopping=True, validation_fraction=0.5, max_iter=1)
-        with refused("NaN"):
+        with assert_refuses("NaN"):
             model.fit(spoilt, y)
 
 
@@ -76,9 +76,9 @@ def test_values_that_are_not_finite_are_seen_in_rows_of_weight_zero(storage):
     X, y = blobs(20, 3, 2)
     X[3, 1] = np.nan
     weight = np.where(np.arange(20) == 3, 0.0, 1.0)
-    with refused("Input X contains NaN"):
+    with assert_refuses("Input X contains NaN"):
         Perceptron().fit(store(X, storage), y, sample_weight=weight)
-    with refused("Input X contains NaN"):
+    with assert_refuses("Input X contains NaN"):
         Perceptron(class_weight={y[3]: 0.0}).fit(store(X, storage), y)
     with pytest.raises(DataError, match=r"^row 3, feature 1 is nan: "):
         Perceptron(class_weight={y[3]: 0.0}).fit(ArraySource(store(X, storage), y, batch_rows=2))
@@ -92,10 +92,10 @@ def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
     X[-1] *= 1e300
     model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
     said = f"The weight of feature {k - 1} is beyond floating point; scale the features."
-    with refused(said):
+    with assert_refuses(said):
         model.fit(store(X, storage), range(k))
     assert not hasattr(model, "coef_")
-    with refused(f"arrays: {said}"):
+    with assert_refuses(f"arrays: {said}"):
         model.fit(ArraySource(store(X, storage), range(k)))
 
 
@@ -107,10 +107,12 @@ def test_scores_beyond_floating_point(scheme, storage):
     y = np.arange(8) % k
     huge = store(X * 1e38, storage)
     model = Perceptron(multiclass=multiclass, learning_rate=1e308, max_iter=3)
-    with refused("Row ", "the score is beyond", "scale the features"):
+    with assert_refuses("Row ", "the score is beyond", "scale the features"):
         model.fit(huge, y)
     assert not hasattr(model, "coef_")
-    with refused("Row ", "the score is beyond", "scale the features", "rows before it were learnt"):
+    with assert_refuses(
+        "Row ", "the score is beyond", "scale the features", "rows before it were learnt"
+    ):
         model.partial_fit(huge, y, classes=range(k))
 
 
@@ -124,11 +126,11 @@ def test_the_row_that_cannot_be_scored_is_named_and_leaves_no_trace(scheme):
     model._state.split(model._state.W)[0][:] = 0.0
     model._state.split(model._state.W)[0][-1] = 1000.0
     before, updates = weights(model), model.n_updates_
-    with refused("Row 0: the score", "scale the features"):
+    with assert_refuses("Row 0: the score", "scale the features"):
         model.partial_fit(X[4:], y[4:])
     assert weights(model) == before
     assert model.n_updates_ == updates
-    with refused("Row 4: the score", "scale the features"):
+    with assert_refuses("Row 4: the score", "scale the features"):
         Perceptron(multiclass=multiclass, shuffle=False).fit(X, y, coef_init=model.coef_)
 
 
@@ -140,7 +142,7 @@ def test_predictions_beyond_floating_point_are_no_predictions(scheme):
     model._state.split(model._state.W)[0][:] = 1000.0
     X[7] = 1e308
     for call in (model.predict, model.decision_function):
-        with refused("score of row 7", "scale the features"):
+        with assert_refuses("score of row 7", "scale the features"):
             call(X)
 
 
@@ -150,9 +152,9 @@ def test_predictions_beyond_floating_point_are_no_predictions(scheme):
 @pytest.mark.parametrize("y", [[1, 1, 1], ["a"] * 3, [True] * 3])
 def test_one_class_only(y):
     X = np.eye(3)
-    with refused("Only one class", repr(y[0]), "at least two classes"):
+    with assert_refuses("Only one class", repr(y[0]), "at least two classes"):
         Perceptron().fit(X, y)
-    with refused("Only one class"):
+    with assert_refuses("Only one class"):
         Perceptron().partial_fit(X, y, classes=y[:1])
 
 
@@ -162,36 +164,36 @@ def test_labels_that_are_not_in_classes(classes):
     model = Perceptron().partial_fit(X, ["a", "b", "a"], classes=classes)
     before = weights(model)
     words = ("not in classes", "'new'", "list every label in the first call")
-    with refused(*words):
+    with assert_refuses(*words):
         model.partial_fit(X, ["a", "new", "b"])
-    with refused("classes differ"):
+    with assert_refuses("classes differ"):
         model.partial_fit(X, ["a", "a", "b"], classes=["a", "z"])
-    with refused("not in classes", "0, 1"):
+    with assert_refuses("not in classes", "0, 1"):
         model.partial_fit(X, [0, 1, 1])
     assert weights(model) == before
-    with refused("classes must be passed"):
+    with assert_refuses("classes must be passed"):
         Perceptron().partial_fit(X, ["a", "b", "a"])
-    with refused("not in classes"):
+    with assert_refuses("not in classes"):
         Perceptron().partial_fit(X, [5, 6, 7], classes=["a", "b", "c"])
 
 
 def test_labels_that_are_missing_or_no_labels():
     X = np.eye(3)
-    with refused("requires y", "None"):
+    with assert_refuses("requires y", "None"):
         Perceptron().fit(X, None)
-    with refused("requires y", "None"):
+    with assert_refuses("requires y", "None"):
         Perceptron().fit(X)
-    with refused("requires y", "None"):
+    with assert_refuses("requires y", "None"):
         Perceptron().partial_fit(X, None, classes=[0, 1])
-    with refused("Unknown label type", "continuous"):
+    with assert_refuses("Unknown label type", "continuous"):
         Perceptron().fit(X, [0.5, 1.7, 2.2])
-    with refused("Input y contains NaN"):
+    with assert_refuses("Input y contains NaN"):
         Perceptron().fit(X, [0.0, np.nan, 1.0])
-    with refused("1d array"):
+    with assert_refuses("1d array"):
         Perceptron().fit(X, np.eye(3))
-    with refused("X has 3 rows, y has 2"):
+    with assert_refuses("X has 3 rows, y has 2"):
         Perceptron().fit(X, [0, 1])
-    with refused("X has 3 rows, y has 2"):
+    with assert_refuses("X has 3 rows, y has 2"):
         Perceptron().partial_fit(X, [0, 1], classes=[0, 1])
 
 
@@ -205,25 +207,25 @@ def test_a_feature_count_that_changes(storage):
     for width in (2, 4):
         other = store(np.ones((2, width)), storage)
         words = (f"X has {width} features", "expecting 3 features")
-        with refused(*words):
+        with assert_refuses(*words):
             model.predict(other)
-        with refused(*words):
+        with assert_refuses(*words):
             model.partial_fit(other, y[:2])
 
 
 def test_rows_that_are_no_table_of_numbers():
-    with refused("Expected 2D array", "reshape"):
+    with assert_refuses("Expected 2D array", "reshape"):
         Perceptron().fit(np.ones(3), [0, 1, 0])
-    with refused("dim 3"):
+    with assert_refuses("dim 3"):
         Perceptron().fit(np.ones((2, 2, 2)), [0, 1])
-    with refused("0 sample(s)", "minimum of 1"):
+    with assert_refuses("0 sample(s)", "minimum of 1"):
         Perceptron().fit(np.ones((0, 2)), [])
-    with refused("0 feature(s)", "minimum of 1"):
+    with assert_refuses("0 feature(s)", "minimum of 1"):
         Perceptron().fit(np.ones((2, 0)), [0, 1])
     words = np.array([["1", "x"], ["2", "y"]], dtype=object)
-    with refused("could not convert string to float", "'x'"):
+    with assert_refuses("could not convert string to float", "'x'"):
         Perceptron().fit(words, [0, 1])
-    with refused("Complex data not supported"):
+    with assert_refuses("Complex data not supported"):
         Perceptron().fit(np.ones((2, 2)) * 1j, [0, 1])
 
 
@@ -234,15 +236,15 @@ def test_initial_weights_of_the_wrong_shape(multiclass):
     for coef in (np.ones((3, 5)), np.ones((machines, 4)), np.ones(5), np.ones((1, 5)), 1.0):
         words = ("coef_init has shape", str(np.shape(np.atleast_1d(coef))), f"({machines}, 5)")
         model = Perceptron(multiclass=multiclass)
-        with refused(*words):
+        with assert_refuses(*words):
             model.fit(X, y, coef_init=coef)
         assert not hasattr(model, "coef_")
     for intercept in (np.ones(3), np.ones((1, machines)), 1.0):
         words = ("intercept_init has shape", f"({machines},)")
-        with refused(*words):
+        with assert_refuses(*words):
             Perceptron(multiclass=multiclass).fit(X, y, intercept_init=intercept)
     bad = np.full((machines, 5), np.nan)
-    with refused("coef_init", "NaN"):
+    with assert_refuses("coef_init", "NaN"):
         Perceptron(multiclass=multiclass).fit(X, y, coef_init=bad)
 
 
@@ -250,7 +252,7 @@ def test_a_refused_start_leaves_the_last_fit():
     X, y = blobs(40, 5, 4)
     model = Perceptron().fit(X, y)
     before = weights(model)
-    with refused("coef_init"):
+    with assert_refuses("coef_init"):
         model.fit(X, y, coef_init=np.ones(3))
     assert weights(model) == before
 
@@ -285,9 +287,9 @@ def test_parameters_out_of_range(parameter):
     for value in wrong_values(parameter):
         model = Perceptron(**{parameter.name: value})
         words = (f"{parameter.name} of Perceptron must be", repr(value))
-        with refused(*words, *parameter.choices):
+        with assert_refuses(*words, *parameter.choices):
             model.fit(X, y)
-        with refused(*words):
+        with assert_refuses(*words):
             model.partial_fit(X, y, classes=[0, 1, 2])
         assert not hasattr(model, "coef_")
 
@@ -310,9 +312,9 @@ def test_parameters_of_numpy_types_are_taken():
 def test_a_learner_changed_between_calls():
     X, y = blobs(12, 3)
     model = Perceptron(multiclass="ovr").fit(X, y)
-    with refused("partial_fit needs the multiclass of the last fit; set it back"):
+    with assert_refuses("partial_fit needs the multiclass of the last fit; set it back"):
         model.set_params(multiclass="native").partial_fit(X, y)
-    with refused("the multiclass and fit_intercept of the last fit; set them back"):
+    with assert_refuses("the multiclass and fit_intercept of the last fit; set them back"):
         model.set_params(fit_intercept=False).partial_fit(X, y)
 
 
@@ -332,16 +334,16 @@ def test_a_learner_changed_between_calls():
 )
 def test_sample_weight(weight, words):
     X, y = blobs(12, 3)
-    with refused(*words):
+    with assert_refuses(*words):
         Perceptron().fit(X, y, sample_weight=weight)
-    with refused(*words):
+    with assert_refuses(*words):
         Perceptron().partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
 
 
 @pytest.mark.parametrize("weight", [np.zeros(12), 0.0])
 def test_sample_weight_that_is_zero_everywhere(weight):
     X, y = blobs(12, 3)
-    with refused("All of sample_weight is zero, so there is nothing to learn from."):
+    with assert_refuses("All of sample_weight is zero, so there is nothing to learn from."):
         Perceptron().fit(X, y, sample_weight=weight)
     # More rows may come to partial_fit, whose weights are not zero.
     assert Perceptron().partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight).n_updates_ == 0
@@ -349,22 +351,22 @@ def test_sample_weight_that_is_zero_everywhere(weight):
 
 def test_class_weight():
     X, y = blobs(12, 3)
-    with refused("class_weight", "balanced"):
+    with assert_refuses("class_weight", "balanced"):
         Perceptron(class_weight="heavy").fit(X, y)
-    with refused("[0, 1, 2]", "not in class_weight"):
+    with assert_refuses("[0, 1, 2]", "not in class_weight"):
         Perceptron(class_weight={9: 1.0}).fit(X, y)
     model = Perceptron(class_weight="balanced")
-    with refused("class_weight='balanced'", "dict"):
+    with assert_refuses("class_weight='balanced'", "dict"):
         model.partial_fit(X, y, classes=[0, 1, 2])
     for weight in (-1.0, np.nan, np.inf):
         model = Perceptron(class_weight={0: weight, 1: 1.0, 2: 1.0})
         words = ("class weight of 0", "finite and at least 0")
-        with refused(*words):
+        with assert_refuses(*words):
             model.fit(X, y)
-        with refused(*words):
+        with assert_refuses(*words):
             model.partial_fit(X, y, classes=[0, 1, 2])
     nothing = Perceptron(class_weight=dict.fromkeys(range(3), 0.0))
-    with refused("No row is left to learn from"):
+    with assert_refuses("No row is left to learn from"):
         nothing.fit(X, y)
 
 
@@ -386,9 +388,9 @@ def test_columns_outside_a_sparse_matrix_are_refused(index, column):
     model = Perceptron().fit(np.eye(3), [0, 1, 0])
     fits = [clone(model).set_params(**p).fit for p in FITS_THAT_LOOK_ELSEWHERE]
     for call in (lambda X, y: model.predict(X), model.partial_fit, *fits, model.fit):
-        with refused("Row 1: X.indices has column", "but X has 3 columns"):
+        with assert_refuses("Row 1: X.indices has column", "but X has 3 columns"):
             call(X, [0, 1, 0])
-    with refused("Row 1: X.indices has column"):
+    with assert_refuses("Row 1: X.indices has column"):
         model.fit(X, [0, 1, 1], sample_weight=[1.0, 0.0, 1.0])
 
 
@@ -396,5 +398,5 @@ def test_columns_outside_a_sparse_matrix_are_refused(index, column):
 def test_starts_of_rows_outside_a_sparse_matrix_are_refused(indptr):
     X = sp.csr_matrix(np.eye(3))
     X.indptr = np.array(indptr, np.int32)
-    with refused("The indptr of X does not rise from 0"):
+    with assert_refuses("The indptr of X does not rise from 0"):
         Perceptron().fit(X, [0, 1, 0])

@@ -147,7 +147,8 @@ def test_random_bytes_are_some_text_or_none():
         data = bytearray(whole)
         for at in draw.integers(0, len(data), 6):
             data[at] = draw.integers(256)
-        text_of_message(bytes(data)).encode()
+        text = text_of_message(bytes(data))
+        assert text.encode().decode() == text
 
 
 def test_predictions_come_in_the_order_of_names(mails, tmp_path):

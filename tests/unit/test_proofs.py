@@ -16,7 +16,7 @@ pytestmark = pytest.mark.compiled
 XOR = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]), np.array([1, 0, 0, 1])
 
 
-def proved(X, y, **how):
+def assert_proved(X, y, **how):
     verdict = separation(X, y, **how)
     assert verdict.verify(X, y), verdict.verify(X, y).reason
     assert verdict.verify(X, y, exact=True), verdict.verify(X, y, exact=True).reason
@@ -29,11 +29,11 @@ def proved(X, y, **how):
 
 def test_iris():
     X, y = load_iris(return_X_y=True)
-    assert proved(X, y == 0).kind == "separable"
-    verdict = proved(X[50:], y[50:])
+    assert assert_proved(X, y == 0).kind == "separable"
+    verdict = assert_proved(X[50:], y[50:])
     assert verdict.kind == "overlapping"
     assert len(verdict.witness.rows) <= 6
-    every = proved(X, y)
+    every = assert_proved(X, y)
     assert [v.kind for v in every.against_rest.values()] == ["separable"] + ["overlapping"] * 2
     assert {pair: v.kind for pair, v in every.pairs.items()} == {
         (0, 1): "separable", (0, 2): "separable", (1, 2): "overlapping",
@@ -43,14 +43,14 @@ def test_iris():
 
 def test_breast_cancer_is_separable_as_its_documentation_says():
     X, y = load_breast_cancer(return_X_y=True)
-    verdict = proved(X, y, margin="max")
+    verdict = assert_proved(X, y, margin="max")
     assert verdict.kind == "separable"
     low, high = verdict.margin
     assert 4.1371e-05 < low <= high < low * (1 + 1e-6)
 
 
 def test_xor_takes_all_four_rows():
-    verdict = proved(*XOR)
+    verdict = assert_proved(*XOR)
     assert verdict.kind == "overlapping"
     assert sorted(verdict.witness.rows) == [0, 1, 2, 3]
     assert verdict.witness.multipliers == (1, 1, 1, 1)
@@ -59,17 +59,17 @@ def test_xor_takes_all_four_rows():
 def test_complete_and_quasi_complete_separation():
     # as in the reports on perfect prediction: one feature tells, or nearly
     x = np.arange(1.0, 9.0)[:, None]
-    assert proved(x, x[:, 0] > 4).kind == "separable"
+    assert assert_proved(x, x[:, 0] > 4).kind == "separable"
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     tied = np.array([1.0, 2, 3, 4, 4, 5, 6, 7])[:, None]
-    verdict = proved(tied, y)
+    verdict = assert_proved(tied, y)
     assert verdict.kind == "quasi-separable"
     assert verdict.boundary == (3, 4)
     assert verdict.limits() == {"x0": "+inf", "intercept": "-inf"}
     # a dummy variable that is on only where y is 1, beside a feature that overlaps
     noise = np.array([0.3, -1.0, 0.8, 0.1, -0.2, 0.5, 0.9, -0.7])
     dummy = np.array([0, 0, 0, 0, 0, 0, 1, 1])
-    verdict = proved(np.column_stack([noise, dummy]), y)
+    verdict = assert_proved(np.column_stack([noise, dummy]), y)
     assert verdict.kind == "quasi-separable"
     assert verdict.limits() == {"x0": "finite", "x1": "+inf", "intercept": "finite"}
 
@@ -77,12 +77,12 @@ def test_complete_and_quasi_complete_separation():
 def test_columns_that_depend_on_others_are_named():
     X, y = load_iris(return_X_y=True)
     X = np.column_stack([X, X[:, 0] * 2, np.ones(len(X)), np.zeros(len(X))])[50:]
-    verdict = proved(X, y[50:])
+    verdict = assert_proved(X, y[50:])
     assert verdict.kind == "overlapping"
     assert len(verdict.space.rows) == 5
     assert "dependent" in str(verdict)
     X = load_digits().data
-    verdict = proved(X, load_digits().target == 8)
+    verdict = assert_proved(X, load_digits().target == 8)
     assert verdict.kind == "quasi-separable"
     dependent = {name for name, limit in verdict.limits().items() if limit == "dependent"}
     assert dependent == {"x0", "x32", "x39"}  # the pixels that are always 0
@@ -92,7 +92,7 @@ def test_columns_that_depend_on_others_are_named():
 def test_shared_data(shared_data, name):
     X, y = load_svmlight_file(str(shared_data / "libsvm" / name))
     expected = {"agaricus.txt.train": "separable", "heart_scale.gz": "overlapping"}
-    assert proved(X, y).kind == expected[name]
+    assert assert_proved(X, y).kind == expected[name]
 
 
 def test_promoters_are_separable(shared_data):
@@ -100,7 +100,7 @@ def test_promoters_are_separable(shared_data):
     rows = [line.split(",") for line in lines if line.strip()]
     letters = np.array([list(row[2].strip()) for row in rows])
     X = np.hstack([letters == letter for letter in "acgt"]).astype(int)
-    assert proved(X, np.array([row[0] for row in rows])).kind == "separable"
+    assert assert_proved(X, np.array([row[0] for row in rows])).kind == "separable"
 
 
 # Margins.
@@ -113,7 +113,7 @@ def test_widest_margin_is_that_of_a_support_vector_machine(fit_intercept):
     X = rng.normal(size=(300, 6))
     X = X[np.abs(X @ w) > 0.3]
     y = X @ w > 0
-    verdict = proved(X, y, margin="max", fit_intercept=fit_intercept)
+    verdict = assert_proved(X, y, margin="max", fit_intercept=fit_intercept)
     low, high = verdict.margin
     assert high <= low * (1 + 1e-6)
     if fit_intercept:
@@ -135,7 +135,7 @@ def test_no_weights_beat_the_upper_end(seed, d, fit_intercept):
     y = X @ w + b > 0
     if len(set(y.tolist())) < 2:
         return
-    verdict = proved(X, y, fit_intercept=fit_intercept)
+    verdict = assert_proved(X, y, fit_intercept=fit_intercept)
     margin = ((X @ w + b) * np.where(y, 1, -1)).min() / np.linalg.norm(w)
     assert margin <= verdict.margin[1]
 
@@ -181,9 +181,9 @@ def test_integers_keep_every_digit():
     top = 2**60
     X = np.array([[top + 1], [top]])  # one number in float64
     y = np.array([1, 0])
-    assert proved(X, y).kind == "separable"
-    assert proved(X.astype(float), y).kind == "overlapping"
-    assert proved(sp.csr_matrix(X), y).kind == "separable"
+    assert assert_proved(X, y).kind == "separable"
+    assert assert_proved(X.astype(float), y).kind == "overlapping"
+    assert assert_proved(sp.csr_matrix(X), y).kind == "separable"
 
 
 @pytest.mark.parametrize(
@@ -191,46 +191,46 @@ def test_integers_keep_every_digit():
 )
 def test_huge_and_tiny_numbers(scale):
     X, y = XOR[0] * np.array(scale), XOR[1]
-    assert proved(X, y).kind == "overlapping"
-    assert proved(X[:3], y[:3]).kind == "separable"
+    assert assert_proved(X, y).kind == "overlapping"
+    assert assert_proved(X[:3], y[:3]).kind == "separable"
     both = np.vstack([X, X * [1.0, 2.0**-10]])
-    assert proved(both, np.append(y, y)).kind == "overlapping"
+    assert assert_proved(both, np.append(y, y)).kind == "overlapping"
 
 
 def test_floats_that_only_exact_arithmetic_tells_apart():
     step = 2.0**-52
     X = np.array([[1.0, 0.0], [1.0 + step, 0.0], [1.0 + 2 * step, 0.0]])
-    assert proved(X, np.array([0, 0, 1])).kind == "separable"
-    assert proved(X, np.array([0, 1, 0])).kind == "overlapping"
+    assert assert_proved(X, np.array([0, 0, 1])).kind == "separable"
+    assert assert_proved(X, np.array([0, 1, 0])).kind == "overlapping"
     X = np.array([[0.1 + 0.2], [0.3]])  # not the same float
-    assert proved(X, np.array([0, 1])).kind == "separable"
+    assert assert_proved(X, np.array([0, 1])).kind == "separable"
 
 
 def test_weights_that_floats_get_wrong_on_rows_in_the_working_set():
     # the plane halfway between the rows rounds to one through a row
     X = np.array([[0.0], [5e-324]])
     for margin in (None, "max"):
-        assert proved(X, np.array([1, 0]), margin=margin).kind == "separable"
+        assert assert_proved(X, np.array([1, 0]), margin=margin).kind == "separable"
     top = np.array([[2.0**62], [2.0**62 + 1024]]).astype(np.int64)
-    assert "separable" in str(proved(top, np.array([0, 1]), margin="max"))
+    assert "separable" in str(assert_proved(top, np.array([0, 1]), margin="max"))
 
 
 @pytest.mark.parametrize("number", [2**31 - 1, 2**62 - 1, 2147483629])
 def test_entries_that_a_prime_divides(number):
     X = np.array([[number], [number]])
-    assert proved(X, np.array([1, 0]), fit_intercept=False).kind == "overlapping"
+    assert assert_proved(X, np.array([1, 0]), fit_intercept=False).kind == "overlapping"
 
 
 def test_margins_below_all_normal_numbers():
     X = np.array([[3e-323, 0.0], [0.0, 1e-323], [2e-323, 1e-323]])
-    assert proved(X, np.array([0, 0, 1])).kind == "separable"
+    assert assert_proved(X, np.array([0, 0, 1])).kind == "separable"
 
 
 def test_few_rows_of_several_classes():
     for seed in range(60):
         X = np.random.default_rng(seed).random((6, 8)) < 0.7
-        proved(X, np.array([2, 0, 1, 3, 2, 1]), formulations=("multinomial",))
-        proved(X[:3], np.array([2, 0, 1]), formulations=("multinomial",))
+        assert_proved(X, np.array([2, 0, 1, 3, 2, 1]), formulations=("multinomial",))
+        assert_proved(X[:3], np.array([2, 0, 1]), formulations=("multinomial",))
 
 
 # Certificates.
