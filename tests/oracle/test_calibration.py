@@ -105,7 +105,7 @@ def test_a_damaged_calibration_is_no_model(tmp_path):
         ("isotonic", np.array([[0.0, 1.0], [1.0, 0.0]])), ("other", np.zeros(2)),
     ):  # fmt: skip
         linsep.calibrate(model, X, y)
-        model._calibration = model._calibration._replace(method=method, curves=[bad])
+        model.calibration_ = model.calibration_._replace(method=method, curves=[bad])
         linsep.save(model, tmp_path / "m", force=True)
         with pytest.raises(ModelFileError):
             linsep.load(tmp_path / "m")
@@ -163,7 +163,7 @@ def test_the_command_line_calibrates_keeps_and_scores(folder):
     fit += ("--model", "m", "--force", "--calibrate", "held.csv")
     told = json.loads(here(*fit, "--calibration", "isotonic", "--json", cwd=folder).stdout)
     assert told["calibration"] == {"method": "isotonic", "rows": 40, "data": ["held.csv"]}
-    assert linsep.load(folder / "m")._calibration.method == "isotonic"
+    assert linsep.load(folder / "m").calibration_.method == "isotonic"
 
 
 def test_the_command_line_refuses_before_it_learns(folder):

@@ -6,7 +6,7 @@ import typer
 
 from linsep.cli import options
 from linsep.cli.progress import watching
-from linsep.cli.score import open_like
+from linsep.cli.reading import Reading
 from linsep.errors import LinsepError
 from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import REGRESSIONS
@@ -54,7 +54,7 @@ def check_calibration(data: list[str] | None, method: str | None, learner: str) 
 
 
 def calibrated(
-    estimator: Any, data: list[str] | None, method: str | None, files: dict[str, Any]
+    estimator: Any, data: list[str] | None, method: str | None, reading: Reading
 ) -> Calibrated:
     """Calibrate a fitted model if it was asked for."""
     if not data:
@@ -63,12 +63,12 @@ def calibrated(
 
     try:
         with window():
-            source = open_like(estimator, None, data, **files)
+            source = reading.like(estimator, None, data)
             with watching(source):
                 calibrate(estimator, source, method=method or "sigmoid")
     except LinsepError as problem:
         return Calibrated(error=problem)
     except KeyboardInterrupt:
         return Calibrated(interrupted=True)
-    told = {"method": estimator._calibration.method, "rows": source.n_rows, "data": list(data)}
+    told = {"method": estimator.calibration_.method, "rows": source.n_rows, "data": list(data)}
     return Calibrated(told)

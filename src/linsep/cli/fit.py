@@ -15,40 +15,29 @@ from linsep.cli.initial_weights import InitialWeights
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.pictures import PlotFile, picture_of, write_picture
 from linsep.cli.progress import watching
-from linsep.cli.score import open_like, score_source
+from linsep.cli.reading import Reading, added
+from linsep.cli.score import score_source
 from linsep.cli.standard_input import reads_data
 from linsep.errors import LinsepError
 from linsep.interrupts import held, window
 from linsep.model_files import format as model_file
-from linsep.paths import cache_folder
 from linsep.sources.base import Source
-from linsep.sources.opening import find_files, kind_of, open_source
 
 
 @reads_data
 @column_options.added
 @learners.options_of(learners.ALL)
+@added
 def fit(
     data: options.Data,
     *,
-    target: options.Target = None,
+    reading: Reading,
     model: options.ModelOut = None,
     force: options.Force = False,
     test: options.Test = None,
     calibrate: calibrating.Calibrate = None,
     calibration: calibrating.Method = None,
     learner: options.Learner = "perceptron",
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    scale: options.Scale = None,
-    reference_level: options.ReferenceLevel = None,
-    index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    max_line: options.MaxLine = None,
-    cache: options.CacheFolder = None,
-    no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     curve: options.Curve = False,
     plot: PlotFile = None,
@@ -64,57 +53,34 @@ def fit(
     """
     check_all_free(force, model, plot)
     started = perf_counter()
-    files = {"format": format, "delimiter": delimiter, "max_line": max_line}
-    source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, cache=None if no_cache else cache or cache_folder(), **files,
-        **columns_of(data, format, scale, reference_level, learner, parameters),
-    )  # fmt: skip
+    source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model, plot)
     calibrating.check_calibration(calibrate, calibration, learner)
-    _check_others((test, calibrate), source, files)
-    estimator = _learner(learner, parameters, random_state, class_weight, reference, source)
+    reading.check(source, test, calibrate)
+    estimator = learners.make_learner(
+        "fit", learner, parameters, random_state=random_state,
+        class_weight=learners.class_weights(class_weight, source),
+        reference=learners.reference_class(reference, source),
+    )  # fmt: skip
     _check_held_out(curve, source.grouped, estimator)
     whole = _fitted(estimator, source, InitialWeights(init_weights, learner, estimator, source))
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
-        made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, files)
+        made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
         if model is not None:
             model_file.save(estimator, model, force=force)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
-        tested = _tested(estimator, model, test, files, not whole or made.interrupted)
+        tested = _tested(estimator, model, test, reading, not whole or made.interrupted)
         _print_summary(
             estimator, source, seconds, model, tested, made, as_json=as_json, curve=curve
         )
         code = interrupted_code()
         pressed.forget()
-    _raise_first(made.error, tested.error)
+    for error in filter(None, (made.error, tested.error)):
+        raise error
     if tested.interrupted:
         raise typer.Exit(code)
     if plot is not None:
         write_picture(picture_of(estimator, source), plot, force)
-
-
-def _check_others(given: tuple[Any, ...], source: Source, files: dict[str, Any]) -> None:
-    """Report data that cannot be used later before learning."""
-    for data in filter(None, given):
-        open_source(data, recipe=source.layout(), **files)
-
-
-def _raise_first(*errors: LinsepError | None) -> None:
-    """Raise the first error that there is."""
-    for error in filter(None, errors):
-        raise error
-
-
-def _learner(
-    name: str, parameters: dict[str, Any], random_state: int, class_weight: Any,
-    reference: str | None, source: Source,
-) -> Any:  # fmt: skip
-    return learners.make_learner(
-        "fit", name, parameters, random_state=random_state,
-        class_weight=learners.class_weights(class_weight, source),
-        reference=learners.reference_class(reference, source),
-    )  # fmt: skip
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any) -> None:
@@ -122,23 +88,6 @@ def _check_held_out(curve: bool, grouped: bool, estimator: Any) -> None:
     for wanted, name in ((curve, "--curve"), (grouped, "--group")):
         if wanted and not getattr(estimator, "early_stopping", False):
             raise typer.BadParameter(f"{name} needs --early-stopping, which holds rows out.")
-
-
-def columns_of(
-    data: list[str], format: str | None, scale: str | None, levels: list[str] | None, learner: str,
-    parameters: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Return how columns become features: as given, else the default of the learner.
-
-    svmlight text has no columns to encode.
-    """
-    table = kind_of(find_files(list(data), format), format) == "table"
-    intercept = parameters.get("fit_intercept") is not False
-    return {
-        **parameters.pop("columns"),
-        "scale": learners.scaling(scale, learner, table),
-        "reference_level": learners.reference_levels(levels, learner, intercept, table),
-    }
 
 
 def _phases(estimator: Any) -> dict[str, float]:
@@ -156,7 +105,7 @@ class _Tested(NamedTuple):
 
 
 def _tested(
-    estimator: Any, model: Any, test: list[str] | None, files: dict[str, Any], interrupted: bool
+    estimator: Any, model: Any, test: list[str] | None, reading: Reading, interrupted: bool
 ) -> _Tested:
     """Score the test data, if given."""
     if not test or interrupted:
@@ -164,7 +113,7 @@ def _tested(
         return _Tested(untested=untested, interrupted=interrupted)
     try:
         with window():
-            source = open_like(estimator, model, test, **files)
+            source = reading.like(estimator, model, test)
             return _Tested(score_source(estimator, source))
     except LinsepError as problem:
         return _Tested(untested="there was an error", error=problem)

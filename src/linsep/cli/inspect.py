@@ -68,7 +68,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     summary["parameters"] = model.get_params(deep=False)
     summary["changed"] = sorted(_changed(model))
     summary["recipe"] = getattr(model, "recipe_", None)
-    summary["calibration"] = getattr(model.__dict__.get("_calibration"), "method", None)
+    summary["calibration"] = getattr(getattr(model, "calibration_", None), "method", None)
     summary["weights"] = machines
     return summary
 

@@ -7,18 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from linsep.cli import column_options, learners, options, report
-from linsep.cli.fit import columns_of
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
-from linsep.cli.score import open_like, score_source
+from linsep.cli.reading import Reading, added
+from linsep.cli.score import score_source
 from linsep.cli.screen import count, percent, plain_labels, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.estimators.learners import LEARNERS
 from linsep.interrupts import window
 from linsep.model_files import format as model_file
-from linsep.paths import cache_folder
 from linsep.sources.base import Source
-from linsep.sources.opening import open_source
 from linsep.tuning.models import Model
 from linsep.tuning.side_by_side import SideBySide, combinations
 
@@ -39,26 +37,16 @@ Grid = Annotated[
 @reads_data
 @column_options.added
 @learners.options_of({name: LEARNERS[name] for name in options.TRACEABLE})
+@added
 def tune(
     data: options.Data,
     *,
-    target: options.Target = None,
+    reading: Reading,
     grid: Grid = None,
     model: options.ModelOut = None,
     force: options.Force = False,
     test: options.Test = None,
     learner: options.TraceLearner = "perceptron",
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    scale: options.Scale = None,
-    reference_level: options.ReferenceLevel = None,
-    index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    max_line: options.MaxLine = None,
-    cache: options.CacheFolder = None,
-    no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
@@ -71,17 +59,10 @@ def tune(
     """
     check_all_free(force, model)
     started = perf_counter()
-    files = {"format": format, "delimiter": delimiter, "max_line": max_line}
-    columns = columns_of(data, format, scale, reference_level, learner, parameters)
     varied = learners.grid_of(grid, learner, parameters)
-    source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, cache=None if no_cache else cache or cache_folder(), **files,
-        **columns,
-    )  # fmt: skip
+    source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model)
-    if test:  # report unusable test data before learning
-        open_source(test, recipe=source.layout(), **files)
+    reading.check(source, test)
     common = {
         "random_state": random_state, "class_weight": learners.class_weights(class_weight, source),
         "reference": learners.reference_class(reference, source),
@@ -99,7 +80,7 @@ def tune(
         best = race.run(learn_best)
     if model is not None:
         model_file.save(best, model, force=force)
-    tested = score_source(best, open_like(best, model, test, **files)) if test else None
+    tested = score_source(best, reading.like(best, model, test)) if test else None
     show = report.print_json if as_json else print_tune
     show(summary(race, learner, tested, model, perf_counter() - started))
 

@@ -113,6 +113,7 @@ class Perceptron(LinearClassifier):
     mistakes_ : array of shape (n_iter_,), mistakes in each pass; with ovr and ovo, summed over
         the machines
     n_updates_ : int, number of updates
+    calibration_ : what :func:`linsep.calibrate` learnt; only then is there ``predict_proba``
     stop_reason_ : "converged", "cycle", "max_iter", "early_stop" or "interrupted"; None after
         partial_fit
     stop_sentence_ : the stop reason as a sentence

@@ -25,10 +25,10 @@ VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the arrays of a fitted learner, and the rest as plain JSON."""
     model._check_same("save")
-    kernel = getattr(model, "kernel_", None)
+    kernel, calibration = (getattr(model, name, None) for name in ("kernel_", "calibration_"))
     return arrays_of(model), {
         "classes": described(model.classes_),
-        "calibration": calibration.method if (calibration := _calibration(model)) else None,
+        "calibration": getattr(calibration, "method", None),
         "kernel": None if kernel is None else kernel.to_dict(),
         "training": {
             "n_updates": model.n_updates_,
@@ -64,12 +64,8 @@ def rebuild(model: Any, tensors: dict[str, np.ndarray], about: dict[str, Any]) -
         restore_supports(model, tensors, about["kernel"], width)
     _remember_training(model, **about["training"])
     if about.get("calibration") is not None:
-        model._calibration = _calibrated(model, tensors, about["calibration"])
+        model.calibration_ = _calibrated(model, tensors, about["calibration"])
     return width
-
-
-def _calibration(model: Any) -> Calibration | None:
-    return model.__dict__.get("_calibration")
 
 
 def _calibrated(model: Any, arrays: dict[str, np.ndarray], method: str) -> Calibration:
@@ -110,7 +106,7 @@ def arrays_of(model: Any) -> dict[str, np.ndarray]:
         if name == "pocket" or (name != "W" and array.any()):
             found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
     found |= {f"counts.{name}": array for name, array in state.counts.items()}
-    if calibration := _calibration(model):
+    if calibration := getattr(model, "calibration_", None):
         found |= {f"calibration.{k}": curve for k, curve in enumerate(calibration.curves)}
     if isinstance(model._keeping, KeepVote) and model._keeping.first is not None:
         first = model._keeping.first_weights(state)

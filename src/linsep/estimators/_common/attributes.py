@@ -28,7 +28,7 @@ class Counted(HasReference):
 
     def _forget_calibration(self) -> None:
         """Forget probabilities that were learnt for other weights."""
-        self.__dict__.pop("_calibration", None)
+        self.__dict__.pop("calibration_", None)
 
     def _fitted(self, name: str) -> State:
         if "_state" not in self.__dict__:

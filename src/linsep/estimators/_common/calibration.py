@@ -99,7 +99,7 @@ def calibrate(
             "are no probabilities."
         )
     scores, codes, weights = _seen(model, X, y, sample_weight)
-    model._calibration = Calibration(method, _curves(scores, codes, weights, method))
+    model.calibration_ = Calibration(method, _curves(scores, codes, weights, method))
     return model
 
 

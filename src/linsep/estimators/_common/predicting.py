@@ -38,7 +38,7 @@ class Predicts(PlotsDecision, Counted):
     tie: str
     random_state: Any
     n_features_in_: int
-    _calibration: Calibration
+    calibration_: Calibration
 
     def _prediction(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
@@ -98,7 +98,7 @@ class Predicts(PlotsDecision, Counted):
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         return decision(self._state, scores, self.tie)
 
-    @available_if(lambda model: "_calibration" in model.__dict__)
+    @available_if(lambda model: hasattr(model, "calibration_"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities that :func:`linsep.calibrate` learnt; there are none before.
 
@@ -110,7 +110,7 @@ class Predicts(PlotsDecision, Counted):
         -------
         array of shape (rows, classes), in the order of ``classes_``
         """
-        return self._calibration.probabilities(self.decision_function(X))
+        return self.calibration_.probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.

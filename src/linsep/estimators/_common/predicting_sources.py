@@ -244,7 +244,7 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
 
 def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
     """Return the probabilities of a model that has some, shape (rows, classes), from its scores."""
-    calibration = model.__dict__.get("_calibration")
+    calibration = getattr(model, "calibration_", None)
     if calibration is not None:
         return calibration.probabilities(scores)
     return np.exp(log_probabilities(scores))
