@@ -45,7 +45,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.fit.open_source", "linsep.online.rows.stream.SourceStream.begin"]
+    "where", ["linsep.cli.reading.open_source", "linsep.online.rows.stream.SourceStream.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):
@@ -115,7 +115,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
-    name = "linsep.model_files.format.os.replace" if late else "linsep.cli.predict.write_classes"
+    name = "os.replace" if late else "linsep.cli.predict.write_classes"
     real = os.replace if late else linsep.cli.predict.write_classes
 
     def pressed(*arguments, **options):

@@ -16,7 +16,7 @@ from command_line import assert_refused, here, on_a_terminal, run
 from linsep import kernels
 from linsep.errors import ModelFileError
 from linsep.escaping import cell, escaped
-from linsep.model_files import format as model_file
+from linsep.written import written_whole
 
 pytestmark = pytest.mark.compiled
 
@@ -167,7 +167,7 @@ def test_a_file_that_turns_up_meanwhile_stays(tmp_path, monkeypatch):
     path = tmp_path / "m"
 
     def write(force):
-        with model_file.written_whole(path, "w", force=force) as file:
+        with written_whole(path, "w", force=force) as file:
             file.write("new")
             path.write_text("somebody's")
 
@@ -175,7 +175,7 @@ def test_a_file_that_turns_up_meanwhile_stays(tmp_path, monkeypatch):
         raise OSError(95, "Operation not supported")
 
     for link in (os.link, no_links):
-        monkeypatch.setattr(model_file.os, "link", link)
+        monkeypatch.setattr(os, "link", link)
         path.unlink(missing_ok=True)
         with pytest.raises(ModelFileError, match="m exists: choose another name or overwrite"):
             write(force=False)
@@ -183,7 +183,7 @@ def test_a_file_that_turns_up_meanwhile_stays(tmp_path, monkeypatch):
         write(force=True)
         assert path.read_text() == "new"
         path.unlink()
-        with model_file.written_whole(path, "w", force=False) as file:
+        with written_whole(path, "w", force=False) as file:
             file.write("first")
         assert path.read_text() == "first"
         assert os.listdir(tmp_path) == ["m"]
@@ -202,11 +202,11 @@ def test_permissions_come_from_the_system_and_folders_are_synced(tmp_path, monke
         monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
         monkeypatch.setattr(os, "fsync", fsync)
         path = tmp_path / "m"
-        with model_file.written_whole(path, "w", force=False) as file:
+        with written_whole(path, "w", force=False) as file:
             file.write("x")
         assert path.stat().st_mode & 0o777 == 0o640
         path.chmod(0o600)
-        with model_file.written_whole(path, "w", force=True) as file:
+        with written_whole(path, "w", force=True) as file:
             file.write("y")
         assert path.stat().st_mode & 0o777 == 0o600
     finally:

@@ -38,6 +38,8 @@ ROOMS = [
     "descent",
     "objectives",
     "check",
+    "sealed",
+    "written",
     "parallel",
     "background",
     "interrupts",

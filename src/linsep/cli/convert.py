@@ -15,7 +15,6 @@ from linsep.cli.progress import watching
 from linsep.cli.screen import count, print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.interrupts import held, window
-from linsep.model_files.format import written_whole
 from linsep.rewriting.parquet import TableWriter, VectorWriter
 from linsep.rewriting.rows import RowsWriter
 from linsep.rewriting.svmlight_text import SvmlightWriter
@@ -24,6 +23,7 @@ from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE, size_text
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.tables.files import open_tables
+from linsep.written import written_whole
 
 Out = Annotated[
     Path,

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from linsep.errors import DataError
 from linsep.interrupts import held, window
-from linsep.model_files.format import check_free, written_whole
+from linsep.written import check_free, written_whole
 
 
 @contextmanager

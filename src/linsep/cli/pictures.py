@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import typer
 
 from linsep.cli.progress import watching
-from linsep.model_files import format as model_file
 from linsep.sources.base import Source
+from linsep.written import written_whole
 
 FORMATS = ("png", "svg", "pdf")
 #: more rows would only make the same density take longer
@@ -38,7 +38,7 @@ PlotFile = Annotated[
 
 def write_picture(display: Any, path: Path, force: bool) -> None:
     """Write a picture to a file, whole or not at all."""
-    with model_file.written_whole(path, force=force) as file:
+    with written_whole(path, force=force) as file:
         display.save(file, format=path.suffix.lower().lstrip("."))
 
 

@@ -20,11 +20,11 @@ from linsep.describing.advice import next_command
 from linsep.describing.describing import Description
 from linsep.errors import DataError, LinsepError
 from linsep.interrupts import held, window
-from linsep.model_files.format import written_whole
 from linsep.rewriting.splitting import PARTS, Split
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import DOCUMENTS, format_of
 from linsep.sources.opening import find_files
+from linsep.written import written_whole
 
 
 def _share(text: Any) -> Fraction:

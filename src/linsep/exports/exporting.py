@@ -10,7 +10,7 @@ from linsep.exports.python_code import as_python
 from linsep.exports.scoring import ExportError
 from linsep.exports.sql import as_sql
 from linsep.exports.weights import as_csv, as_json
-from linsep.model_files.format import check_free, written_whole
+from linsep.written import check_free, written_whole
 
 
 class Format(NamedTuple):
