@@ -5,10 +5,11 @@ from typing import Any
 
 from linsep.cli import options, report
 from linsep.cli.progress import watching
-from linsep.cli.screen import count, label_text, percent, plain_labels, print_pairs, print_table
+from linsep.cli.screen import count, label_text, percent, print_pairs, print_table
 from linsep.cli.standard_input import NAME, reads_data
 from linsep.describing import columns
 from linsep.describing.describing import Description
+from linsep.estimators._common.checking import plain_labels
 from linsep.sources.limits import size_text
 
 #: most columns, and most names in a line; --json has all

@@ -7,10 +7,9 @@ import numpy as np
 from linsep.cli import options, regressions, report
 from linsep.cli.learners import options_of_model
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
-from linsep.cli.screen import count, label_text, print_pairs, print_table
-from linsep.estimators._common.checking import target_name
+from linsep.cli.screen import count, print_pairs, print_table
+from linsep.estimators._common.explaining import machine_names
 from linsep.model_files import format as model_file
-from linsep.online.learner import pairs as pairs_of
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
@@ -101,21 +100,6 @@ def _changed(model: Any) -> list[str]:
     """Return the names of the parameters that differ from their defaults."""
     default = type(model)().get_params(deep=False)
     return [name for name, value in model.get_params(deep=False).items() if value != default[name]]
-
-
-def machine_names(model: Any) -> list[str]:
-    """Return what each row of ``coef_`` decides: a class, or one class against another."""
-    if not hasattr(model, "classes_"):
-        return [target_name(model) or "y"]
-    labels = [label_text(label) for label in model.classes_]
-    if hasattr(model, "to_logistic"):
-        model = model.to_logistic()
-    if getattr(model, "reference_", None) is not None:
-        reference = label_text(model.reference_)
-        return [f"{label} against {reference}" for label in labels if label != reference]
-    if model.multiclass == "ovo":
-        return [f"{labels[b]} against {labels[a]}" for a, b in pairs_of(len(labels))]
-    return labels
 
 
 def print_model(model: Any, summary: dict[str, Any]) -> None:

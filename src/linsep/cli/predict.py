@@ -14,10 +14,11 @@ from linsep.cli.failures import note
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
 from linsep.cli.score import open_like
-from linsep.cli.screen import label_text, on_terminal, plain_labels
+from linsep.cli.screen import label_text, on_terminal
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
+from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
 

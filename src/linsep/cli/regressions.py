@@ -22,13 +22,12 @@ from linsep.cli.screen import (
     label_text,
     labels_text,
     percent,
-    plain_labels,
     print_pairs,
     print_table,
 )
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import feature_names, target_name
+from linsep.estimators._common.checking import feature_names, plain_labels, target_name
 from linsep.estimators.learners import REGRESSIONS
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.summary import Summary

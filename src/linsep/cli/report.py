@@ -11,10 +11,10 @@ from linsep.cli.screen import (
     label_text,
     labels_text,
     percent,
-    plain_labels,
     print_pairs,
     print_table,
 )
+from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.equations import MOST_TERMS
 from linsep.online.passes import ALL_PASSES, StopReason
 from linsep.sources.base import Source

@@ -8,9 +8,10 @@ import numpy as np
 from linsep.cli import options, report
 from linsep.cli.progress import watching
 from linsep.cli.report import unscored_pairs
-from linsep.cli.screen import plain_labels, print_pairs
+from linsep.cli.screen import print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
 from linsep.online.rows.sample import added

@@ -28,12 +28,6 @@ def labels_text(labels: list[Any], most: int = 8) -> str:
     return shown + (", ..." if len(labels) > most else "")
 
 
-def plain_labels(labels: Any) -> list[Any]:
-    """Return labels for JSON, with 1 rather than 1.0."""
-    plain = labels.tolist() if hasattr(labels, "tolist") else labels
-    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
-
-
 def on_terminal() -> bool:
     """Return whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()

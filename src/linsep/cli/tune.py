@@ -11,8 +11,9 @@ from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.reading import Reading, added
 from linsep.cli.score import score_source
-from linsep.cli.screen import count, percent, plain_labels, print_pairs, print_table
+from linsep.cli.screen import count, percent, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
+from linsep.estimators._common.checking import plain_labels
 from linsep.estimators.learners import LEARNERS
 from linsep.interrupts import window
 from linsep.model_files import format as model_file

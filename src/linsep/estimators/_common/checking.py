@@ -215,6 +215,12 @@ def label_text(label: Any) -> str:
     return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
 
 
+def plain_labels(labels: Any) -> list[Any]:
+    """Return labels for JSON, with 1 rather than 1.0."""
+    plain = labels.tolist() if hasattr(labels, "tolist") else labels
+    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+
+
 def listed(labels: list[Any]) -> str:
     """Return at most eight labels as text, strings in quotes."""
     shown = [repr(label) if isinstance(label, str) else label_text(label) for label in labels[:8]]

@@ -1,0 +1,186 @@
+"""Why a row has its score: the value, the weight and the product of every feature."""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text, plain_labels, target_name
+from linsep.online.learner import pairs
+from linsep.sources.base import Source
+
+
+class Term(NamedTuple):
+    """A part of a score: a feature, its value and its weight."""
+
+    feature: str
+    value: float
+    weight: float
+
+    @property
+    def product(self) -> float:
+        """Value times weight, rounded."""
+        return self.value * self.weight
+
+
+class Scored(NamedTuple):
+    """One row: its number from 0, columns and values known to the model, scores, and class."""
+
+    number: int
+    columns: np.ndarray
+    values: np.ndarray
+    scores: np.ndarray
+    code: int | None
+
+
+def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
+    """Return the terms of the score of a row, largest product first, as plain JSON.
+
+    Of several classes it is the score of the predicted one, or of the most probable one that has
+    weights. Raises DataError if there are fewer rows, or no class has a score of its own.
+    """
+    scored = scored_row(model, source, number)
+    found = terms_of(model, scored, feature_names(model, source, scored))
+    return {"row": source.where(number)} | found
+
+
+def terms_of(model: Any, scored: Scored, names: list[str]) -> dict[str, Any]:
+    """Return the terms of the score of a row with features of these names, as plain JSON."""
+    machines = machine_names(model)
+    coef, intercept = (np.atleast_1d(part) for part in _weights(model))
+    coef = coef.reshape(len(machines), -1)
+    k, score = _machine(model, scored, len(machines))
+    values = _scaled(model, scored.values)
+    terms = [
+        Term(name, float(value), float(weight))
+        for name, value, weight in zip(names, values, coef[k][scored.columns], strict=True)
+    ]
+    terms = [term for term in terms if term.product]
+    if intercept[k]:
+        terms.append(Term("intercept", 1.0, float(intercept[k])))
+    terms.sort(key=lambda term: -abs(term.product))
+    rest = Fraction(score) - sum(Fraction(term.product) for term in terms)
+    label = None if scored.code is None else plain_labels(model.classes_)[scored.code]
+    return {
+        "prediction": score if label is None else label,
+        "score_of": machines[k],
+        "score": score,
+        "terms": [term._asdict() | {"product": term.product} for term in terms],
+        "rounding": float(rest),
+        "without_effect": int(scored.columns.size + bool(intercept[k]) - len(terms)),
+    }
+
+
+def scored_row(model: Any, source: Source, number: int) -> Scored:
+    """Return a row (from 0) with its scores; raise DataError if there are fewer rows."""
+    prediction, seen = model._prediction(source), 0
+    classes = hasattr(model, "classes_")
+    for found in prediction.codes() if classes else prediction.rows():
+        batch = found[0]
+        seen = batch.first + batch.X.shape[0]
+        if number >= seen:
+            continue
+        at = number - batch.first
+        if classes:
+            return scored_as(model, number, batch.X[at : at + 1], found[1][at], int(found[2][at]))
+        score = model._predict(found[1][at : at + 1], None, 0.5)
+        return scored_as(model, number, batch.X[at : at + 1], score, None)
+    raise DataError(f"{source.name} has {seen:,} rows, no row {number + 1:,}: choose another.")
+
+
+def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) -> Scored:
+    """Return a row, given as an array or matrix of one row, with scores that are known."""
+    row = sp.csr_array(X)
+    row.eliminate_zeros()
+    known = row.indices < model.n_features_in_
+    columns, values = row.indices[known], row.data[known].astype(np.float64)
+    return Scored(number, columns, values, np.ravel(scores), code)
+
+
+def without_weights(model: Any) -> str | None:
+    """Return why the features of a model have no weights, None if they have."""
+    if getattr(model, "keep", "") == "vote":
+        return "votes"
+    return None if hasattr(_linear(model), "coef_") else "has a kernel"
+
+
+def machine_names(model: Any) -> list[str]:
+    """Return what each row of ``coef_`` decides: a class, or one class against another."""
+    if not hasattr(model, "classes_"):
+        return [target_name(model) or "y"]
+    labels = [label_text(label) for label in model.classes_]
+    if hasattr(model, "to_logistic"):
+        model = model.to_logistic()
+    if getattr(model, "reference_", None) is not None:
+        reference = label_text(model.reference_)
+        return [f"{label} against {reference}" for label in labels if label != reference]
+    if model.multiclass == "ovo":
+        return [f"{labels[b]} against {labels[a]}" for a, b in pairs(len(labels))]
+    return labels
+
+
+def _linear(model: Any) -> Any:
+    return model.to_logistic() if hasattr(model, "to_logistic") else model
+
+
+def _weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    linear = _linear(model)
+    return linear.coef_, linear.intercept_
+
+
+def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
+    """Return the values as the model takes them: of length 1 with ``normalize``."""
+    length = float(np.linalg.norm(values)) if getattr(model, "normalize", False) else 0.0
+    return values / length if length else values
+
+
+def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
+    """Return the row of ``coef_`` that scores the row, and the score."""
+    if n_machines == 1:
+        return 0, float(scored.scores[0])
+    linear, code = _linear(model), scored.code
+    assert code is not None
+    if getattr(linear, "multiclass", "") == "ovo":
+        raise DataError(
+            "The model has a machine for each pair of classes, which vote, so that no class has a "
+            "score of its own: learn it with --multiclass ovr."
+        )
+    if n_machines == scored.scores.size:
+        return code, float(scored.scores[code])
+    reference = model.classes_.tolist().index(linear.reference_)
+    others = [code for code in range(scored.scores.size) if code != reference]
+    best = max(range(n_machines), key=lambda k: scored.scores[others[k]])
+    return best, float(scored.scores[others[best]])
+
+
+def feature_names(model: Any, source: Any, scored: Scored) -> list[str]:
+    """Return the names of the features of a row."""
+    columns = scored.columns.tolist()
+    if hasattr(source, "rules"):
+        return _names_in_line(source, scored.number, columns)
+    names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
+    if names is not None:
+        return [str(names[column]) for column in columns]
+    if recipe.get("words"):
+        from linsep.sources.text.stored import FeatureNames
+
+        known = FeatureNames(recipe)
+        return [known.of(column)[0] for column in columns]
+    first = recipe.get("index_base", 0)
+    return [str(column + first) for column in columns]
+
+
+def _names_in_line(source: Any, number: int, columns: list[int]) -> list[str]:
+    """Return the names in a line of Vowpal Wabbit's text; those that share a column are joined."""
+    from linsep.sources.vw.plain import parse_line
+
+    line = parse_line(source.line(number)[2], source.rules, False)
+    assert line is not None
+    names: dict[int, list[str]] = {}
+    for feature in line.features:
+        own = names.setdefault(feature.column, [])
+        if (name := feature.name.decode() or "(no name)") not in own:
+            own.append(name)
+    return [" + ".join(names[column]) for column in columns]
