@@ -241,7 +241,7 @@ class Perceptron(LinearClassifier):
     def _total_rate(self, learner: str) -> float | None:
         rate = self._rate()
         # The batch rule adds all mistakes of a pass with the same rate.
-        return None if rate is None else rate * float(self.mistakes_.sum())
+        return None if rate is None else rate * self._added()
 
 
 class BadSchedule(LinsepError, ValueError):

@@ -22,6 +22,10 @@ HINGE = (
     "learning and online convex optimization (2012), section 3.3"
 )
 SCHAPIRE = "Y. Freund and R. Schapire, Machine Learning 37 (1999), theorem 2"
+MCDONALD = (
+    "R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured "
+    "perceptron (2010), theorem 3"
+)
 BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
 CRAMMER = "K. Crammer et al., Online passive-aggressive algorithms, JMLR 7 (2006), theorems 2, 4, 5"
 LITTLESTONE = (
@@ -159,6 +163,7 @@ def bounds_of_run(
     why = case.beyond_floats() if run.mistakes is not None else None
     for name, theorem, what, source in THEOREMS[run.learner](case):
         counted = {"mistakes": run.mistakes, "updates": run.updates, "errors": run.errors}
+        counted["weighted mistakes"] = run.numbers.get("weighted mistakes")
         try:
             if why is not None and what != "margin":
                 raise Unknown(why)
@@ -218,6 +223,22 @@ def _widest(case: Case) -> list[Theorem]:
     return [] if widest is None else [("||w||/M", lambda: widest, "margin", NOVIKOFF)]
 
 
+def _of_mixing(case: Case) -> list[Theorem]:
+    """Return Novikoff's bound for mistakes that count the share of their shard in the mixture, and
+    times the number of shards for all: shares are equal, or proportional to the mistakes.
+    """
+    shards = case.run.numbers["shards"]
+
+    def most() -> float:
+        return theorems.novikoff(case.problems)
+
+    return [
+        ("parameter mixing", most, "weighted mistakes", MCDONALD),
+        ("parameter mixing, all shards", lambda: shards * most(), "mistakes", MCDONALD),
+        *_widest(case),
+    ]
+
+
 def _of_margin(case: Case) -> list[Theorem]:
     epsilon = case.run.numbers["epsilon"]
 
@@ -273,6 +294,7 @@ def _of_balanced(case: Case) -> list[Theorem]:
 
 THEOREMS: dict[str, Callable[[Case], list[Theorem]]] = {
     "perceptron": _of_perceptron,
+    "mixing": _of_mixing,
     "margin": _of_margin,
     "pa": _of_pa,
     "winnow": _of_winnow,
@@ -280,6 +302,7 @@ THEOREMS: dict[str, Callable[[Case], list[Theorem]]] = {
 }
 NAMES = {
     "perceptron": "Perceptron",
+    "mixing": "Perceptron",
     "margin": "MarginPerceptron",
     "pa": "PassiveAggressive",
     "winnow": "Winnow",

@@ -24,7 +24,7 @@ class RunSummary(NamedTuple):
 
     Attributes
     ----------
-    learner : "perceptron", "margin", "pa", "winnow" or "balanced-winnow"
+    learner : "perceptron", "mixing" (of perceptrons), "margin", "pa", "winnow" or "balanced-winnow"
     numbers : dict
         Its parameters, by name.
         multiclass, fit_intercept, unit : as in the estimator
@@ -97,7 +97,7 @@ class Case:
     def beyond_floats(self) -> str | None:
         """Why underflow or saturation may have affected the run, as a phrase, or None."""
         learner, numbers = self.run.learner, self.run.numbers
-        if learner == "perceptron":
+        if learner in ("perceptron", "mixing"):
             return exclusions.perceptron(self.problems, self.compared, numbers.get("rate", 1.0))
         if learner == "pa":
             return exclusions.passive_aggressive(self.problems, numbers["C"])

@@ -27,8 +27,9 @@ class Counted(HasReference):
         return self._fitted("n_updates_").n_updates
 
     def _forget_calibration(self) -> None:
-        """Forget probabilities that were learnt for other weights."""
-        self.__dict__.pop("calibration_", None)
+        """Forget probabilities that were learnt for other weights, and how these were mixed."""
+        for name in ("calibration_", "mixture_", "_mixes"):
+            self.__dict__.pop(name, None)
 
     def _fitted(self, name: str) -> State:
         if "_state" not in self.__dict__:

@@ -89,6 +89,10 @@ class Proofs(Fitted):
         state = self._fitted("bounds")
         check_literals(literals, majority)
         given, (X, codes) = X, self._same_data(X, y)
+        if hasattr(self, "mixture_"):
+            from linsep.estimators._common.mixing import bounds_of_mixture
+
+            return bounds_of_mixture(self, (given, y), X, codes)
         why = self._obstacle() or why_not_again(self)
         learner, numbers = self._theorems()
         if why is not None:
@@ -147,9 +151,14 @@ class Proofs(Fitted):
         """Return why mistake bounds do not apply to this run, or None if they do."""
         if not hasattr(self, "_fresh"):
             return "a model from a file does not say how it began"
-        if not self._fresh:
-            return "it did not start from the learner's own initial weights"
+        if not self.__dict__.get("_mixes", self._fresh):
+            return "it did not start from the learner's own initial weights, or mixed other weights"
         return "its rows or classes have weights" if self._weighted else None
+
+    def _added(self) -> float:
+        """Return how many examples were added to the weights; of shards, as far as they count."""
+        mixture = self.__dict__.get("mixture_")
+        return float(self.mistakes_.sum()) if mixture is None else mixture.weighted_mistakes
 
     def _total_rate(self, learner: str) -> float | None:
         """Return the sum of the rates of all updates; None if the learner does not add examples."""
@@ -242,6 +251,10 @@ def learnt_again(model: Any, X: Any, y: Any) -> Any:
     if model._open_mistakes is not None:
         return again.partial_fit(X, y, classes=model.classes_)
     again.max_iter, again._given_seed = model.n_iter_, model._run_seed
+    if hasattr(model, "mixture_"):
+        from linsep.estimators._common.mixing import fit_in_shards
+
+        return fit_in_shards(again, X, y, list(model.mixture_.rows), model.mixture_.mixing)
     return again.fit(X, y)
 
 

@@ -10,6 +10,7 @@ from linsep.teaching.textbook.keeping import Kept, kept
 from linsep.teaching.textbook.logistic import gradient_ascent, log_likelihood, newton, penalised
 from linsep.teaching.textbook.machine import Rule, score, scores, unit_rows
 from linsep.teaching.textbook.margin import MarginPerceptron, most_updates
+from linsep.teaching.textbook.mixing import Epoch, parameter_mixing
 from linsep.teaching.textbook.passive_aggressive import PassiveAggressive
 from linsep.teaching.textbook.perceptron import (
     BatchPerceptron,
@@ -41,6 +42,7 @@ from linsep.teaching.textbook.winnow import BalancedWinnow, Winnow
 __all__ = [
     "BalancedWinnow",
     "BatchPerceptron",
+    "Epoch",
     "Kept",
     "KernelPerceptron",
     "MarginPerceptron",
@@ -67,6 +69,7 @@ __all__ = [
     "ovo_perceptron",
     "ovr_perceptron",
     "pairs",
+    "parameter_mixing",
     "penalised",
     "predict_binary",
     "predict_native",

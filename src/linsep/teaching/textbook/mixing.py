@@ -1,0 +1,104 @@
+"""Iterative parameter mixing: shards learn from the same weights, which are then mixed.
+
+Reference: R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured
+perceptron, NAACL 2010, Figure 3 and theorem 3.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from linsep.teaching.textbook.keeping import kept
+from linsep.teaching.textbook.machine import Machine, Number, Rows, Rule
+from linsep.teaching.textbook.running import run
+from linsep.teaching.textbook.schemes import SCHEMES
+
+
+class Epoch(NamedTuple):
+    """One pass over all shards.
+
+    Attributes
+    ----------
+    pass_number : int, from 0
+    weights, intercept : the mixed weights, in the shapes of those of steps
+    average, average_intercept
+        The mean over the passes so far of the mixed averages of the shards.
+    mistakes : list of int, one for each shard
+    mixture : list of numbers, the share of each shard
+    """
+
+    pass_number: int
+    weights: Any
+    intercept: Any
+    average: Any
+    average_intercept: Any
+    mistakes: list[int]
+    mixture: list[Number]
+
+
+def parameter_mixing(
+    rule: Rule,
+    scheme: str,
+    shards: Sequence[tuple[Rows, Sequence[int]]],
+    n_classes: int = 2,
+    *,
+    mixing: str = "uniform",
+    max_iter: int = 1000,
+    orders: Callable[[int, int], Iterable[int]] | None = None,
+    fit_intercept: bool = True,
+    tie: str = "negative",
+) -> Iterator[Epoch]:
+    """Mix until a pass makes no mistake in any shard, for at most ``max_iter`` passes.
+
+    On rows that are separable with margin gamma the mistakes of all passes, each times the share of
+    its shard, are at most (R / gamma)^2 (theorem 3).
+
+    Parameters
+    ----------
+    rule, scheme, n_classes, fit_intercept, tie : as for :func:`linsep.textbook.run`
+    shards : list of (X, y), each with at least one row
+    mixing : "uniform": all shards count alike; "mistakes": a shard counts its mistakes in the pass
+    orders : function from shard and pass to the row numbers in visiting order; default: as given
+    """
+    made = SCHEMES[scheme](n_classes, tie)
+    weights = intercept = None
+    mean: list[Machine] = []
+    for pass_number in range(max_iter):
+        learnt, averages, mistakes = [], [], []
+        for number, (X, y) in enumerate(shards):
+            order = None if orders is None else list(orders(number, pass_number))
+            steps = list(
+                run(rule, scheme, X, y, n_classes, fit_intercept=fit_intercept, max_iter=1,
+                    orders=None if order is None else lambda _, rows=order: rows,  # type: ignore[misc]
+                    weights=weights, intercept=intercept, tie=tie)
+            )  # fmt: skip
+            learnt.append(made.machines(steps[-1].weights, steps[-1].intercept))
+            average = kept(steps, "average", scheme, n_classes, tie=tie)
+            averages.append(made.machines(average.weights, average.intercept))
+            mistakes.append(sum(step.mistakes for step in steps))
+        amounts = mistakes if mixing == "mistakes" else [1] * len(shards)
+        if any(mistakes):
+            mixed, of_pass = mixture_of(learnt, amounts), mixture_of(averages, amounts)
+        else:  # all shards kept the weights they started with
+            mixed = of_pass = learnt[0]
+        counts = [pass_number, 1]
+        mean = mixture_of([mean, of_pass], counts) if mean else of_pass
+        weights, intercept = made.weights(mixed)
+        yield Epoch(
+            pass_number, weights, intercept, *made.weights(mean), mistakes,
+            [amount / max(1, sum(amounts)) for amount in amounts],
+        )  # fmt: skip
+        if not any(mistakes):
+            return
+
+
+def mixture_of(shards: list[list[Machine]], amounts: Sequence[int]) -> list[Machine]:
+    """Return machines with the mean weights of those of the shards, which count ``amounts``."""
+
+    def mean(parts: Iterable[Sequence[Number]]) -> list[Number]:
+        scaled = [[n * w for w in part] for part, n in zip(parts, amounts, strict=True)]
+        return [sum(column) / sum(amounts) for column in zip(*scaled, strict=True)]
+
+    return [
+        Machine(mean(m.weights for m in machines), mean(m.intercept for m in machines))
+        for machines in zip(*shards, strict=True)
+    ]
