@@ -2,6 +2,7 @@
 
 from . import (
     descent as descent,
+    distributed as distributed,
     errors as errors,
     exports as exports,
     extending as extending,

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 import typer
 
-from linsep.cli import calibrating, column_options, learners, options, regressions, report
+from linsep.cli import (
+    calibrating,
+    cluster as clusters,
+    column_options,
+    learners,
+    options,
+    regressions,
+    report,
+)
 from linsep.cli.baseline import worse_than_baseline
 from linsep.cli.failures import interrupted_code, listed, note, note_warning
 from linsep.cli.initial_weights import InitialWeights
@@ -45,6 +53,9 @@ def fit(
     class_weight: options.ClassWeight = None,
     init_weights: options.InitWeights = None,
     reference: options.Reference = None,
+    cluster: clusters.Address = None,
+    mixing: clusters.Mixing = None,
+    shard_mb: clusters.ShardSize = None,
     **parameters: Any,
 ) -> None:
     """Learn from DATA and save a model.
@@ -52,7 +63,7 @@ def fit(
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     check_all_free(force, model, plot)
-    started = perf_counter()
+    started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
     source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model, plot)
     calibrating.check_calibration(calibrate, calibration, learner)
@@ -63,7 +74,8 @@ def fit(
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
     _check_held_out(curve, source.grouped, estimator)
-    whole = _fitted(estimator, source, InitialWeights(init_weights, learner, estimator, source))
+    start = InitialWeights(init_weights, learner, estimator, source)
+    whole = _fitted(estimator, source, start, place)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
         if model is not None:
@@ -140,14 +152,14 @@ def _print_summary(
         note(message)
 
 
-def _fitted(estimator: Any, source: Source, start: InitialWeights) -> bool:
+def _fitted(estimator: Any, source: Source, start: InitialWeights, place: clusters.Place) -> bool:
     """Learn; return False if Ctrl-C ended it after something was learnt."""
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
     caught: list[Any] = []
     try:
         with watching(source, estimator), results, listed() as caught, start.checked():
-            estimator.fit(source, **start.arguments)
+            place.fit(estimator, source, start.arguments)
             start.check_width(estimator.n_features_in_)
     except KeyboardInterrupt:
         if getattr(estimator, "stop_reason_", None) is None or not hasattr(estimator, "recipe_"):

@@ -142,6 +142,8 @@ def training_summary(model: Any) -> dict[str, Any]:
         "updates": model.n_updates_,
         "equation": equation_text(model),
         "stop_reason": model.stop_reason_,
+        "shards": len(model.mixture_.rows) if hasattr(model, "mixture_") else None,
+        "mixing": model.mixture_.mixing if hasattr(model, "mixture_") else None,
         "keep": model.keep,
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
         **training_scores(model),
@@ -208,6 +210,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         *kernel_pairs(summary),
         *dropped_pairs(summary),
         *calibration_pairs(summary),
+        *shard_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
@@ -318,6 +321,14 @@ def baseline_text(result: dict[str, Any]) -> str:
     """Return the accuracy of always predicting the commonest class, as text."""
     commonest = max(result["classes"], key=lambda c: c["rows"])["label"]
     return f"baseline {percent(result['most_frequent'])}, always {label_text(commonest)}"
+
+
+def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the number of shards of a fit on a cluster, and how their weights were mixed."""
+    if summary["shards"] is None:
+        return []
+    how = {"uniform": "in equal shares", "mistakes": "by their mistakes"}[summary["mixing"]]
+    return [("shards", f"{summary['shards']:,}, whose weights were mixed {how} after every pass")]
 
 
 def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:

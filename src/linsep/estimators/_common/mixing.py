@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -38,11 +38,14 @@ LEARNERS = ("Perceptron", "PassiveAggressive")
 
 
 class Coded(NamedTuple):
-    """The rows of a shard with their class codes, and their weights (empty if all are 1)."""
+    """The rows of a shard with their class codes, their weights in learning and those in scores,
+    without class weights (both empty if all are 1).
+    """
 
     X: Any
     codes: np.ndarray
     importance: np.ndarray
+    weights: np.ndarray
 
 
 class Setting(NamedTuple):
@@ -67,14 +70,15 @@ class Setting(NamedTuple):
 
     def coded(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Coded:
         """Return rows as they are learnt; ``y`` are labels, all of them in ``classes``."""
-        model, importance = self.estimator, labels.NO_IMPORTANCE if weights is None else weights
+        model, weights = self.estimator, labels.NO_IMPORTANCE if weights is None else weights
+        importance = weights
         codes = labels.encode_with(y, self.classes)
         assert codes is not None
         if self.class_weights is not None:
             per_row = self.class_weights[codes]
             importance = per_row * importance if importance.size else per_row
         X = summed(X) if model.normalize or model._learner().needs_lengths else X
-        return Coded(X, codes_given(model, self.classes, codes), importance)
+        return Coded(X, codes_given(model, self.classes, codes), importance, weights)
 
     def learn(self, shard: int, rows: Coded, start: Mixed, number: int) -> Part:
         """Return what shard ``shard`` learns in pass ``number``."""
@@ -106,8 +110,10 @@ class Setting(NamedTuple):
 LearnAll = Callable[[Mixed, int], Part]
 
 
-def refuse_unmixable(estimator: Any) -> None:
+def refuse_unmixable(estimator: Any, mixing: str) -> None:
     """Raise ParameterError for estimators and parameters whose weights cannot be mixed."""
+    if mixing not in get_args(MixingName):
+        raise ParameterError(f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.")
     name = type(estimator).__name__
     if name not in LEARNERS:
         raise ParameterError(
@@ -132,8 +138,6 @@ def setting_of(
     estimator: Any, classes: np.ndarray, totals: np.ndarray, n_features: int, mixing: MixingName
 ) -> Setting:
     """Return the setting of a fit; ``totals`` are the summed row weights of the classes."""
-    if mixing not in ("uniform", "mistakes"):
-        raise ParameterError(f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.")
     labels.check_two_classes(classes, "the data")
     weights = None
     if estimator.class_weight is not None:
@@ -227,7 +231,7 @@ def fit_in_shards(
     X, y : arrays, or X a sparse matrix
     rows : number of rows in each shard, in order
     """
-    refuse_unmixable(estimator)
+    refuse_unmixable(estimator, mixing)
     learner = estimator._learner()
     X, y = estimator._checked(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)

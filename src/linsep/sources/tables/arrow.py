@@ -94,6 +94,8 @@ class TableFile(ABC):
 class ParquetFile(TableFile):
     """A Parquet file, read page by page within its row groups."""
 
+    #: the row groups to read; None reads all
+    row_groups: Sequence[int] | None = None
     _done, _fine = 0.0, False
 
     @property
@@ -125,7 +127,7 @@ class ParquetFile(TableFile):
             rows = min(
                 rows, max(64, _ROWS_BYTES * total // max(1, _bytes_of(file.metadata, kinds)))
             )
-            for batch in file.iter_batches(rows, columns=list(kinds)):
+            for batch in file.iter_batches(rows, columns=list(kinds), row_groups=self.row_groups):
                 self.unchanged.check(self.path)
                 _check_codes(batch)
                 read += batch.num_rows

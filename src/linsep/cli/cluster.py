@@ -1,0 +1,61 @@
+"""The options of ``fit`` that learn on a cluster."""
+
+from typing import Annotated, Any
+
+import typer
+
+from linsep.cli.failures import note
+from linsep.cli.screen import count
+from linsep.errors import DataError
+from linsep.sources.base import Source
+
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Learn on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786, whose workers "
+        "read DATA under the same paths; local: on worker processes of this machine.",
+    ),
+]
+Mixing = Annotated[
+    str | None,
+    typer.Option(
+        metavar="uniform|mistakes",
+        help="With --cluster: shares of shards in the mixed weights, equal (the default) or by "
+        "mistakes.",
+    ),
+]
+ShardSize = Annotated[
+    float | None,
+    typer.Option(
+        metavar="MB", help="With --cluster: size of a shard (64), on which the result depends."
+    ),
+]
+
+
+class Place:
+    """Where a fit is made: here, or on the cluster at an address."""
+
+    def __init__(self, address: str | None, mixing: str | None, shard_mb: float | None):
+        self.address = address
+        given: dict[str, Any] = {"mixing": mixing, "shard_mb": shard_mb}
+        self._how = {name: value for name, value in given.items() if value is not None}
+        if self._how and address is None:
+            name = next(iter(self._how)).replace("_", "-")
+            raise typer.BadParameter(f"--{name} needs --cluster, where shards are learnt.")
+
+    def fit(self, estimator: Any, source: Source, arguments: dict[str, Any]) -> None:
+        """Fit the estimator to the source."""
+        if self.address is None:
+            estimator.fit(source, **arguments)
+            return
+        try:
+            from linsep.distributed.cluster import connected
+            from linsep.distributed.fitting import check, fit
+        except ImportError as problem:
+            raise DataError(str(problem)) from None
+        check(estimator, source, **self._how)
+        with connected(self.address) as client:
+            workers = len(client.scheduler_info(n_workers=-1)["workers"])
+            note(f"{count(workers, 'worker')}; dashboard at {client.dashboard_link}")
+            fit(estimator, source, client=client, **self._how, **arguments)

@@ -1,0 +1,2 @@
+from .cluster import ClusterError as ClusterError
+from .fitting import fit as fit

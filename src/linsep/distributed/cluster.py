@@ -1,0 +1,262 @@
+"""Tasks on a Dask cluster: submitted by name, waited for, and their failures in one sentence.
+
+Nothing is scattered: scattered data cannot be made again when a worker is lost
+(dask/distributed issue 3149). What tasks share is the result of a task, too, which the scheduler
+repeats on another worker. A task on which more workers died than Dask allows (`allowed-failures`,
+three) is not tried again.
+"""
+
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+import linsep
+from linsep.errors import DataError, LinsepError, ParameterError
+from linsep.interrupts import checkpoint
+
+try:
+    from distributed import (
+        CancelledError,
+        Client,
+        Future,
+        LocalCluster,
+        default_client,
+        get_client,
+        get_worker,
+        rejoin,
+        secede,
+        wait,
+    )
+    from distributed.client import FutureCancelledError, FuturesCancelledError
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker
+except ImportError as error:
+    raise ImportError("A cluster needs dask: pip install 'linsep[dask]'.") from error
+
+#: seconds to wait for a scheduler, and for a first worker
+CONNECTING = 10.0
+#: seconds without any worker after which a fit gives up
+ALONE = 60.0
+#: seconds between looks at the workers
+LOOK = 0.5
+
+
+#: called with the number of a task that is finished
+Done = Callable[[int], None]
+
+
+class ClusterError(LinsepError, RuntimeError):
+    """The cluster cannot do the work: what happened, and what to do."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Connect to the scheduler at an address such as tcp://10.0.0.1:8786, or start workers here.
+
+    "local" starts a worker process for each processor, with one thread, for the time of the block.
+
+    Raises
+    ------
+    ClusterError
+        If nobody answers within ten seconds.
+    """
+    if address == "local":
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
+            cluster = LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
+        with cluster, Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=CONNECTING)
+    except (OSError, TimeoutError, ValueError) as problem:
+        raise ClusterError(
+            f"No Dask scheduler answers at {address} within {CONNECTING:.0f} seconds",
+            "start one with `dask scheduler` and its workers with `dask worker ADDRESS`",
+            "give its address, such as tcp://10.0.0.1:8786, or local for this machine",
+        ) from problem
+    with client:
+        yield client
+
+
+@contextmanager
+def client_given(client: Any) -> Iterator[Client]:
+    """Yield the client given, else the current one. In a task of a worker its thread is given back
+    for the time of the block, so that the task does not wait for itself.
+    """
+    try:
+        get_worker()
+        in_task = True
+    except ValueError:
+        in_task = False
+    if in_task:
+        secede()
+        try:
+            yield get_client()
+        finally:
+            rejoin()
+        return
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError:
+            raise ParameterError(
+                "There is no Dask client: pass client=distributed.Client(...)."
+            ) from None
+    if client.asynchronous:
+        raise ParameterError(
+            "client is asynchronous: pass a client made with asynchronous=False, in a thread."
+        )
+    yield client
+
+
+def versions() -> dict[str, str]:
+    """Return the versions on which results depend."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    return {"Python": python, "linsep": linsep.__version__, "numpy": np.__version__}
+
+
+def refuse_others(known: dict[str, str], who: str) -> None:
+    """Raise ClusterError if ``who`` has other versions than this process."""
+    own = versions()
+    for name, version in known.items():
+        if own.get(name) != version:
+            raise ClusterError(
+                f"{who} has {name} {version}, this process {own.get(name)}: install the same "
+                "versions on the client and on all workers."
+            )
+
+
+class Cluster:
+    """Tasks of one fit.
+
+    Parameters
+    ----------
+    client : Client
+        With at least one worker, or one that comes within ten seconds, of the same versions.
+    """
+
+    def __init__(self, client: Client):
+        self.client, self.token, self._count = client, uuid4().hex[:8], 0
+        self._check_workers()
+
+    def _check_workers(self) -> None:
+        address = self.client.scheduler.address if self.client.scheduler else "closed"
+        try:
+            self.client.wait_for_workers(1, timeout=CONNECTING)
+            found = self.client.run(versions)
+        except TimeoutError:
+            raise ClusterError(
+                f"The cluster at {address} has no worker: start some with `dask worker {address}`."
+            ) from None
+        except ImportError as problem:
+            raise ClusterError(
+                f"A worker cannot import linsep ({problem}): install linsep on all workers."
+            ) from None
+        except LOST as problem:
+            raise _in_a_sentence(problem) from None
+        for worker, known in found.items():
+            refuse_others(known, f"The worker at {worker}")
+
+    def submit(
+        self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0
+    ) -> Future:
+        """Submit a task; ``name`` is what the dashboard shows."""
+        self._count += 1
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # weights, once a pass
+            return self.client.submit(
+                _run, function, *given, key=f"{name}-{self.token}-{self._count}", priority=priority,
+                pure=False,
+            )  # fmt: skip
+
+    def results(self, futures: list[Future], done: Done | None = None) -> list[Any]:
+        """Return the results in order; see :meth:`wait`."""
+        self.wait(list(futures), done)
+        try:
+            return self.client.gather(futures)
+        except Exception as problem:
+            raise _in_a_sentence(problem) from None
+
+    def wait(self, futures: list[Future], done: Done | None = None) -> None:
+        """Wait for tasks; ``done`` is called with the number of each that is finished.
+
+        ``futures`` is emptied, so that results can be released which nobody else holds. If one
+        fails, or on Ctrl-C, the others are cancelled.
+        """
+        left, alone = dict(enumerate(futures)), time.monotonic()
+        futures.clear()
+        try:
+            while left:
+                checkpoint()
+                with suppress(TimeoutError), self.client.as_current():
+                    wait(list(left.values()), timeout=LOOK, return_when="FIRST_COMPLETED")
+                finished = [k for k, future in left.items() if future.done()]
+                for k in finished:
+                    future = left.pop(k)
+                    if future.status != "finished":
+                        self.client.gather(future)  # raises what was wrong
+                    if done is not None:
+                        done(k)
+                if finished or self._has_workers():
+                    alone = time.monotonic()
+                elif time.monotonic() - alone > ALONE:
+                    raise ClusterError(
+                        f"The cluster has had no worker for {ALONE:.0f} seconds: start workers and "
+                        "fit again."
+                    )
+        except BaseException as problem:
+            self.cancel(list(left.values()))
+            raise _in_a_sentence(problem) from None
+
+    def _has_workers(self) -> bool:
+        return bool(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def cancel(self, futures: list[Future]) -> None:
+        """Give up tasks, as far as the scheduler can still be reached."""
+        with suppress(Exception):
+            self.client.cancel(futures, force=True)
+
+
+def _run(function: Callable[..., Any], *given: Any) -> Any:
+    """Run a task; raise errors in words that can be sent, without what led to them."""
+    try:
+        return function(*given)
+    except ClusterError as problem:
+        refused: LinsepError = ClusterError(problem.message, *problem.hints)
+    except LinsepError as problem:
+        refused = DataError(problem.message, *problem.hints)
+    raise refused
+
+
+LOST: Any = (
+    CancelledError, FutureCancelledError, FuturesCancelledError, CommClosedError, OSError,
+)  # fmt: skip
+
+
+def _in_a_sentence(problem: BaseException) -> BaseException:
+    """Return what to raise instead of an error of the cluster; others unchanged."""
+    if isinstance(problem, KilledWorker):
+        task = str(problem.task).split("-")[0]
+        return ClusterError(
+            f"The task '{task}' ended {problem.allowed_failures + 1} workers, the last at "
+            f"{problem.last_worker.address}, most likely for lack of memory: give workers more, or "
+            "choose smaller shards."
+        )
+    if isinstance(problem, LOST):
+        return ClusterError(
+            "The scheduler of the cluster was lost, or cancelled the tasks "
+            f"({type(problem).__name__}): start it again and fit anew."
+        )
+    if isinstance(problem, MemoryError):
+        return ClusterError(
+            "A worker is out of memory: give workers more, or choose smaller shards."
+        )
+    return problem

@@ -1,0 +1,97 @@
+"""Fit an estimator on a cluster."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.distributed.cluster import Cluster, client_given
+from linsep.distributed.online import fit_online
+from linsep.distributed.rows import rows_of_source
+from linsep.errors import ParameterError
+from linsep.estimators._common.from_source import describe
+from linsep.estimators._common.mixing import refuse_unmixable
+from linsep.interrupts import held, window
+from linsep.online.mixing import MixingName
+from linsep.sources.base import Source
+
+
+def fit(
+    estimator: Any,
+    source: Source,
+    *,
+    client: Any = None,
+    mixing: MixingName = "uniform",
+    shard_mb: float = 64.0,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+) -> Any:
+    """Fit an estimator to shards of files, which the workers of a Dask cluster read.
+
+    The result depends on the data and ``shard_mb``, not on the workers: their number, their order,
+    or whether some were lost. Workers must see the files under the paths of the source.
+
+    Parameters
+    ----------
+    estimator : Perceptron or PassiveAggressive
+        Learnt by iterative parameter mixing (McDonald, Hall and Mann 2010): in every pass each
+        shard is learnt from the same weights, and what the shards have learnt is mixed.
+        ``keep="average"`` mixes averages.
+    source : Source
+        Of files, opened by :func:`linsep.open_source`.
+    client : distributed.Client, default None
+        None takes the current one; in a task of a worker, that of its cluster.
+    mixing : {"uniform", "mistakes"}, default="uniform"
+        Shares of the shards in the mixed weights: equal, or proportional to their mistakes in the
+        pass.
+    shard_mb : float, default=64
+        Size of a shard in MB: of text on disk, of Parquet without compression.
+    coef_init, intercept_init : as for ``estimator.fit``
+
+    Returns
+    -------
+    The estimator, fitted. ``mixture_`` has the mistakes of each shard in each pass, and their
+    shares; ``bounds(X, y)`` of a perceptron compares them with the bound of the paper.
+
+    Raises
+    ------
+    ParameterError
+        If the estimator or a parameter of it cannot be learnt in shards.
+    ClusterError
+        If no worker answers, versions differ, a task ended more workers than Dask allows (its
+        ``allowed-failures``), or the scheduler was lost.
+    DataError
+        If rows are invalid; the message names the file, and the line or the range.
+    """
+    check(estimator, source, mixing=mixing, shard_mb=shard_mb)
+    estimator.training_accuracy_ = None
+    with client_given(client) as found, held():
+        with window():
+            rows = rows_of_source(Cluster(found), source, max(1, round(shard_mb * 1e6)))
+            source.stage, read = "reading", [0]
+
+            def one_more(_: int) -> None:
+                read[0] += 1
+
+            source.doing = lambda: f"{read[0]:,} of {len(rows.names):,} shards read"
+            try:
+                rows.describe(classes=True, done=one_more)
+            finally:
+                source.doing = None
+        source.dropped = sum(about.dropped for about in rows.about)
+        describe(estimator, source, rows.width)
+        start = {"coef_init": coef_init, "intercept_init": intercept_init}
+        fit_online(estimator, rows, mixing, start)
+    return estimator
+
+
+def check(
+    estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
+) -> None:
+    """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
+    refuse_unmixable(estimator, mixing)
+    if not isinstance(source, Source):
+        raise ParameterError(
+            f"source is of type {type(source).__name__}: give files, opened by linsep.open_source."
+        )
+    if not (isinstance(shard_mb, int | float) and 0 < shard_mb < np.inf):
+        raise ParameterError(f"shard_mb is {shard_mb!r}: it must be a number above 0.")

@@ -1,0 +1,98 @@
+"""Online learners on a cluster: iterative parameter mixing, one task a shard and pass."""
+
+from copy import copy
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from linsep.distributed.rows import FIRST, ShardedRows
+from linsep.distributed.shards import Rows
+from linsep.errors import DataError
+from linsep.estimators._common.mixing import Coded, LearnAll, Setting, fit_mixed, setting_of
+from linsep.online.mixing import Mixed, MixingName, Part, added, in_tree
+from linsep.sources.arrays import ArraySource
+
+
+def fit_online(
+    estimator: Any, rows: ShardedRows, mixing: MixingName, start: dict[str, Any]
+) -> None:
+    """Fit an online estimator to described rows."""
+    classes, totals = rows.classes()
+    setting = setting_of(estimator, classes, totals, estimator.n_features_in_, mixing)
+    shared = rows.cluster.submit("share setting", _given, setting)
+    coded = [
+        rows.cluster.submit("prepare shard", _coded, shared, each, rows.width, name, priority=FIRST)
+        for each, name in zip(rows.rows, rows.names, strict=True)
+    ]
+    rows.rows = []  # the prepared rows take their place
+    learn = _learning(estimator, rows, shared, coded)
+    fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start)
+    estimator.progress_.stage = "measuring"
+    _measure(estimator, rows, coded, totals)
+
+
+def _given(value: Any) -> Any:
+    return value
+
+
+def _coded(setting: Setting, rows: Rows, width: int, name: str) -> Coded:
+    if not hasattr(rows.X, "indptr") and rows.X.shape[1] != width:
+        raise DataError(
+            f"{name} has {rows.X.shape[1]:,} columns, others {width:,}: make them alike."
+        )
+    return setting.coded(rows.X, rows.y, rows.weights)
+
+
+def _learnt(setting: Setting, k: int, rows: Coded, start: Mixed, number: int, name: str) -> Part:
+    try:
+        return setting.learn(k, rows, start, number)
+    except DataError as problem:
+        raise DataError(f"{name}: {problem.message}") from None
+
+
+def _learning(estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any]) -> LearnAll:
+    """Return a function that makes one pass: its tasks get the mixed weights and return sums."""
+    cluster, sizes = rows.cluster, [about.rows for about in rows.about]
+
+    def learn(start: Mixed, number: int) -> Part:
+        progress = estimator.progress_
+        progress.total = sum(sizes)
+        weights = cluster.submit("mixed weights", _given, start, priority=FIRST)
+        parts = [
+            cluster.submit("learn shard", _learnt, shared, k, each, weights, number, name)
+            for k, (each, name) in enumerate(zip(coded, rows.names, strict=True))
+        ]
+
+        def finished(k: int) -> None:
+            if k < len(sizes):
+                progress.rows += sizes[k]
+
+        total = in_tree(parts, lambda group: cluster.submit("mix weights", added, group))
+        cluster.wait([*parts, total], finished)
+        return cluster.results([total])[0]
+
+    return learn
+
+
+def _measure(estimator: Any, rows: ShardedRows, coded: list[Any], totals: np.ndarray) -> None:
+    """Set the training accuracy on all rows, and the share of the most frequent class."""
+    model = copy(estimator)
+    for name in ("progress_", "mixture_"):
+        model.__dict__.pop(name, None)
+    shared = rows.cluster.submit("share model", _given, model, priority=FIRST)
+    futures = [rows.cluster.submit("score shard", _right, shared, each) for each in coded]
+    right, total = fsum(rows.cluster.results(futures)), float(totals.sum())
+    estimator.training_accuracy_ = right / total if total else None
+    estimator.training_rows_, estimator.training_sampled_ = rows.n_rows, False
+    estimator.training_baseline_ = float(totals.max() / (total or 1.0))
+
+
+def _right(model: Any, rows: Coded) -> float:
+    """Return the weight of the rows that are predicted correctly."""
+    if not rows.codes.size:
+        return 0.0
+    y, weights = model.classes_[model._codes_turned(rows.codes)], rows.weights
+    source = ArraySource(rows.X, y, weights if weights.size else None)
+    compared = model._prediction(source).compared()
+    return fsum(float(weights[codes == truth].sum()) for codes, truth, weights, _ in compared)

@@ -1,0 +1,126 @@
+"""Rows of shards on the workers of a cluster, and what is known of them here."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.distributed.cluster import Cluster, refuse_others, versions
+from linsep.distributed.shards import Reading, Rows, Shard, read, shards_of
+from linsep.errors import DataError
+from linsep.online.rows.label_book import BadLabel, LabelBook
+from linsep.online.rows.sample import added
+from linsep.sources.base import Source
+
+#: importance of tasks: what uses rows comes before reading more
+FIRST = 10
+
+
+class Described(NamedTuple):
+    """What the client knows of the rows of a shard.
+
+    Attributes
+    ----------
+    rows, width, dropped : int
+    counted : int, rows of positive weight
+    labels, totals : the labels and the summed weights of each; empty for a regression
+    weighted : bool
+    """
+
+    rows: int
+    width: int
+    dropped: int
+    counted: int
+    labels: list[Any]
+    totals: np.ndarray
+    weighted: bool
+
+
+def _read(shard: Shard, reading: Reading, known: dict[str, str]) -> Rows:
+    refuse_others(known, "The client")
+    return read(shard, reading)
+
+
+def described(rows: Rows, name: str, classes: bool) -> Described:
+    """Describe the rows of a shard, with their labels if these are ``classes``."""
+    n_rows, weights, book = len(rows.y), rows.weights, LabelBook()
+    totals = np.zeros(0)
+    if classes and n_rows:
+        try:
+            numbers = book.numbers(rows.y)
+        except BadLabel as bad:
+            raise DataError(f"{name}, row {bad.index + 1:,} of it: {bad}.") from None
+        totals = added(totals, numbers, np.zeros(0) if weights is None else weights)
+    counted = n_rows if weights is None else int(np.count_nonzero(weights))
+    width = rows.X.shape[1]
+    return Described(n_rows, width, rows.dropped, counted, book.labels, totals, weights is not None)
+
+
+class ShardedRows:
+    """Rows on the workers: futures of :class:`linsep.distributed.shards.Rows`, in order.
+
+    Attributes
+    ----------
+    names : list of str, of the shards
+    rows : list of futures
+    about : list of Described
+    """
+
+    def __init__(self, cluster: Cluster, names: list[str], rows: list[Any]):
+        self.cluster, self.names, self.rows = cluster, names, rows
+        self.about: list[Described] = []
+
+    def describe(self, classes: bool, done: Callable[[int], None] | None = None) -> None:
+        """Read all shards and describe them."""
+        futures = [
+            self.cluster.submit("describe shard", described, rows, name, classes, priority=FIRST)
+            for rows, name in zip(self.rows, self.names, strict=True)
+        ]
+        self.about = self.cluster.results(futures, done)
+        if not self.n_rows:
+            raise DataError(f"{self.names[0]} and all other shards have no rows to learn from.")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in all shards."""
+        return sum(about.rows for about in self.about)
+
+    @property
+    def width(self) -> int:
+        """Number of features: the largest index of any shard."""
+        return max(about.width for about in self.about)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return any(about.weighted for about in self.about)
+
+    def classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sorted labels of all shards, and the summed weight of each."""
+        book, totals = LabelBook(), np.zeros(0)
+        for about, name in zip(self.about, self.names, strict=True):
+            if about.labels:
+                try:
+                    numbers = book.numbers(np.array(about.labels))
+                except BadLabel as bad:
+                    raise DataError(f"{name}: {bad}.") from None
+                totals = added(totals, numbers, about.totals)
+        order = np.argsort(book.codes)
+        return book.classes, totals[order]
+
+
+def rows_of_source(cluster: Cluster, source: Source, shard_bytes: int) -> ShardedRows:
+    """Let the workers read the shards of a source.
+
+    What must be known of all rows before (scales, words, values of text columns) is surveyed in one
+    reading here.
+    """
+    shards = shards_of(source, shard_bytes)
+    reading = Reading(source.recipe(), *_options(source))
+    known = versions()
+    futures = [cluster.submit("read shard", _read, shard, reading, known) for shard in shards]
+    return ShardedRows(cluster, [str(shard) for shard in shards], futures)
+
+
+def _options(source: Source) -> tuple[str | None, int | None]:
+    return getattr(source, "_delimiter", None), getattr(source, "_max_line", None)

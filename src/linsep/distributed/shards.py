@@ -1,0 +1,263 @@
+"""Shards of files: row groups of Parquet, ranges of bytes of text split at lines, or whole files.
+
+Where shards begin depends on the files and the size of a shard only, never on the workers. Workers
+get the address of a shard and read it where the file is.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from linsep.errors import DataError, LinsepError
+from linsep.scratch import process_mark
+from linsep.sources.base import Source
+from linsep.sources.chunks import CODECS
+from linsep.sources.formats import format_of
+from linsep.sources.opening import open_source
+from linsep.sources.tables.table import TableSource
+
+#: bytes of a shard by default: of text as it is, of Parquet without compression
+SHARD_BYTES = 64 << 20
+#: formats whose rows are lines, and those of them whose first line names the columns
+LINES, HEADED = ("svmlight", "vw", "csv", "tsv", "jsonl"), ("csv", "tsv")
+_COPIED = 8 << 20
+_MARK = b"\xef\xbb\xbf"
+
+
+class Shard(NamedTuple):
+    """The address of some rows: of a file from byte (of Parquet: row group) ``start`` to ``stop``,
+    both 0 for a whole file. A range of bytes stands for the lines that begin in it.
+    """
+
+    path: str
+    format: str
+    start: int = 0
+    stop: int = 0
+
+    def __str__(self) -> str:
+        if not self.stop:
+            return self.path
+        if self.format == "parquet":
+            last = self.stop - 1
+            groups = f"groups {self.start:,} to {last:,}" if last > self.start else (
+                f"group {self.start:,}"
+            )  # fmt: skip
+            return f"{self.path}, row {groups}"
+        return f"{self.path}, bytes {self.start:,} to {self.stop:,}"
+
+
+class Reading(NamedTuple):
+    """How the rows of all shards are read: the recipe, the delimiter of CSV, the longest line."""
+
+    recipe: dict[str, Any]
+    delimiter: str | None
+    max_line: int | None
+
+
+class RowGroups(TableSource):
+    """Some row groups of a Parquet file."""
+
+    def __init__(self, shard: Shard, recipe: dict[str, Any]):
+        super().__init__([Path(shard.path)], target=None, format="parquet", recipe=recipe)
+        for file in self._files:
+            file.row_groups = range(shard.start, shard.stop)  # type: ignore[attr-defined]
+
+
+class Rows(NamedTuple):
+    """The rows of a shard.
+
+    Attributes
+    ----------
+    X : C-contiguous array, or CSR matrix whose width may be smaller than that of other shards
+    y : array of shape (rows,), labels as they stand in the data
+    weights : array of shape (rows,), or None if all are 1
+    dropped : int, rows left out for missing values
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    dropped: int = 0
+
+
+def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
+    """Return the shards of the files of a source, in the order of their rows."""
+    if not source.paths or source.kind in ("folder", "mbox", "rows"):
+        raise DataError(
+            f"{source.name} cannot be cut into shards: give files of svmlight text, Vowpal "
+            "Wabbit's text, CSV, JSON lines, Parquet or Arrow."
+        )
+    found: list[Shard] = []
+    declared = source.options().get("as", [None])[0]
+    for path in source.paths:
+        kind = source.kind if source.kind in ("svmlight", "vw") else format_of(path, declared)
+        whole = Shard(str(path), kind)
+        if kind == "parquet":
+            found += _row_groups(whole, shard_bytes)
+        elif kind in LINES and path.suffix.lower() not in CODECS:
+            size = path.stat().st_size
+            starts = range(0, size, shard_bytes)
+            ranges = [(a, min(a + shard_bytes, size)) for a in starts]
+            found += [whole._replace(start=a, stop=b) for a, b in ranges] or [whole]
+        else:
+            found.append(whole)
+    return found
+
+
+def _row_groups(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
+    """Yield runs of row groups of about ``shard_bytes``."""
+    metadata = pq.read_metadata(whole.path)
+    first = size = 0
+    for group in range(metadata.num_row_groups):
+        size += metadata.row_group(group).total_byte_size
+        if size >= shard_bytes:
+            yield whole._replace(start=first, stop=group + 1)
+            first, size = group + 1, 0
+    if first < metadata.num_row_groups or not first:
+        yield whole._replace(start=first, stop=metadata.num_row_groups)
+
+
+def read(shard: Shard, reading: Reading) -> Rows:
+    """Return the rows of a shard; DataError names the file, and the line or the range."""
+    parts, dropped = [], 0
+    with _opened(shard, reading) as source:
+        try:
+            parts = [] if source is None else list(source.batches())
+            dropped = 0 if source is None else source.dropped
+        except DataError as error:
+            if source is None or not _has_no_rows(error, source):
+                raise
+            dropped = source.dropped
+    if not parts:
+        return Rows(sp.csr_matrix((0, 0)), np.zeros(0), None, dropped)
+    width = parts[-1].X.shape[1]
+    X = parts[0].X if len(parts) == 1 else _stacked([part.X for part in parts], width)
+    if any(part.y is None for part in parts):
+        raise DataError(f"{shard} has no labels to learn from.")
+    y = np.concatenate([part.y for part in parts])
+    weights = None
+    if parts[0].weights is not None:
+        weights = np.concatenate([part.weights for part in parts])
+    return Rows(X, y, weights, dropped)
+
+
+def _stacked(parts: list[Any], width: int) -> Any:
+    if not sp.issparse(parts[0]):
+        return np.concatenate(parts)
+    widened = [sp.csr_matrix((p.data, p.indices, p.indptr), (p.shape[0], width)) for p in parts]
+    return sp.vstack(widened, format="csr")
+
+
+def _has_no_rows(error: DataError, source: Source) -> bool:
+    """Return whether a source was refused because all its rows are comments, or were dropped."""
+    said = ("holds no rows", "has no rows", "has a missing value in every row")
+    return error.message.startswith(tuple(f"{source.name} {words}" for words in said))
+
+
+@contextmanager
+def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
+    """Open the rows of a shard as a source of their own; None if no line begins in it.
+
+    A range of lines is copied to a temporary file of the worker.
+    """
+    how: dict[str, Any] = {
+        "recipe": reading.recipe, "format": shard.format, "delimiter": reading.delimiter,
+        "max_line": reading.max_line,
+    }  # fmt: skip
+    if shard.format not in HEADED:
+        del how["delimiter"]
+    try:
+        if shard.format == "parquet":
+            with _named(shard, shard.path, lambda: _rows_before(shard)):
+                yield _of_data(RowGroups(shard, reading.recipe))
+        elif not shard.stop:
+            yield _of_data(open_source(shard.path, **how))
+        else:
+            with TemporaryDirectory(prefix=process_mark()) as folder:
+                path = Path(folder) / "shard"
+                begins = _copied(shard, path)
+                with _named(shard, str(path), lambda: _lines_before(shard, begins)):
+                    yield None if begins is None else _of_data(open_source(path, **how))
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{shard} cannot be read ({reason}): check the disk.") from error
+
+
+def _of_data(source: Source) -> Source:
+    """Let the errors of a source be about data to learn from, not about those of a model."""
+    source.by_recipe = False
+    return source
+
+
+@contextmanager
+def _named(shard: Shard, name: str, before: Any) -> Iterator[None]:
+    """Name the file, and the line or row in it, in errors about the rows of a shard."""
+    place = re.compile(re.escape(name) + r"(?: (line|row) (\d+))?")
+
+    def said(found: re.Match) -> str:
+        if not found[2]:
+            return str(shard)
+        return f"{shard.path} {found[1]} {int(found[2]) + before()}"
+
+    try:
+        yield
+    except LinsepError as error:
+        hints = (h if not isinstance(h, str) else place.sub(said, h) for h in error.hints)
+        raise DataError(place.sub(said, error.message), *hints) from None
+
+
+def _rows_before(shard: Shard) -> int:
+    metadata = pq.read_metadata(shard.path)
+    return sum(metadata.row_group(group).num_rows for group in range(shard.start))
+
+
+def _lines_before(shard: Shard, begins: int | None) -> int:
+    """Return how many lines to add to the number of a line in the copy of a range."""
+    with open(shard.path, "rb") as file:
+        lines, left = 0, begins or 0
+        while left and (block := file.read(min(left, _COPIED))):
+            lines, left = lines + block.count(b"\n"), left - len(block)
+        return lines - (1 if begins and shard.format in HEADED else 0)
+
+
+def _copied(shard: Shard, path: Path) -> int | None:
+    """Copy the lines that begin in a range to a file, behind the header if there is one.
+
+    Returns where they begin; None if there is none.
+    """
+    with open(shard.path, "rb") as file, open(path, "wb") as copy:
+        header = b""
+        if shard.start and shard.format in HEADED:
+            while not header.strip(b"\r\n \t" + _MARK):
+                header = file.readline()
+        begins, end = _line_start(file, shard.start), _line_start(file, shard.stop)
+        if begins == end:
+            return None
+        copy.write(header)
+        file.seek(begins)
+        quotes, left = 0, end - begins
+        while left and (block := file.read(min(left, _COPIED))):
+            copy.write(block)
+            quotes, left = quotes + block.count(b'"'), left - len(block)
+    if quotes % 2 and shard.format in HEADED:
+        raise DataError(
+            f"{shard} ends within quotes: a field with line breaks cannot be split; write the "
+            "table as Parquet, with `linsep convert`."
+        )
+    return begins
+
+
+def _line_start(file: Any, byte: int) -> int:
+    """Return where the first line begins at or behind a byte."""
+    if not byte:
+        return 0
+    file.seek(byte - 1)
+    file.readline()
+    return int(file.tell())

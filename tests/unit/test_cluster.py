@@ -1,0 +1,198 @@
+"""Fits on a Dask cluster whose workers are threads of this process."""
+
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from distributed import Client, LocalCluster
+from distributed.scheduler import KilledWorker
+
+from linsep import PassiveAggressive, Perceptron, open_source
+from linsep.distributed import ClusterError, cluster as clusters, fit
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.mixing import fit_in_shards
+
+SHARD_MB = 0.002
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """A cluster that a test may scale."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(workers):
+    with Client(workers, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3))
+    return X, np.digitize(X[:, 0] + 0.3 * random.normal(size=400), [-0.5, 0.5])
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory, drawn):
+    X, y = drawn
+    columns = {name: X[:, k] for k, name in enumerate("abc")}
+    path = tmp_path_factory.mktemp("rows") / "t.parquet"
+    labels = np.array(["low", "middle", "up"])[y]
+    pq.write_table(pa.table(columns | {"y": labels}), path, row_group_size=50)
+    return path
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+@pytest.mark.parametrize("mixing", ["uniform", "mistakes"])
+def test_the_same_bits_for_any_number_of_workers(workers, client, table, drawn, keep, mixing):
+    X, y = drawn
+    found = []
+    for count in (1, 2, 3):
+        workers.scale(count)
+        client.wait_for_workers(count)
+        model = Perceptron(max_iter=4, keep=keep)
+        source = open_source(table, target="y")
+        assert fit(model, source, client=client, mixing=mixing, shard_mb=SHARD_MB) is model
+        found.append(model)
+    rows = list(found[0].mixture_.rows)
+    assert len(rows) > 3
+    alone = fit_in_shards(Perceptron(max_iter=4, keep=keep), X, y, rows, mixing)
+    for model in found:
+        assert np.array_equal(model.coef_, alone.coef_)
+        assert np.array_equal(model.intercept_, alone.intercept_)
+        assert np.array_equal(model.mixture_.mistakes, alone.mixture_.mistakes)
+    model = found[0]
+    assert model.classes_.tolist() == ["low", "middle", "up"]
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.training_accuracy_ == pytest.approx(alone.score(X, y))
+    assert model.training_rows_ == 400
+    assert model.score(open_source(table, recipe=model.recipe_)) == model.training_accuracy_
+
+
+def test_one_shard_is_an_ordinary_fit(client, table):
+    one = Perceptron(max_iter=4).fit(open_source(table, target="y"))
+    mixed = fit(Perceptron(max_iter=4), open_source(table, target="y"), client=client)
+    assert len(mixed.mixture_.rows) == 1
+    assert np.array_equal(one.coef_, mixed.coef_)
+    assert one.mistakes_.tolist() == mixed.mistakes_.tolist()
+    assert one.training_accuracy_ == mixed.training_accuracy_
+    assert one.recipe_ == mixed.recipe_
+    assert one.classes_.dtype == mixed.classes_.dtype
+
+
+def test_sparse_text_in_shards_with_labels_and_features_that_others_lack(client, tmp_path):
+    lines = [f"{k // 40} {1 + k % 7}:{k % 5 - 2} {20 + k // 40}:1\n" for k in range(120)]
+    (tmp_path / "t.svm").write_text("".join(lines))
+    source = open_source(tmp_path / "t.svm")
+    model = fit(
+        PassiveAggressive(keep="average", class_weight={1: 2.0}, max_iter=5), source, client=client,
+        shard_mb=0.0005,
+    )  # fmt: skip
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.n_features_in_ == 22
+    assert len(model.mixture_.rows) > 2
+    assert model.score(source) > 0.9
+
+
+def test_a_task_of_a_worker_can_fit(client, table):
+    workers = list(client.scheduler_info()["workers"])
+
+    def inside():
+        return fit(Perceptron(max_iter=2), open_source(table, target="y"), shard_mb=SHARD_MB).coef_
+
+    found = client.submit(inside, workers=workers[:1], pure=False).result(timeout=60)
+    model = Perceptron(max_iter=2)
+    fit(model, open_source(table, target="y"), client=client, shard_mb=SHARD_MB)
+    assert np.array_equal(found, model.coef_)
+
+
+@pytest.mark.compiled  # floats overflow quietly
+def test_bad_rows_are_named(client, tmp_path):
+    lines = [f"{k % 2} 1:{k} 2:1\n" for k in range(300)]
+    lines[205] = "1 1:nan\n"
+    (tmp_path / "t.svm").write_text("".join(lines))
+    source = open_source(tmp_path / "t.svm")
+    with pytest.raises(DataError, match=r"t.svm line 206"):
+        fit(Perceptron(), source, client=client, shard_mb=0.001)
+    lines[205] = "1 1:1e308 2:1e308\n"
+    (tmp_path / "t.svm").write_text("".join(lines))
+    with pytest.raises(DataError, match=r"bytes 2,000 to 3,000: .*beyond floating point"):
+        fit(
+            Perceptron(learning_rate=1e300),
+            open_source(tmp_path / "t.svm"),
+            client=client,
+            shard_mb=0.001,
+        )
+    lines[205] = "1.5 1:1\n"
+    (tmp_path / "t.svm").write_text("".join(lines))
+    with pytest.raises(DataError, match=r"bytes 2,000 to 3,000, row .* label 1.5 is continuous"):
+        fit(Perceptron(), open_source(tmp_path / "t.svm"), client=client, shard_mb=0.001)
+    (tmp_path / "t.svm").write_text("1 1:1\n" * 300)
+    with pytest.raises(DataError, match="Only one class"):
+        fit(Perceptron(), open_source(tmp_path / "t.svm"), client=client)
+
+
+def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
+    source = open_source(table, target="y")
+    with pytest.raises(ParameterError, match="source is of type ndarray: give files"):
+        fit(Perceptron(), np.ones((3, 2)), client=client)
+    with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
+        fit(Perceptron(), source, client=client, shard_mb=0)
+    with pytest.raises(ParameterError, match="keep='vote' cannot be learnt in shards"):
+        fit(Perceptron(keep="vote"), source, client=client)
+
+    def nobody():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(clusters, "default_client", nobody)
+    with pytest.raises(ParameterError, match="There is no Dask client"):
+        fit(Perceptron(), source)
+
+
+def test_other_versions_are_refused_wherever_they_turn_up(monkeypatch):
+    known = {"Python": "2.7", "linsep": "0.1.0"}
+    monkeypatch.setattr(clusters, "versions", lambda: known)
+    with pytest.raises(
+        ClusterError, match=r"has Python 3.11, this process 2.7: install the same versions"
+    ):
+        clusters.refuse_others({"Python": "3.11"}, "The worker at tcp://10.0.0.2:1")
+
+
+def test_tasks_have_names_for_people(client, table):
+    fit(Perceptron(max_iter=2), open_source(table, target="y"), client=client, shard_mb=SHARD_MB)
+    names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert {"read shard", "describe shard", "learn shard", "mix weights"} <= set(names)
+
+
+def test_what_a_lost_cluster_raises_is_one_sentence():
+    class Worker:
+        address = "tcp://10.0.0.2:1"
+
+    found = clusters._in_a_sentence(KilledWorker("learn shard-1a-7", Worker(), 3))
+    assert "'learn shard' ended 4 workers, the last at tcp://10.0.0.2:1" in str(found)
+    assert "choose smaller shards" in str(clusters._in_a_sentence(MemoryError()))
+    assert "was lost" in str(clusters._in_a_sentence(clusters.CommClosedError()))
+
+
+def test_nobody_answers_and_nobody_works(table, monkeypatch):
+    monkeypatch.setattr(clusters, "CONNECTING", 0.5)
+    started = time.monotonic()
+    with (
+        pytest.raises(ClusterError, match=r"No Dask scheduler answers at tcp://127.0.0.1:9"),
+        clusters.connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+    assert time.monotonic() - started < 5
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
+        Client(empty, set_as_default=False) as client,
+        pytest.raises(ClusterError, match="has no worker: start some with `dask worker"),
+    ):
+        fit(Perceptron(), open_source(table, target="y"), client=client)

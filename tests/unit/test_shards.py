@@ -1,0 +1,135 @@
+"""Shards of files: every row in exactly one of them, as the whole file is read."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+from linsep import open_source
+from linsep.distributed.shards import Reading, read, shards_of
+from linsep.errors import DataError
+
+ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards")
+    random = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "a": random.normal(size=ROWS),
+            "b": random.integers(0, 9, ROWS),
+            "c": [["x", 'quoted "y"', "z, or not"][k] for k in random.integers(0, 3, ROWS)],
+            "y": [f"class {k}" for k in random.integers(0, 3, ROWS)],
+            "w": random.integers(0, 3, ROWS).astype(float),
+        }
+    )
+    pq.write_table(table, folder / "t.parquet", row_group_size=40)
+    pa.csv.write_csv(table, folder / "t.csv")
+    pa.csv.write_csv(table, folder / "t.tsv", pa.csv.WriteOptions(delimiter="\t"))
+    (folder / "t.jsonl").write_text("\n".join(map(json.dumps, table.to_pylist())))
+    lines = [
+        f"{y[-1]} " + " ".join(f"{k}:{v}" for k, v in ((1, a), (2 + b, 1.5)))
+        for a, b, y in zip(*(table[c].to_pylist() for c in "aby"), strict=True)
+    ]
+    (folder / "t.svm").write_text("# a comment\n\n" + "\n# another\n".join(lines))
+    (folder / "t.vw").write_text("\n".join(f"{1 - 2 * (k % 2)} |n a:{k} b" for k in range(ROWS)))
+    return folder
+
+
+def rows(batches):
+    parts = [(batch.X, batch.y, batch.weights) for batch in batches]
+    width = max(X.shape[1] for X, *_ in parts)
+    X = [np.asarray(X.todense()) if sp.issparse(X) else X for X, *_ in parts]
+    X = np.concatenate([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in X])
+    return X, np.concatenate([y for _, y, _ in parts]), [w for *_, w in parts if w is not None]
+
+
+@pytest.mark.parametrize("size", [700, 1 << 20])
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.tsv", "t.jsonl", "t.svm", "t.vw"])
+def test_every_row_is_in_one_shard(folder, name, size):
+    table = {"target": "y", "weight": "w", "scale": "standard"}
+    how = {"t.svm": {}, "t.vw": {"hash_bits": 5}}.get(name, table)
+    source = open_source(folder / name, **how)
+    shards = shards_of(source, size)
+    assert (len(shards) == 1) == (size == 1 << 20)
+    reading = Reading(source.recipe(), None, None)
+    found = [shard for shard in (read(shard, reading) for shard in shards) if len(shard.y)]
+    (X, y, w), (X_known, y_known, w_known) = rows(found), rows(source.batches())
+    assert np.array_equal(X, X_known)
+    assert X.dtype == X_known.dtype
+    assert np.array_equal(y, y_known)
+    assert np.array_equal(np.concatenate(w or [[]]), np.concatenate(w_known or [[]]))
+
+
+def test_shards_do_not_depend_on_anything_but_the_files(folder):
+    source = open_source([folder / "t.csv", folder / "t.parquet"], target="y")
+    assert shards_of(source, 5000) == shards_of(source, 5000)
+    names = [str(shard) for shard in shards_of(source, 5000)]
+    assert names[1].endswith("t.csv, bytes 5,000 to 10,000")
+    assert names[-1].endswith("t.parquet, row groups 6 to 7")
+
+
+@pytest.mark.parametrize(("name", "place"), [("t.csv", "line 251"), ("t.jsonl", "line 251")])
+def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
+    lines = (folder / name).read_text().split("\n")
+    source = open_source(folder / name, target="y")
+    reading = Reading(source.recipe(), None, None)
+    lines[250] = '{"a": "wrong"}' if name == "t.jsonl" else 'wrong,1,"x","class 0",1'
+    (tmp_path / name).write_text("\n".join(lines))
+    shards = [shard._replace(path=str(tmp_path / name)) for shard in shards_of(source, 3000)]
+    (bad,) = [shard for shard in shards if fails(shard, reading)]
+    with pytest.raises(DataError, match=f"{name} {place}"):
+        read(bad, reading)
+
+
+def fails(shard, reading):
+    try:
+        read(shard, reading)
+    except DataError:
+        return True
+    return False
+
+
+def test_a_file_that_is_gone_or_cut_is_named_with_its_range(folder, tmp_path):
+    reading = Reading(open_source(folder / "t.svm").recipe(), None, None)
+    (tmp_path / "t.svm").write_bytes((folder / "t.svm").read_bytes())
+    shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
+    (tmp_path / "t.svm").unlink()
+    with pytest.raises(DataError, match=r"t.svm, bytes 3,000 to 6,000 cannot be read \(No such"):
+        read(shards[1], reading)
+
+
+def test_a_field_with_line_breaks_is_never_split(tmp_path):
+    rows = [f'{k},"one\ntwo {k}",{k % 2}' for k in range(200)]
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    source = open_source(tmp_path / "t.csv", target="y", exclude="b")
+    reading = Reading(source.recipe(), None, None)
+    with pytest.raises(DataError, match="bytes 0 to 1,000 ends within quotes"):
+        [read(shard, reading) for shard in shards_of(source, 1000)]
+
+
+def test_shards_of_comments_or_of_dropped_rows_are_empty(tmp_path):
+    (tmp_path / "t.svm").write_text("1 1:2\n" + "# nothing\n" * 100 + "-1 1:3\n")
+    source = open_source(tmp_path / "t.svm")
+    reading = Reading(source.recipe(), None, None)
+    sizes = [len(read(shard, reading).y) for shard in shards_of(source, 300)]
+    assert sizes == [1, 0, 0, 1]
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n" * 50 + ",1\n" * 200)
+    source = open_source(tmp_path / "t.csv", target="y", missing="drop")
+    reading = Reading(source.recipe(), None, None)
+    found = [read(shard, reading) for shard in shards_of(source, 204)]
+    assert [(len(rows.y), rows.dropped) for rows in found] == [(50, 0), (0, 68), (0, 68), (0, 64)]
+
+
+def test_what_has_no_shards_is_refused(tmp_path):
+    for label in "ab":
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "1.txt").write_text(f"text {label}")
+    with pytest.raises(DataError, match="cannot be cut into shards: give files of"):
+        shards_of(open_source(tmp_path, format="folder"))
