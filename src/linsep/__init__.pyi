@@ -11,6 +11,7 @@ from . import (
     sources as sources,
 )
 from .certificate.proofs import from_json as from_json
+from .checkpoints.file import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
 from .estimators.kernel import KernelPerceptron as KernelPerceptron
 from .estimators.linear_regression import LinearRegression as LinearRegression

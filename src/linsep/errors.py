@@ -115,6 +115,10 @@ class ModelFileError(LinsepError, ValueError):
     """A model file is damaged, not linsep's, of an unknown version, or would be overwritten."""
 
 
+class CheckpointError(LinsepError, ValueError):
+    """A checkpoint is damaged, of another fit, in use, or impossible for these data."""
+
+
 class SeparationWarning(UserWarning):
     """The likelihood has no maximum, because a hyperplane separates the classes (or some rows).
 

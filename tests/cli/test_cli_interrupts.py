@@ -22,11 +22,11 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
     monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
     walk, count = linsep.online.passes.learn_batch, []
 
-    def interrupted(run, scheme, row_batch, progress):
+    def interrupted(run, scheme, row_batch, progress, *pause):
         count.append(1)
         if len(count) > after:
             raise KeyboardInterrupt
-        walk(run, scheme, row_batch, progress)
+        walk(run, scheme, row_batch, progress, *pause)
 
     monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
     fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
@@ -63,8 +63,8 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
 def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
     walk = linsep.online.passes.learn_batch
 
-    def pressed(run, scheme, row_batch, progress):
-        walk(run, scheme, row_batch, progress)
+    def pressed(run, scheme, row_batch, progress, *pause):
+        walk(run, scheme, row_batch, progress, *pause)
         if progress.pass_number == 1:
             for _ in range(presses):
                 signal.raise_signal(getattr(signal, name))

@@ -28,6 +28,7 @@ ROOMS = [
     "tuning",
     "distributed",
     "estimators",
+    "checkpoints",
     "regression",
     "online",
     "sources",
@@ -55,6 +56,7 @@ ROOMS = [
 #: folders inside rooms; those in front import those behind, never the other way
 INNER = {
     "certificate": [],
+    "checkpoints": [],
     "cli": [],
     "compiled": ["rules", "scanners", "core"],
     "describing": [],

@@ -192,9 +192,9 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
         record = presses.Record(fit, tmp_path)
         walk, torn = linsep.online.passes.learn_batch, []
 
-        def tearing(run, scheme, row_batch, progress):
+        def tearing(run, scheme, row_batch, progress, *pause):
             try:
-                walk(run, scheme, row_batch, progress)
+                walk(run, scheme, row_batch, progress, *pause)
             except KeyboardInterrupt:
                 run.state.W[0] += 1.0
                 torn.append(True)
@@ -213,10 +213,10 @@ def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
     one_pass = linsep.online.passes.one_pass
 
-    def pressed(run, stream, plan, progress, number):
-        if number == 2:
+    def pressed(run, stream, plan, progress, course, saving):
+        if course.number == 2:
             interrupt()
-        return one_pass(run, stream, plan, progress, number)
+        return one_pass(run, stream, plan, progress, course, saving)
 
     monkeypatch.setattr(linsep.online.passes, "one_pass", pressed)
     model = Perceptron(max_iter=5)

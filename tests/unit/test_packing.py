@@ -99,7 +99,7 @@ def test_only_passes_of_several_classes_pack(monkeypatch):
     monkeypatch.setattr(
         ArrayStream,
         "row_batches",
-        lambda self, n: kinds.append(type(self.rows)) or row_batches(self, n),
+        lambda self, *of: kinds.append(type(self.rows)) or row_batches(self, *of),
     )
     Perceptron(max_iter=2).fit(X, y)
     assert kinds == [Csr, Csr]

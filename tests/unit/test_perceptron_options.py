@@ -259,8 +259,8 @@ def test_an_interrupted_pass_counts_what_it_learnt(monkeypatch):
     X, y = blobs(40, spread=9.0)
     row_batches = ArrayStream.row_batches
 
-    def interrupted(self, number):
-        for row_batch in row_batches(self, number):
+    def interrupted(self, number, *start):
+        for row_batch in row_batches(self, number, *start):
             if number == 1:
                 yield row_batch._replace(order=row_batch.order[:25])
                 raise KeyboardInterrupt

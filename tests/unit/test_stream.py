@@ -270,8 +270,8 @@ def test_an_interrupted_run_keeps_what_was_learnt(text, monkeypatch):
     path = text(2)
     row_batches = linsep.online.rows.stream.SourceStream.row_batches
 
-    def interrupted(stream, pass_number):
-        yield from row_batches(stream, pass_number)
+    def interrupted(stream, pass_number, *start):
+        yield from row_batches(stream, pass_number, *start)
         if pass_number == 1:
             raise KeyboardInterrupt
 

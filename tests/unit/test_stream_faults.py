@@ -174,11 +174,11 @@ def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopp
     (row_cache,) = cache.rglob("*.rows")
     row_batches, damaged = SourceStream.row_batches, []
 
-    def damaging(stream, pass_number):
+    def damaging(stream, pass_number, *start):
         if pass_number == 2 and not damaged:
             flip(row_cache, 0.5)
             damaged.append(True)
-        return row_batches(stream, pass_number)
+        return row_batches(stream, pass_number, *start)
 
     monkeypatch.setattr(SourceStream, "row_batches", damaging)
     passes = []
@@ -281,11 +281,11 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
         from_file(path, cache)
     walk, count = linsep.online.passes.learn_batch, []
 
-    def interrupted(run, scheme, row_batch, progress):
+    def interrupted(run, scheme, row_batch, progress, *pause):
         count.append(progress.pass_number)
         if count.count(at_pass) == 2:
             raise KeyboardInterrupt
-        walk(run, scheme, row_batch, progress)
+        walk(run, scheme, row_batch, progress, *pause)
 
     monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
     model, before = Perceptron(max_iter=3), threading.active_count()

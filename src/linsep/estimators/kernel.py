@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from linsep.checkpoints.online import saving_of
 from linsep.errors import ParameterError, hint
 from linsep.estimators._common.checking import (
     COMMON,
@@ -23,6 +24,7 @@ from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES, as_kernel, described
+from linsep.online.course import Saving
 from linsep.online.keeping import KeepLast, keeping_of
 from linsep.online.learner import Learner, State
 from linsep.online.passes import Run
@@ -208,7 +210,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Any:
         """Fit by passes over all rows until a stopping criterion holds.
 
         Parameters
@@ -222,6 +224,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         sample_weight : array of shape (rows,), default ones
             Multiplies the row's update and, if held out, its part in ``early_stopping``; rows of
             weight 0 are skipped.
+        checkpoint : path or :class:`linsep.Checkpoint`, default None
+            As in :meth:`linsep.Perceptron.fit`; cached kernel values are saved, too.
 
         Returns
         -------
@@ -234,13 +238,15 @@ class KernelPerceptron(Supported, OnlineClassifier):
             where, and what to do.
         """
         check_parameters(self, self._parameters)
-        if brings_labels(X, y, sample_weight):
-            fit_source(self, X)
-        else:
-            self._fit_rows(X, y, sample_weight)
+        with saving_of(checkpoint, self) as saving:
+            if brings_labels(X, y, sample_weight):
+                saving.check_source(X)
+                fit_source(self, X, saving)
+            else:
+                self._fit_rows(X, y, sample_weight, saving)
         return self
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, saving: Saving) -> None:
         """Fit to rows in memory."""
         learner, kernel = self._learner(), self._chosen_kernel()
         rows = checked(self, kernel, X, reset=True)
@@ -248,12 +254,14 @@ class KernelPerceptron(Supported, OnlineClassifier):
         classes, codes, counted = self._labelled(y, sample_weight)
         if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
+        saving.check_arrays(rows, classes, codes, counted)
+        self._seed(saving)
         with held():
             run, stream = self._prepared_run(
                 learner, kernel, rows, classes, codes, counted, sample_weight
             )
             with self._forgetting():
-                self._fit(run, stream, X, y, sample_weight)
+                self._fit(run, stream, X, y, sample_weight, saving)
 
     def _prepared_run(
         self,
@@ -267,7 +275,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
     ) -> tuple[Run, KernelStream]:
         """Return the run and the stream of the checked rows."""
         self._start(kernel, classes, rows)
-        seed, n_old = self._seed(), self._state.n_features
+        seed, n_old = self._run_seed, self._state.n_features
         self._add(rows, np.arange(codes.size))
         cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
         grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
@@ -275,7 +283,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         stream = KernelStream(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
         stream.begin(self._state, self._keeping)
         self._weighted = bool(counted.size)
-        return Run(self._state, learner, self._keeping), stream
+        return Run(self._state, learner, self._keeping, self._passes), stream
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order.
@@ -325,7 +333,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
             stream = KernelStream(grams, self.budget, codes, counted, 0, False)
             stream.begin(self._state, self._keeping)
             with self._forgetting():
-                self._learn_once(Run(self._state, learner, self._keeping), stream)
+                self._learn_once(Run(self._state, learner, self._keeping, []), stream)
         return self
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:

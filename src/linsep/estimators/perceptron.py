@@ -348,12 +348,12 @@ class BatchLearner(Learner):
 
     def __init__(self, schedule: Schedule):
         super().__init__()
-        self.schedule, self._criterion, self._last = schedule, np.zeros(1), 0.0
+        self.schedule = schedule
 
     def rule(self, state: State) -> Any:
         """Return the rule that sums the mistakes of a pass."""
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
-        return BatchRule(sums, asked, self._criterion)
+        return BatchRule(sums, asked, state.per_machine("criterion", np.float64))
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """Apply the update of the pass."""
@@ -367,9 +367,11 @@ class BatchLearner(Learner):
             apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
         made = int((asked > 0).sum())
         sums[:], asked[:] = 0.0, 0
-        self._last, self._criterion[0] = float(self._criterion[0]), 0.0
+        criterion = state.per_machine("criterion", np.float64)
+        state.per_machine("last_criterion", np.float64)[:] = criterion
+        criterion[:] = 0.0
         return made
 
     def criterion(self, state: State) -> float | None:
         """Return J_p of the weights at the start of the pass."""
-        return self._last
+        return float(state.per_machine("last_criterion", np.float64)[0])

@@ -80,6 +80,11 @@ def load(path: str | Path) -> Any:
     """
     path = Path(path)
     tensors, about = _read(path)
+    if "checkpoint" in about:
+        raise ModelFileError(
+            f"{path} is a checkpoint of a fit that has not ended, not a model file; go on with "
+            f"that fit: `linsep fit --resume {path}`."
+        )
     if about.get("format") != FORMAT:
         raise ModelFileError(
             f"{path} has model format {about.get('format')!r}, this linsep reads 1 and {FORMAT}; "

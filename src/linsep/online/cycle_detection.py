@@ -7,6 +7,7 @@ neither hashes nor rounding matter. For a kernel machine scores are compared, be
 dual weights can be the same vector in the feature space of the kernel.
 """
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,20 +45,37 @@ class CycleDetection:
 
     def after(self, state: State, stream: RowStream, passes: int) -> "Cycle | Cycles | None":
         """Return the cycle that ended with this pass, or None."""
-        if self.failures == MOST_FAILURES or state.W.size > MOST_WEIGHTS:
+        if self.failures == MOST_FAILURES or _too_many(state):
             return None
         weights = _compared_weights(state, stream)
-        lengths = []
-        for seen, key in zip(self._seen, _keys(weights, state), strict=True):
-            lengths.append(passes - seen.get(key, passes))
-            seen[key] = passes
-        if 0 in lengths:  # the weights of some machine are new
-            if len(self._seen[0]) > MOST_PASSES:
-                self._seen = [{} for _ in self._seen]
+        known = list(zip(self._seen, _keys(weights, state), strict=True))
+        lengths = [passes - seen.get(key, passes) for seen, key in known]
+        found = None
+        if 0 not in lengths:  # else the weights of some machine are new
+            found = self._confirmed(state, stream, weights, lengths, passes)
+            self.failures += found is None
+        elif len(self._seen[0]) >= MOST_PASSES:
+            self._seen = [{} for _ in self._seen]
             return None
-        found = self._confirmed(state, stream, weights, lengths, passes)
-        self.failures += found is None
+        for seen, key in known:
+            seen[key] = passes
         return found
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the hashes, the pass of each and the failures as arrays, to be stored."""
+        found = {"failures": np.array([self.failures])}
+        for k, seen in enumerate(self._seen):
+            found[f"{k}.keys"] = np.fromiter(seen.keys(), np.uint64, len(seen))
+            found[f"{k}.passes"] = np.fromiter(seen.values(), np.int64, len(seen))
+        return found
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned."""
+        self.failures = int(arrays["failures"][0])
+        self._seen = [
+            dict(zip(arrays[f"{k}.keys"].tolist(), arrays[f"{k}.passes"].tolist(), strict=True))
+            for k in range(len(self._seen))
+        ]
 
     def _confirmed(
         self, state: State, stream: RowStream, weights: np.ndarray, lengths: list[int], again: int
@@ -96,12 +114,16 @@ def cycle_detection_for(
     update = learner.replayed
     if update is None or not learner.schedule.is_constant:  # type: ignore[attr-defined]
         return None
-    if type(keeping) is not KeepLast or stream.shuffle or state.W.size > MOST_WEIGHTS:
+    if type(keeping) is not KeepLast or stream.shuffle or _too_many(state):
         return None
     if isinstance(stream, KernelStream) and not stream.replayable:
         return None
     rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
     return CycleDetection(state, stream, rate, update, tie)
+
+
+def _too_many(state: State) -> bool:
+    return (state.n_features + 1) * state.W[0].size > MOST_WEIGHTS
 
 
 def _compared_weights(state: State, stream: RowStream) -> np.ndarray:
@@ -132,7 +154,8 @@ def _keys(weights: np.ndarray, state: State) -> list[int]:
 
 
 def _key(text: bytes, intercept: int) -> int:
-    return hash(text[-intercept:] + text[:-intercept].rstrip(b"\0"))
+    parts = text[-intercept:] + text[:-intercept].rstrip(b"\0")
+    return int.from_bytes(blake2b(parts, digest_size=8).digest(), "little")
 
 
 def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":

@@ -34,9 +34,18 @@ class KeepLast:
     def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
         """Finish a pass; ``learnt`` returns its training rows, if kept."""
 
-    def remember(self) -> Callable[[], None]:
-        """Copy the state and return a function that restores it."""
-        return lambda: None
+    def remember(self) -> Any:
+        """Return what :meth:`put_back` needs to return to this moment."""
+
+    def put_back(self, before: Any) -> None:
+        """Return to the moment of :meth:`remember`."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what is kept outside the state, by name."""
+        return {}
+
+    def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
 
     def start_again(self, state: State) -> None:
         """Reset, as the weights are zero again."""
@@ -257,14 +266,31 @@ class KeepVote(KeepLast):
                 hint("use {}, which needs one more vector only", keep="average"),
             )
 
-    def remember(self) -> Callable[[], None]:
-        """Note the number of changes and return a function that drops later ones."""
-        taken, size = list(self._taken), self._bytes
+    def remember(self) -> tuple[int, int]:
+        """Return the number of changes and of versions."""
+        return (
+            sum(changes[2].size for changes in self._taken),
+            sum(changes[3].size for changes in self._taken),
+        )
 
-        def restore() -> None:
-            self._taken, self._bytes = taken, size
+    def put_back(self, before: tuple[int, int]) -> None:
+        """Drop the changes and versions after those."""
+        changes, versions = before
+        whole = joined(self._taken)
+        self._taken = [(*(a[:changes] for a in whole[:3]), *(a[:versions] for a in whole[3:]))]
+        self._bytes = _size(changes, versions)
 
-        return restore
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the first weights and all changes, by name."""
+        return {} if self.first is None else {"first": self.first} | self.changes()
+
+    def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+        if arrays:
+            first = arrays["first"]
+            if first.shape[1:] != state.W.shape[1:] or not 0 < len(first) <= len(state.W):
+                raise ValueError(f"first weights of shape {first.shape}")
+            self.restore(state, first, {name: arrays[name] for name in Vote._fields[:-1]})
 
     def start_again(self, state: State) -> None:
         """Drop all versions."""

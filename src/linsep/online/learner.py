@@ -1,7 +1,6 @@
 """The state of a linear learner and the base class of its rules."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +34,14 @@ def columns_of(multiclass: str, n_classes: int) -> int:
     if n_classes == 2:
         return 1
     return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
+
+
+class Remembered(NamedTuple):
+    """Weights and counters of a :class:`State`: its arrays by name and the examples learnt."""
+
+    shaped: dict[str, np.ndarray]
+    counts: dict[str, np.ndarray]
+    rounds: int
 
 
 class State:
@@ -162,18 +169,17 @@ class State:
                 array[:] = 0
         self.rounds = 0
 
-    def remember(self) -> Callable[[], None]:
-        """Copy the state and return a function that restores it."""
-        before = (
+    def remember(self) -> "Remembered":
+        """Return a copy of weights and counters."""
+        return Remembered(
             {name: array.copy() for name, array in self.shaped.items()},
             {name: array.copy() for name, array in self.counts.items()},
             self.rounds,
         )
 
-        def restore() -> None:
-            self.shaped, self.counts, self.rounds = before
-
-        return restore
+    def restore(self, before: "Remembered") -> None:
+        """Put back what :meth:`remember` returned."""
+        self.shaped, self.counts, self.rounds = before
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
         """Return the multiclass scheme; without ``learning`` it does not change the state.

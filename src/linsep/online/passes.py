@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.compiled.core.kernel_rows import Block
 from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
 from linsep.compiled.core.weights import Last
 from linsep.errors import DataError, hint
 from linsep.interrupts import checkpoint, held
+from linsep.online.course import Best, Course, Saving, nothing_counted
 from linsep.online.cycle_detection import cycle_detection_for
 from linsep.online.keeping import KeepLast, count_changes
 from linsep.online.learner import (
@@ -75,19 +77,32 @@ class Progress:
         self.total: int | None = None
         #: the :class:`linsep.certificate.cycles.Cycle` that ended the run, if one did
         self.cycle: Any = None
-        self.tally = np.zeros(3, dtype=np.int64)
+        self.tally = nothing_counted()
         self.curve: list[int] = []
         self.reading = self.learning = 0.0
         #: "reading" before the first pass, "learning", "measuring" after the last
         self.stage = "reading"
+        self._resumed = False
+
+    def resume(self, pass_number: int, rows: int, tally: np.ndarray, curve: list[int]) -> None:
+        """Continue an earlier run within a pass."""
+        self.pass_number, self.rows, self.tally, self.curve = pass_number, rows, tally, curve
+        self._resumed = True
 
     def begin(self, pass_number: int, total: int | None) -> None:
-        """Start a pass over ``total`` rows (None if unknown)."""
+        """Start a pass over ``total`` rows (None if unknown), or go on where it was resumed."""
         if self.stage == "learning":
             self.curve.append(self.mistakes)
-        self.stage = "learning"
-        self.pass_number, self.rows, self.total = pass_number, 0, total
-        self.tally = np.zeros(3, dtype=np.int64)
+        self.stage, self.total = "learning", total
+        if not self._resumed:
+            self.pass_number, self.rows, self.tally = pass_number, 0, nothing_counted()
+        self._resumed = False
+
+    def of_pass(self, number: int) -> tuple[int, np.ndarray]:
+        """Return the rows learnt in a pass and their counts; nothing before it began."""
+        if self.pass_number != number:
+            return 0, nothing_counted()
+        return self.rows, self.tally
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -135,32 +150,30 @@ class PassReport(NamedTuple):
 
 
 class Run(NamedTuple):
-    """State, learner and keeper of weights of one run."""
+    """State, learner and keeper of weights of one run, and the reports of its passes."""
 
     state: State
     learner: Learner
     keeping: KeepLast
-
-    def remember(self) -> Callable[[], None]:
-        """Copy the state and return a function that restores it."""
-        weights, kept = self.state.remember(), self.keeping.remember()
-
-        def restore() -> None:
-            weights()
-            kept()
-
-        return restore
+    reports: list[PassReport]
 
 
-def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) -> None:
-    """Learn the rows of a batch, in slices; raise Unlearnable for the first invalid row."""
-    state, learner, keeping = run
+def learn_batch(
+    run: Run, scheme: Any, row_batch: RowBatch, progress: Progress,
+    pause: Callable[[], None] = checkpoint,
+) -> None:  # fmt: skip
+    """Learn the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for the
+    first invalid row.
+    """
+    state, learner, keeping, _ = run
     state.grow(row_batch.n_features)
     started, longest = perf_counter(), longest_row(row_batch.rows)
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
     at_once = min([rows_per_slice(row_batch.rows, state.n_columns), *(m for m in most if m)])
+    if isinstance(row_batch.rows, Block):  # few rows, whose changes are collected at their end
+        at_once = len(row_batch.order)
     for piece in slices(row_batch.order, at_once):
-        checkpoint()
+        pause()
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
@@ -226,70 +239,115 @@ def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> I
     add()
 
 
-def passes(run: Run, stream: RowStream, plan: Plan, progress: Progress) -> Iterator[PassReport]:
+def passes(
+    run: Run, stream: RowStream, plan: Plan, progress: Progress, saving: Saving | None = None
+) -> Iterator[PassReport]:
     """Run passes over ``stream``, which change the state; yield a report after each.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
     learnt, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
     ``patience``, the weights of the best held-out score are restored at the end, unless the run
-    converged, which refers to the last weights.
+    converged, which refers to the last weights. ``saving`` may continue an earlier run; then the
+    passes that are over are not reported again.
     """
-    state, best_score, put_back, since_best = run.state, -1.0, None, 0
-    alone = plan.patience is None  # else earlier weights may be restored
-    detection = (
-        cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie) if alone else None
+    state, saving = run.state, saving or Saving()
+    # With held-out rows, earlier weights may be restored.
+    detects = plan.patience is None
+    course = Course(
+        state.n_updates,
+        cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie) if detects else None,
     )
-
-    def report(scores: Scores, reason: StopReason | None) -> PassReport:
-        mistakes, updates, errors = (int(n) for n in progress.tally)
-        return PassReport(number, progress.rows, mistakes, updates, errors, *scores, reason)
-
+    saving.resume(run, stream, course, progress)
     try:
-        for number in range(plan.max_iter):
+        while course.number < plan.max_iter:
             try:
-                scores = one_pass(run, stream, plan, progress, number)
+                scores = one_pass(run, stream, plan, progress, course, saving)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
-                if progress.rows or number == 0:  # else the pass had not begun
-                    yield report(NO_SCORES, StopReason.INTERRUPTED)
+                if progress.rows or course.number == 0:  # else the pass had not begun
+                    yield reported(run, course, progress, NO_SCORES, StopReason.INTERRUPTED)
                 raise
             state.n_updates += progress.updates
-            since_best += 1
-            if scores.held_out is not None and scores.held_out > best_score:
-                best_score, put_back, since_best = scores.held_out, run.remember(), 0
-            reason = None
-            if progress.mistakes == 0:
-                reason, put_back = StopReason.CONVERGED, None
-            elif detection and (cycle := detection.after(state, stream, number + 1)):
-                reason, progress.cycle = StopReason.CYCLE, cycle
-            elif plan.patience is not None and since_best >= plan.patience:
-                reason = StopReason.EARLY_STOP
-            elif number + 1 == plan.max_iter:
-                reason = StopReason.MAX_ITER
-            elif run.learner.restarts(state):
-                run.keeping.start_again(state)
-                best_score, put_back, since_best = -1.0, None, 0
+            reason = after_pass(run, stream, plan, progress, course, scores)
             # An infinite weight of a feature that no later row has does not affect any score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
                 raise infinite_weight(state.W, stream.of_features)
-            yield report(scores, reason)
+            report = reported(run, course, progress, scores, reason)
+            course.advance(state.n_updates)
+            if reason is not None:
+                saving = Saving()  # the run is over
+            yield report
             if reason is not None:
                 return
+    except (KeyboardInterrupt, GeneratorExit):
+        saving.interrupted(run, stream, course, progress)
+        raise
     finally:
-        if put_back is not None:
-            put_back()
+        if course.best is not None:
+            state.restore(course.best.state)
+            run.keeping.put_back(course.best.kept)
 
 
-def one_pass(run: Run, stream: RowStream, plan: Plan, progress: Progress, number: int) -> Scores:
+def reported(
+    run: Run, course: Course, progress: Progress, scores: Scores, reason: StopReason | None
+) -> PassReport:
+    """Add the report of the present pass to those of the run, and return it."""
+    mistakes, updates, errors = (int(n) for n in progress.tally)
+    counts = course.number, progress.rows, mistakes, updates, errors
+    run.reports.append(PassReport(*counts, *scores, reason))
+    return run.reports[-1]
+
+
+def after_pass(
+    run: Run, stream: RowStream, plan: Plan, progress: Progress, course: Course, scores: Scores
+) -> StopReason | None:
+    """Return why the run ends with this pass, or None; keep the weights of the best score."""
+    state = run.state
+    cycle = None
+    if progress.mistakes and course.detection is not None:
+        cycle = course.detection.after(state, stream, course.number + 1)
+    course.since_best += 1
+    best = -1.0 if course.best is None else course.best.score
+    if scores.held_out is not None and scores.held_out > best:
+        course.best = Best(scores.held_out, state.remember(), run.keeping.remember())
+        course.since_best = 0
+    if progress.mistakes == 0:
+        course.best = None
+        return StopReason.CONVERGED
+    if cycle is not None:
+        progress.cycle = cycle
+        return StopReason.CYCLE
+    if plan.patience is not None and course.since_best >= plan.patience:
+        return StopReason.EARLY_STOP
+    if course.number + 1 == plan.max_iter:
+        return StopReason.MAX_ITER
+    if run.learner.restarts(state):
+        run.keeping.start_again(state)
+        course.best, course.since_best = None, 0
+    return None
+
+
+def one_pass(
+    run: Run, stream: RowStream, plan: Plan, progress: Progress, course: Course, saving: Saving
+) -> Scores:
     """Learn from every row once; return the scores of the weights kept, if needed."""
+    number = course.number
     progress.begin(number, stream.n_rows)
-    state, learner, keeping = run
+    state, learner, keeping, _ = run
     scheme = state.scheme(plan.tie, count_errors=number == 0)
-    row_batches = timed(stream.row_batches(number), progress, stream.reads)
-    for row_batch in checked(row_batches, learner) if number == 0 else row_batches:
-        learn_batch(run, scheme, row_batch, progress)
-    check_some_rows(progress)
-    progress.tally[UPDATES] += close_pass(run, scheme)
+
+    def pause() -> None:
+        checkpoint()
+        saving.pause(run, stream, course, progress)
+
+    if not course.learnt:
+        found = stream.row_batches(number, progress.rows)
+        row_batches = timed(found, progress, stream.reads)
+        for row_batch in checked(row_batches, learner) if number == 0 else row_batches:
+            learn_batch(run, scheme, row_batch, progress, pause)
+        check_some_rows(progress)
+        progress.tally[UPDATES] += close_pass(run, scheme)
+        course.learnt = True
     keeping.close_pass(state, stream.learnt, plan.tie)
     criterion = learner.criterion(state)
     if plan.patience is None:
@@ -310,7 +368,7 @@ def check_some_rows(progress: Progress) -> None:
 
 def close_pass(run: Run, scheme: Any) -> int:
     """Apply the update at the end of a pass, if any; return the number of machines it changed."""
-    state, learner, keeping = run
+    state, learner, keeping, _ = run
     if not learner.by_pass:
         return 0
     keep = keeping.compiled(state, state.W.size)

@@ -115,7 +115,7 @@ class Fit:
 
     def decide(self) -> None:
         """Find out whether it is done, or starts again with other parameters."""
-        state, learner, keeping = self.run
+        state, learner, keeping, _ = self.run
         reason = None
         if self.progress.mistakes == 0:
             reason = StopReason.CONVERGED

@@ -20,6 +20,7 @@ from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.from_source import SourceRun, refuse_one_class
 from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import checkpoint, held
+from linsep.online.course import Saving
 from linsep.online.learner import Unlearnable
 from linsep.online.passes import Progress
 from linsep.online.rows.again import RowsAgain
@@ -127,7 +128,7 @@ class SideBySide:
         """
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
-        first = SourceRun(reader, self.source, None, None)
+        first = SourceRun(reader, self.source, None, None, Saving())
         first.stream.draws_sample = False  # the fit of the best draws its own
         with held(), closing(first.stream), ThreadPoolExecutor(thread_count()) as self._pool:
             first.stream.begin()

@@ -1,8 +1,5 @@
 """Base classes of the online classifiers: labels, passes, callbacks, fit and partial_fit."""
 
-import copy
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -11,7 +8,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
 
-from linsep.compiled.core.loop import UPDATES
+from linsep.checkpoints.online import saving_of
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.rows import Unit, scales
 from linsep.errors import DataError, LinsepError
@@ -22,25 +19,21 @@ from linsep.estimators._common.from_source import fit_source
 from linsep.estimators._common.predicting import Predicts
 from linsep.estimators._common.proofs import Proofs
 from linsep.estimators._common.reference import codes_given
-from linsep.interrupts import held, window
-from linsep.online.keeping import KeepBest, keeping_of
-from linsep.online.learner import BadRow, Learner, State, Unlearnable
+from linsep.estimators._common.running import Runs
+from linsep.interrupts import held
+from linsep.online.course import Saving
+from linsep.online.keeping import keeping_of
+from linsep.online.learner import BadRow, Learner, State
 from linsep.online.passes import (
-    PassReport,
-    Plan,
-    Progress,
     Run,
     StopReason,
-    close_pass,
-    learn_batch,
-    passes,
 )  # fmt: skip
-from linsep.online.rows.array import ArrayStream, RowStream, summed
+from linsep.online.rows.array import ArrayStream, summed
 from linsep.online.rows.holding_out import HoldOut
 from linsep.sparse_rows import as_csr
 
 
-class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers that learn row by row, pass after pass."""
 
     _parameters: tuple[Parameter, ...] = ()
@@ -137,9 +130,12 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
             message = problem.message_for(f"feature {names[problem.column]!r}")
         return DataError(f"{message}." if row is None else f"Row {row}: {message}.")
 
-    def _seed(self) -> int:
-        """Return the seed of a fit: from ``random_state``, or given to repeat another fit."""
-        drawn = self.__dict__.get("_given_seed")
+    def _seed(self, saving: Saving | None = None) -> int:
+        """Return the seed of a fit: from ``random_state``, or given to repeat another fit or to go
+        on with it.
+        """
+        drawn = None if saving is None else saving.seed
+        drawn = self.__dict__.get("_given_seed") if drawn is None else drawn
         if drawn is None:
             drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._run_seed: int = drawn
@@ -170,94 +166,6 @@ class OnlineClassifier(Counted, CallbackSupportMixin, ClassifierMixin, BaseEstim
                 f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
             )
 
-    def _learn_once(self, run: Run, stream: RowStream) -> None:
-        """Learn the rows in an open pass, which the next call to partial_fit continues."""
-        progress, scheme = Progress(), self._state.scheme(self.tie, count_errors=False)
-        self._forget_calibration()
-        if isinstance(run.keeping, KeepBest):
-            run.keeping.open_pocket(run.state)
-        with held():
-            try:
-                for row_batch in stream.row_batches(0):
-                    learn_batch(run, scheme, row_batch, progress)
-                progress.tally[UPDATES] += close_pass(run, scheme)
-            except Unlearnable as problem:
-                raise ValueError(
-                    f"Row {problem.row}: {problem} (the rows before it were learnt)."
-                ) from None
-            finally:
-                self._state.n_updates += progress.updates
-                self._open_mistakes = (self._open_mistakes or 0) + progress.mistakes
-            self.stop_reason_ = None
-
-    def _fit(self, run: Run, stream: RowStream, X: Any, y: Any, sample_weight: Any) -> None:
-        """Learn from rows in memory until a stopping criterion holds."""
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        try:
-            self._run(lambda plan: passes(run, stream, plan, self.progress_), X, y, metadata)
-        except Unlearnable as problem:
-            as_csr(X)
-            if problem.not_finite:
-                assert_all_finite(X, input_name="X")
-            raise self._refusal(problem.row, problem.bad or problem) from None
-        if self._cycle is not None:
-            self._cycle.remember(X, y)
-
-    def _run(
-        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
-    ) -> None:
-        """Run the passes that ``start`` yields and call scikit-learn's callbacks for each.
-
-        Ctrl-C takes effect only while waiting for rows, between slices of rows and in callbacks, so
-        that weights, counts and reports stay consistent.
-        """
-        self.progress_ = Progress()
-        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
-        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-        try:
-            with held(), closing(start(plan)) as run:  # type: ignore[type-var]
-                root = self._init_callback_context(max_subtasks=self.max_iter)
-                with window():
-                    root.call_on_fit_task_begin(**known)
-                while self.stop_reason_ is None:
-                    self._one_pass(run, root, known)
-        except KeyboardInterrupt:
-            self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
-            raise
-        except LinsepError:  # bad data: the weights learnt so far are not usable
-            del self._state
-            raise
-        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
-
-    def _one_pass(self, run: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
-        """Run the next pass, with callbacks before and after."""
-        task = root.subcontext(task_name="pass")
-        with window():
-            task.call_on_fit_task_begin(**known)
-        self._note(next(run))
-        if self.stop_reason_ == StopReason.INTERRUPTED:
-            next(run)  # raises the KeyboardInterrupt that ended the pass
-        with window():
-            if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
-                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
-
-    def _note(self, report: PassReport) -> None:
-        """Store and print the report of a pass."""
-        self._passes.append(report)
-        self.stop_reason_ = report.stop_reason
-        self._cycle = self._cycle_turned(self.progress_.cycle)
-        if self.verbose:
-            held_out = report.validation_score
-            print(
-                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
-                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
-            )
-
-    def _snapshot(self) -> dict[str, Any]:
-        """Return the attributes of a copy that predicts as if fit had ended here."""
-        copied = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_keeping")}
-        return copied | {"_learnt_with": self._learnt_with, "_passes": list(self._passes)}
-
 
 class LinearClassifier(Proofs, Predicts, OnlineClassifier):
     """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
@@ -270,6 +178,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         coef_init: Any = None,
         intercept_init: Any = None,
         sample_weight: Any = None,
+        checkpoint: Any = None,
     ) -> Any:
         """Fit by passes over all rows until a stopping criterion holds.
 
@@ -289,6 +198,9 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             :class:`linsep.PassiveAggressive` its C), its mistakes in ``keep="best"`` and, if held
             out, its part in ``early_stopping``; rounds of an average or a vote count rows. A row of
             weight 0 is skipped, but must be finite.
+        checkpoint : path or :class:`linsep.Checkpoint`, default None
+            A file in which the fit saves where it stands, to go on from there, to the same bits, if
+            this process ends before the fit.
 
         Returns
         -------
@@ -302,15 +214,24 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         """
         check_parameters(self, self._parameters)
         self.__dict__.pop("_schedule", None)
-        if brings_labels(X, y, sample_weight):
-            fit_source(self, X, coef_init, intercept_init)
-            return self
+        with saving_of(checkpoint, self) as saving:
+            if brings_labels(X, y, sample_weight):
+                fit_source(self, X, coef_init, intercept_init, saving)
+            else:
+                self._fit_rows(X, y, (coef_init, intercept_init), sample_weight, saving)
+        return self
+
+    def _fit_rows(
+        self, X: Any, y: Any, start: tuple[Any, Any], sample_weight: Any, saving: Saving
+    ) -> None:
+        """Fit to rows in memory, from the weights ``start``."""
         learner = self._learner()
         X, y = self._checked(X, y, learner, reset=True, checked=False)
         classes, codes, counted = self._labelled(y, sample_weight)
         if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
             assert_all_finite(as_csr(X), input_name="X")
-        seed, unit = self._seed(), bool(self.normalize)
+        saving.check_arrays(X, classes, codes, counted)
+        seed, unit = self._seed(saving), bool(self.normalize)
         hold = self._hold_out(classes.size, sample_weight, codes.size)
         stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
@@ -318,11 +239,10 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
         with held():
-            run = self._start(learner, classes, X.shape[1], coef_init, intercept_init)
+            run = self._start(learner, classes, X.shape[1], *start)
             self._weighted = bool(counted.size)
             self._left_out |= not counted.all()
-            self._fit(run, stream, X, y, sample_weight)
-        return self
+            self._fit(run, stream, X, y, sample_weight, saving)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order.
@@ -361,7 +281,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
                 self._start(learner, known, X.shape[1], None, None)
             self._check_same("partial_fit")
             self._weighted = self._weighted or bool(counted.size)
-            self._learn_once(Run(self._state, learner, self._keeping), stream)
+            self._learn_once(Run(self._state, learner, self._keeping, []), stream)
         return self
 
     def _checked(
@@ -417,4 +337,4 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         given = any(array is not None and array.any() for array in (coef, intercept))
         self._begin(state, classes, fresh=not warm and not given)
         self._keeping = keeping_of(self.keep, self.vote_mb, self.tie)
-        return Run(state, learner, self._keeping)
+        return Run(state, learner, self._keeping, self._passes)

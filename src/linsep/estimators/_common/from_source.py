@@ -18,6 +18,7 @@ from linsep.estimators._common.checking import (
 )
 from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import held, window
+from linsep.online.course import Saving
 from linsep.online.learner import Unlearnable
 from linsep.online.passes import PassReport, Plan, StopReason, passes
 from linsep.online.rows.again import RowsAgain
@@ -100,9 +101,12 @@ def refuse_one_class(stream: SourceStream) -> None:
     check_two_classes(stream.classes, stream.source.name)
 
 
-def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: Any) -> None:
+def fit_source(
+    estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
+) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
-    run = SourceRun(estimator, source, coef_init, intercept_init)
+    saving.check_source(source)
+    run = SourceRun(estimator, source, coef_init, intercept_init, saving)
     estimator.training_accuracy_ = None
     with held(), closing(run.stream):
         started = perf_counter()
@@ -129,8 +133,11 @@ def fit_source(estimator: Any, source: Source, coef_init: Any, intercept_init: A
 class SourceRun:
     """The passes of one fit over a source, restarted if need be."""
 
-    def __init__(self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any):
+    def __init__(
+        self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
+    ):
         self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
+        self.saving = saving
         self.learner = estimator._learner()
         self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
         weight = estimator.class_weight
@@ -140,11 +147,12 @@ class SourceRun:
         expected += list(weight) if isinstance(weight, dict) else []
         reference = getattr(estimator, "reference", None)
         expected += [] if reference is None else [reference]
+        expected += list(saving.classes)
         visited: dict[str, Any] = {
             "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize),
             "fraction": held_out,
         }  # fmt: skip
-        seed = estimator._seed()
+        seed = estimator._seed(saving)
         if source.stream is not None:
             self.stream: SourceStream = RowsAgain(source.stream, **visited)
             return
@@ -183,15 +191,14 @@ class SourceRun:
         """Yield one report per pass, each once even if the passes have to be restarted."""
         estimator, n_reported = self.estimator, 0
         while True:
-            made = passes(self.run, self.stream, plan, estimator.progress_)
+            made = passes(self.run, self.stream, plan, estimator.progress_, self.saving)
             try:
                 with closing(made):  # type: ignore[type-var]
                     for report in made:
                         # After a restart, earlier passes give the same reports again.
                         if report.number < n_reported and report.stop_reason is None:
-                            estimator._passes.append(report)
                             continue
-                        n_reported += 1
+                        n_reported = report.number + 1
                         yield report
                 return
             except StartAgain:

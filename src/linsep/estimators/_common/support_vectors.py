@@ -19,6 +19,7 @@ from linsep.interrupts import held, window
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import described
 from linsep.kernels.rows import listed, refuse_text
+from linsep.online.course import Saving
 from linsep.online.deciding import numbered, numbered_texts
 from linsep.online.keeping import KeepLast
 from linsep.sources.base import Source
@@ -216,7 +217,7 @@ def whole(source: Source) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarra
     return sp.vstack(parts, format="csr"), np.concatenate(labels), own[0], own[1]
 
 
-def fit_source(estimator: Any, source: Source) -> None:
+def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
     started = perf_counter()
     estimator.training_accuracy_ = None
@@ -228,7 +229,7 @@ def fit_source(estimator: Any, source: Source) -> None:
         check_two_classes(np.unique(y), source.name)
         try:
             with window():
-                estimator._fit_rows(X, y, weights)
+                estimator._fit_rows(X, y, weights, saving)
             estimator.progress_.stage = "measuring"
             with window():
                 # Before feature names are set, because X is an array without names.

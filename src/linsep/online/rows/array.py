@@ -1,6 +1,6 @@
 """Row streams, and the stream of rows in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -124,6 +124,14 @@ class RowBatch(NamedTuple):
     first: int | None
 
 
+def after(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, None, None]:
+    """Yield the batches without the first ``start`` rows in their order."""
+    for row_batch in row_batches:
+        if start < len(row_batch.order):
+            yield row_batch._replace(order=row_batch.order[start:])
+        start = max(0, start - len(row_batch.order))
+
+
 class RowStream(Protocol):
     """Passes over the rows of one data set; ``n_rows`` is None until known.
     ``shuffle`` tells whether passes after the first are shuffled, ``reads`` whether rows are read
@@ -135,8 +143,18 @@ class RowStream(Protocol):
     reads: bool
     of_features: bool
 
-    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """Yield the training rows in the order of a pass."""
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield the training rows in the order of a pass, without the first ``start``."""
+        ...
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what rows in the middle of a run depend on besides data and parameters."""
+        ...
+
+    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+        """Prepare to go on in this pass, with the ``arrays`` of then; raise ValueError if they do
+        not fit.
+        """
         ...
 
     def held_out(self) -> Iterator[RowBatch]:
@@ -148,7 +166,18 @@ class RowStream(Protocol):
         ...
 
 
-class MemoryStream:
+class AsGiven:
+    """Base class of streams whose rows depend on data and parameters only."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return nothing, see :meth:`RowStream.arrays`."""
+        return {}
+
+    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+        """Do nothing, see :meth:`RowStream.resume`."""
+
+
+class MemoryStream(AsGiven):
     """Base class of streams over rows in memory: the order of rows.
 
     Parameters
@@ -236,9 +265,9 @@ class ArrayStream(MemoryStream):
     def _row_batch(self, order: np.ndarray | range) -> Iterator[RowBatch]:
         yield RowBatch(self.rows, self.codes, self.importance, order, self.n_features, 0)
 
-    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """Yield one batch: the training rows in the order of a pass."""
-        return self._row_batch(self.order(pass_number))
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield one batch: the training rows in the order of a pass, from the ``start``-th on."""
+        return self._row_batch(self.order(pass_number)[start:])
 
     def held_out(self) -> Iterator[RowBatch]:
         """Yield one batch: the held-out rows, with their weights in scores as ``importance``."""

@@ -48,6 +48,19 @@ class Grams:
         """Whether values are cached."""
         return self._known is not None
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the cached values, NaN where unknown: computed among other rows, they could differ
+        in the last digit.
+        """
+        return {} if self._known is None else {"gram": self._known}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        if self._known is not None:
+            if arrays["gram"].shape != self._known.shape:
+                raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape}")
+            self._known = arrays["gram"]
+
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return kernel values of shape (a.size, b.size)."""
         checkpoint()
@@ -126,6 +139,10 @@ GRAM_VALUES = 1 << 21
 WAITING = 512
 
 
+#: arrays of one number per change
+CHANGE = ("examples", "columns", "amounts")
+
+
 class Changes:
     """Changes of the dual weights that are not yet in the scores of all rows.
 
@@ -160,6 +177,24 @@ class Changes:
         some = slice(first - self.dropped, self.end - self.dropped)
         examples, columns, amounts = (part[some] for part in self._parts)
         return examples, columns, amounts
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the changes as arrays, to be stored."""
+        some = zip(CHANGE, self.since(self.dropped), strict=True)
+        return {f"changes.{name}": np.ascontiguousarray(part) for name, part in some} | {
+            "changes.dropped": np.array([self.dropped])
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray], n_examples: int) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+        examples, columns, amounts = (arrays[f"changes.{name}"] for name in CHANGE)
+        if not examples.shape == columns.shape == amounts.shape == (examples.size,):
+            raise ValueError("changes of different lengths")
+        if examples.size and not 0 <= examples.min() <= examples.max() < n_examples:
+            raise ValueError("changes of weights that there are not")
+        self._parts = examples, columns, amounts
+        self.dropped = int(arrays["changes.dropped"][0])
+        self.end = self.dropped + examples.size
 
     def drop(self, first: int) -> None:
         """Drop the changes before number ``first``."""
@@ -228,10 +263,39 @@ class KernelStream(MemoryStream):
         rows = np.arange(self.offset, self.grams.n_examples)
         return self.grams.between(rows, rows)
 
-    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """Yield the training rows in blocks, in the order of a pass."""
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return scores, the changes that are not yet in them, and the cached kernel values."""
+        found = {"scores": self.scores, "seen": self.seen} | self.changes.arrays()
+        if self._then is not None:
+            found |= dict(zip(("then.weights", "then.scores"), self._then, strict=True))
+        return found | self.grams.arrays()
+
+    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        for name, own in (("scores", self.scores), ("seen", self.seen)):
+            if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype):
+                raise ValueError(f"{name} of shape {arrays[name].shape}")
+            own[:] = arrays[name]
+        if "then.weights" in arrays:
+            self._then = arrays["then.weights"], arrays["then.scores"]
+            columns = self._weights().shape[1]
+            fits = self.n_features, columns, self.codes.size, columns
+            if (*self._then[0].shape, *self._then[1].shape) != fits:
+                raise ValueError("scores that do not fit their weights")
+        self.changes.restore(arrays, self.n_features)
+        self.grams.restore(arrays)
+
+    @property
+    def _waiting(self) -> int:
+        # A function takes rows one by one, so values between all of them are expensive.
+        return min(WAITING, max(self.grams.rows_at_once, self.budget or 0))
+
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
         order = self.order(pass_number)
-        for piece in slices(order, self.grams.rows_at_once):
+        if start:  # the run was interrupted before or after this
+            self._reduce_support(self._waiting)
+        for piece in slices(order[start:], self.grams.rows_at_once):
             yield from self._block(piece)
         self._reduce_support(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
@@ -244,8 +308,7 @@ class KernelStream(MemoryStream):
         yield RowBatch(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
-        # A function takes rows one by one, so values between all of them are expensive.
-        self._reduce_support(waiting=min(WAITING, max(self.grams.rows_at_once, self.budget or 0)))
+        self._reduce_support(self._waiting)
 
     def _reduce_support(self, waiting: int) -> None:
         """Reduce the support vectors to the budget if it is exceeded by more than ``waiting``: all

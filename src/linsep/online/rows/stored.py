@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.core.interleave import interleave
 from linsep.compiled.row_records import BLOCK
+from linsep.errors import LinsepError
 from linsep.online.rows.array import NO_IMPORTANCE, SMALL, block_sizes, shuffled, shuffled_blocks
 from linsep.sources.base import Batch
 from linsep.sources.row_cache.reading import RowCache
@@ -87,6 +88,13 @@ def _copied(array: np.ndarray) -> np.ndarray:
 def weights_of(batch: Batch) -> np.ndarray:
     """Return the weights of a batch, an empty array if it has none."""
     return NO_IMPORTANCE if batch.weights is None else batch.weights
+
+
+class StartAgain(LinsepError):
+    """The first pass must be restarted: a new class turned up late, or a cache was damaged.
+
+    When raised, the stream knows every class, or has removed the cache.
+    """
 
 
 class Parsed(NamedTuple):

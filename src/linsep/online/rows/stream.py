@@ -14,13 +14,13 @@ import numpy as np
 import linsep
 from linsep.background import chained, elsewhere
 from linsep.compiled.core.row_arrays import as_rows
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError
 from linsep.interrupts import checkpoint, held
-from linsep.online.rows.array import NO_IMPORTANCE, ArrayStream, Mixing, RowBatch, summed
-from linsep.online.rows.holding_out import HoldOut, held_groups
+from linsep.online.rows.array import ArrayStream, AsGiven, Mixing, RowBatch, after, summed
+from linsep.online.rows.holding_out import NO_IMPORTANCE, HoldOut, held_groups
 from linsep.online.rows.label_book import BadLabel, LabelBook
 from linsep.online.rows.sample import Sample, added
-from linsep.online.rows.stored import Keeper, Parsed, shuffled_batches, weights_of
+from linsep.online.rows.stored import Keeper, Parsed, StartAgain, shuffled_batches, weights_of
 from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.limits import check_weights
@@ -37,17 +37,10 @@ from linsep.sources.row_cache.writing import RowCacheWriter
 BATCH_BYTES = 16 << 20
 
 
-class StartAgain(LinsepError):
-    """The first pass must be restarted: a new class turned up late, or a cache was damaged.
-
-    When raised, the stream knows every class, or has removed the cache.
-    """
-
-
 RowBatches = Generator[RowBatch, None, None]
 
 
-class SourceStream:
+class SourceStream(AsGiven):
     """Passes over the rows of a source.
 
     Parameters
@@ -290,25 +283,31 @@ class SourceStream:
             if k > 2 and not self._lengths:
                 self._fed.pack()
 
-    def row_batches(self, pass_number: int) -> Iterator[RowBatch]:
-        """Yield the training rows in the order of a pass."""
+    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+        """Read the rows again if the first pass is over, for all that it found out about them."""
+        if pass_number:
+            for _ in self.row_batches(0):
+                checkpoint()
+
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield the training rows in the order of a pass, without the first ``start``."""
         if pass_number == 0:
             self.sample = Sample(self.classes.size)
         if self._fed is not None:
             if self._memory is not None and pass_number == 0:
                 X, numbers, weights = self._memory
                 self.sample.take(X, self.book.codes[numbers], weights)
-            return self._fed.row_batches(pass_number)
+            return self._fed.row_batches(pass_number, start)
         if self.row_cache is not None:
             if self.shuffle and pass_number:
-                return self._cached(self._shuffled(pass_number))
-            return self._cached(self._sequential(draw=pass_number == 0))
+                return self._cached(after(start, self._shuffled(pass_number)))
+            return self._cached(after(start, self._sequential(draw=pass_number == 0)))
         if pass_number and self.shuffle:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
                 "cache folder with room, or do not shuffle."
             )
-        return self._watched(self._streamed(draw=pass_number == 0))
+        return self._watched(after(start, self._streamed(draw=pass_number == 0)))
 
     def held_out(self) -> Iterator[RowBatch]:
         """Yield the held-out rows in the given order."""

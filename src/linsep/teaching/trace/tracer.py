@@ -108,7 +108,9 @@ def trace(
     weights = labels.check_sample_weight(sample_weight, len(y))
     importance = labels.importance(model.class_weight, classes, codes, weights)
     scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
-    begun, learner, keeping = model._start(learner, classes, X.shape[1], coef_init, intercept_init)
+    begun, learner, keeping, _ = model._start(
+        learner, classes, X.shape[1], coef_init, intercept_init
+    )
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")

@@ -1,0 +1,1 @@
+"""Checkpoints: fits that go on in another process."""

@@ -1,0 +1,89 @@
+"""What must be the same for a fit to go on from a checkpoint: version, parameters and data."""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import linsep
+from linsep.errors import CheckpointError
+from linsep.sources.row_cache.reading import source_key
+
+#: parameters that do not change what is learnt
+FREE = ("verbose", "n_jobs")
+
+
+def of_estimator(estimator: Any) -> dict[str, Any]:
+    """Return the version, the kind of estimator, and its parameters as text."""
+    given = estimator.get_params(deep=False)
+    parameters = {name: _text(value) for name, value in given.items() if name not in FREE}
+    return {
+        "version": linsep.__version__,
+        "learner": type(estimator).__name__,
+        "parameters": parameters,
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
+        return f"the function {value.__qualname__}"
+    text = repr(value)
+    return type(value).__name__ if " at 0x" in text or "0x" in text else text
+
+
+def of_arrays(X: Any, *labels: np.ndarray) -> dict[str, Any]:
+    """Return the shape and a hash of rows in memory, with their labels and weights."""
+    digest = blake2b(digest_size=16)
+    parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+    for part in (*parts, *labels):
+        digest.update(f"{part.dtype} {part.shape}".encode())
+        if part.dtype == object:
+            digest.update(repr(part.tolist()).encode("utf-8", "surrogatepass"))
+        elif part.size:
+            digest.update(np.ascontiguousarray(part).view(np.uint8))  # type: ignore[arg-type]
+    return {"shape": list(X.shape), "hash": digest.hexdigest()}
+
+
+def of_source(source: Any) -> dict[str, Any]:
+    """Return the files of a source with their sizes and times, and how they are read."""
+    if not source.paths:
+        raise CheckpointError(
+            f"{source.name} cannot be read again in another process, so a fit of it has no "
+            "checkpoint: save the rows in a file first."
+        )
+    key = source_key(source.paths, source.options())
+    files = {path: f"{size:,} bytes, changed at {time}" for path, size, time in key["files"]}
+    options = {name: repr(value) for name, value in key["options"].items()}
+    return {"files": files, "options": options}
+
+
+def refuse_other(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise CheckpointError with the first difference between what was saved and what is given."""
+    found = _difference(then, now)
+    if found is not None:
+        raise CheckpointError(
+            f"{path} is the checkpoint of another fit: {found}. Repeat that fit, choose another "
+            "name, or remove the file to start anew."
+        )
+
+
+def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
+    for name in [*now, *(name for name in then if name not in now)]:
+        before, after = then.get(name), now.get(name)
+        if before == after:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            return _difference(before, after)
+        if name == "hash":
+            return "the values of the rows, their labels or weights were others"
+        if name == "start":
+            return "the initial weights were others"
+        return f"{name} was {_or_missing(before)} and is {_or_missing(after)}"
+    return None
+
+
+def _or_missing(value: Any) -> str:
+    return "missing" if value is None else str(value)

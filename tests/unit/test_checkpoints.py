@@ -1,0 +1,247 @@
+"""A fit that goes on from a checkpoint ends with the same bits as one that was not interrupted."""
+
+import os
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import linsep
+import linsep.checkpoints.online
+import linsep.online.passes
+import linsep.online.rows.stream
+from linsep import (
+    BalancedWinnow,
+    Checkpoint,
+    KernelPerceptron,
+    MarginPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+)
+from thoroughness import met
+
+pytestmark = pytest.mark.compiled  # the passes do not know about checkpoints
+
+rng = np.random.default_rng(5)
+CODES = rng.integers(0, 3, 240)
+X = rng.normal(size=(240, 7)) + np.eye(3)[CODES] @ rng.normal(size=(3, 7))
+TWO = (CODES > 0).astype(int)
+
+
+@pytest.fixture
+def small_slices(monkeypatch):
+    monkeypatch.setattr(linsep.online.passes, "rows_per_slice", lambda rows, columns: 37)
+    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 4000)
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Interrupt fits at every n-th pause until one ends; return it and how many there were."""
+    pause = linsep.checkpoints.online.Saved.pause
+
+    def run(fit, n):
+        count = []
+
+        def pressed(*arguments):
+            count.append(1)
+            pause(*arguments)
+            if len(count) % n == 0:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(linsep.checkpoints.online.Saved, "pause", pressed)
+        for times in range(1, 500):
+            try:
+                return fit(), times
+            except KeyboardInterrupt:
+                continue
+        raise AssertionError("it does not end")
+
+    return run
+
+
+def assert_same_bits(one, other):
+    ours, theirs = one._state, other._state
+    for name in ("shaped", "counts"):
+        a, b = getattr(ours, name), getattr(theirs, name)
+        assert a.keys() == b.keys()
+        for key in a:
+            np.testing.assert_array_equal(a[key], b[key], err_msg=key)
+    assert (ours.rounds, ours.n_updates) == (theirs.rounds, theirs.n_updates)
+    assert one._passes == other._passes
+    assert one.stop_reason_ == other.stop_reason_
+    kept = other._keeping.arrays()
+    for name, array in one._keeping.arrays().items():
+        np.testing.assert_array_equal(array, kept[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("learner", "keep", "multiclass", "held_out", "y"),
+    met(
+        [Perceptron, MarginPerceptron, PassiveAggressive, Winnow, BalancedWinnow],
+        ["last", "average", "vote", "best"],
+        ["native", "ovr", "ovo"],
+        [False, True],
+        ["two", "three"],
+    ),
+)
+def test_every_learner_goes_on(
+    tmp_path, small_slices, interrupted, learner, keep, multiclass, held_out, y
+):
+    labels = TWO if y == "two" else CODES
+    rows = np.abs(X) if learner in (Winnow, BalancedWinnow) else X
+    path = tmp_path / "c"
+
+    def fit(**how):
+        model = learner(keep=keep, multiclass=multiclass, early_stopping=held_out, max_iter=5)
+        return model.fit(rows, labels, **how)
+
+    expected = fit()
+    found, times = interrupted(lambda: fit(checkpoint=path), 4)
+    assert times > 1
+    assert_same_bits(found, expected)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"update": "batch"},
+        {"schedule": "inverse_sqrt", "normalize": True},
+        {"learning_rate": lambda k: 1 / k},
+        {"shuffle": False, "max_iter": 40},
+        {"class_weight": {0: 2.0}, "keep": "average"},
+    ],
+    ids=["batch", "inverse_sqrt", "function", "cycle", "weights"],
+)
+def test_every_schedule_goes_on(tmp_path, small_slices, interrupted, how):
+    # few integer rows, so that a cycle is found
+    rows, labels = (np.rint(X[:40, :2]), TWO[:40]) if "shuffle" in how else (X, TWO)
+    given = {"max_iter": 6} | how
+    expected = Perceptron(**given).fit(rows, labels)
+    every = 3 if "shuffle" not in how else 1
+    found, times = interrupted(
+        lambda: Perceptron(**given).fit(rows, labels, checkpoint=tmp_path / "c"), every + 1
+    )
+    assert times > 1
+    assert_same_bits(found, expected)
+    assert str(found._cycle) == str(expected._cycle)
+
+
+@pytest.mark.parametrize(
+    ("how", "late", "memory", "cached"),
+    list(
+        product(
+            [
+                {},
+                {"early_stopping": True, "keep": "vote"},
+                {"keep": "best", "class_weight": "balanced"},
+            ],
+            [False, True],
+            [0, 1 << 28],
+            [False, True],
+        )
+    )[::3],
+)
+def test_sources_go_on(tmp_path, small_slices, interrupted, how, late, memory, cached):
+    order = np.argsort(CODES == 2, kind="stable") if late else np.arange(CODES.size)
+    dump_svmlight_file(X[order], CODES[order], str(tmp_path / "t.svm"))
+
+    def fit(**more):
+        source = linsep.open_source(
+            tmp_path / "t.svm", cache=tmp_path / "cache" if cached else None
+        )
+        source.memory_bytes = memory
+        return Perceptron(max_iter=4, **how).fit(source, **more)
+
+    expected = fit()
+    found, times = interrupted(lambda: fit(checkpoint=tmp_path / "c"), 5)
+    assert times > 1
+    assert_same_bits(found, expected)
+    assert found.training_accuracy_ == expected.training_accuracy_
+    assert found.recipe_ == expected.recipe_
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"keep": "average", "budget": 20},
+        {"cache_mb": 0.0, "budget": 20},
+        {"kernel": "poly", "keep": "vote", "multiclass": "ovo"},
+        {"early_stopping": True, "cache_mb": 0.0},
+        {"kernel": "linear", "shuffle": False},
+    ],
+    ids=["budget", "no cache", "vote", "held out", "in order"],
+)
+def test_kernels_go_on(tmp_path, interrupted, monkeypatch, how):
+    monkeypatch.setattr("linsep.kernels.base.Kernel.rows_at_once", 32)
+    expected = KernelPerceptron(max_iter=3, **how).fit(X, CODES)
+    found, times = interrupted(
+        lambda: KernelPerceptron(max_iter=3, **how).fit(X, CODES, checkpoint=tmp_path / "c"), 3
+    )
+    assert times > 1
+    assert_same_bits(found, expected)
+    np.testing.assert_array_equal(found.support_, expected.support_)
+
+
+def test_a_seed_that_was_drawn_is_kept(tmp_path, small_slices, interrupted):
+    def fit():
+        return Perceptron(random_state=None, max_iter=4).fit(X, TWO, checkpoint=tmp_path / "c")
+
+    found, times = interrupted(fit, 4)
+    assert times > 1
+    again = Perceptron(max_iter=4)
+    again._given_seed = found._run_seed
+    assert_same_bits(found, again.fit(X, TWO))
+
+
+def test_written_after_so_many_rows_or_seconds(tmp_path, small_slices, monkeypatch):
+    written = []
+    monkeypatch.setattr(Checkpoint, "write", lambda self, arrays, about: written.append(about))
+    Perceptron(max_iter=2, shuffle=False).fit(
+        X, TWO, checkpoint=Checkpoint(tmp_path / "c", every="100 rows")
+    )
+    assert [about["course"]["rows"] for about in written] == [111, 222, 111, 222]
+
+
+OTHER_PROCESS = """
+import sys, numpy as np, linsep, linsep.online.passes as passes
+passes.rows_per_slice = lambda rows, columns: 37
+X, y, path, out = np.load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3], sys.argv[4]
+model = linsep.Perceptron(max_iter=4, keep="average", multiclass="ovr").fit(X, y, checkpoint=path)
+np.save(out, np.column_stack([model.coef_, model.intercept_]))
+"""
+
+
+@pytest.mark.parametrize("begun", ["0", "1"])
+def test_what_compiled_code_began_the_interpreter_ends_and_the_other_way(tmp_path, begun):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", CODES)
+    stopped = (
+        OTHER_PROCESS.replace("sys, numpy", "os, sys, numpy")
+        .replace(
+            "X, y, path",
+            "walk = passes.one_pass\n"
+            "def one_pass(run, stream, plan, progress, course, saving):\n"
+            "    if course.number == 2: os._exit(3)\n"
+            "    return walk(run, stream, plan, progress, course, saving)\n"
+            "passes.one_pass = one_pass\nX, y, path",
+            1,
+        )
+        .replace("checkpoint=path", 'checkpoint=linsep.Checkpoint(path, every="50 rows")')
+    )
+    files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "c", "w.npy")]
+    for code, off, exit_code in (
+        (stopped, begun, 3),
+        (OTHER_PROCESS, str(1 - int(begun)), 0),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *files], env=os.environ | {"NUMBA_DISABLE_JIT": off}
+        )
+        assert done.returncode == exit_code
+    model = Perceptron(max_iter=4, keep="average", multiclass="ovr").fit(X, CODES)
+    expected = np.column_stack([model.coef_, model.intercept_])
+    np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), expected)
