@@ -28,8 +28,10 @@ class Course:
     detection : CycleDetection or None
     """
 
-    def __init__(self, n_updates: int, detection: CycleDetection | None):
-        self.number, self.learnt, self.n_updates = 0, False, n_updates
+    def __init__(
+        self, n_updates: int, detection: CycleDetection | None = None, number: int = 0
+    ) -> None:
+        self.number, self.learnt, self.n_updates = number, False, n_updates
         self.best: Best | None = None
         self.since_best = 0
         self.detection = detection

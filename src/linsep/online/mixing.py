@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from linsep.online.course import Course, Saving
 from linsep.online.keeping import KeepAverage
 from linsep.online.passes import Plan, Progress, Run, one_pass
 from linsep.online.rows.array import ArrayStream
@@ -82,7 +83,7 @@ def learn_part(
     state, progress = run.state, Progress()
     state.W[:] = start.W
     if stream is not None:
-        one_pass(run, stream, plan, progress, number)
+        one_pass(run, stream, plan, progress, Course(0, number=number), Saving())
         state.n_updates = progress.updates
     mistakes, updates, errors = (int(n) for n in progress.tally)
     amount = mistakes if mixing == "mistakes" else int(stream is not None)

@@ -89,7 +89,7 @@ class Setting(NamedTuple):
         )
         learner.begin(state)
         learner.start(state)
-        run = Run(state, learner, keeping_of(model.keep, model.vote_mb, model.tie))
+        run = Run(state, learner, keeping_of(model.keep, model.vote_mb, model.tie), [])
         some = rows.codes.size and (not rows.importance.size or rows.importance.any())
         stream = None
         if some:
@@ -180,6 +180,7 @@ def _passes(estimator: Any, run: Run, learn: LearnAll, plan: Plan) -> Iterator[P
         progress.tally[:] = report.mistakes, report.updates, report.errors
         progress.rows = report.rows
         check_some_rows(progress)
+        run.reports.append(report)
         yield report
         if report.stop_reason is not None:
             return
