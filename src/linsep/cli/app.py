@@ -69,7 +69,7 @@ def _imported(name: str) -> Any:
         gc.freeze()
         gc.enable()
     alone = typer.Typer(add_completion=False, **_LIKE_ALL)
-    alone.command(name, cls=OptionsInGroups)(getattr(module, name))
+    alone.command(name, cls=getattr(module, "COMMAND", OptionsInGroups))(getattr(module, name))
     return typer.main.get_command(alone)
 
 

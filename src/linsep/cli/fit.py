@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import typer
 
+from linsep.checkpoints.file import Checkpoint
 from linsep.cli import (
     calibrating,
+    checkpointing,
     cluster as clusters,
     column_options,
     learners,
@@ -31,12 +33,15 @@ from linsep.interrupts import held, window
 from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 
+COMMAND = checkpointing.Resumable
+
 
 @reads_data
 @column_options.added
 @learners.options_of(learners.ALL)
 @added
 def fit(
+    context: typer.Context,
     data: options.Data,
     *,
     reading: Reading,
@@ -56,6 +61,9 @@ def fit(
     cluster: clusters.Address = None,
     mixing: clusters.Mixing = None,
     shard_mb: clusters.ShardSize = None,
+    checkpoint: checkpointing.CheckpointFile = None,
+    every: checkpointing.Every = None,
+    resume: checkpointing.Resume = None,
     **parameters: Any,
 ) -> None:
     """Learn from DATA and save a model.
@@ -65,7 +73,7 @@ def fit(
     check_all_free(force, model, plot)
     started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
     source = reading.source(data, learner, parameters)
-    never_overwrite(source.paths, model, plot)
+    never_overwrite(source.paths, model, plot, checkpoint)
     calibrating.check_calibration(calibrate, calibration, learner)
     reading.check(source, test, calibrate)
     estimator = learners.make_learner(
@@ -75,11 +83,14 @@ def fit(
     )  # fmt: skip
     _check_held_out(curve, source.grouped, estimator)
     start = InitialWeights(init_weights, learner, estimator, source)
-    whole = _fitted(estimator, source, start, place)
+    checkpointing.check(checkpoint, every, model, cluster)
+    with checkpointing.opened(checkpoint, every, context, source, estimator) as saved:
+        whole = _fitted(estimator, source, start, place, saved)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
         if model is not None:
             model_file.save(estimator, model, force=force)
+        checkpointing.remove(saved)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
         tested = _tested(estimator, model, test, reading, not whole or made.interrupted)
         _print_summary(
@@ -152,17 +163,24 @@ def _print_summary(
         note(message)
 
 
-def _fitted(estimator: Any, source: Source, start: InitialWeights, place: clusters.Place) -> bool:
-    """Learn; return False if Ctrl-C ended it after something was learnt."""
+def _fitted(
+    estimator: Any, source: Source, start: InitialWeights, place: clusters.Place,
+    saved: Checkpoint | None,
+) -> bool:  # fmt: skip
+    """Learn; return False if Ctrl-C ended it after something was learnt, unless that is saved in a
+    checkpoint.
+    """
+    arguments = start.arguments | ({} if saved is None else {"checkpoint": saved})
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
     caught: list[Any] = []
     try:
         with watching(source, estimator), results, listed() as caught, start.checked():
-            place.fit(estimator, source, start.arguments)
+            place.fit(estimator, source, arguments)
             start.check_width(estimator.n_features_in_)
     except KeyboardInterrupt:
-        if getattr(estimator, "stop_reason_", None) is None or not hasattr(estimator, "recipe_"):
+        learnt = getattr(estimator, "stop_reason_", None) is not None
+        if saved is not None or not learnt or not hasattr(estimator, "recipe_"):
             raise
         return False
     finally:

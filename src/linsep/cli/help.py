@@ -20,6 +20,7 @@ GROUPS = {
         "learner", "grid", "class_weight", "init_weights", "random_state", "reference",
         "rounds",
     ),
+    "Checkpoints": ("checkpoint", "every", "resume"),
     "Cluster": ("cluster", "mixing", "shard_mb"),
 }  # fmt: skip
 

@@ -1,0 +1,151 @@
+"""The options ``--checkpoint``, ``--every`` and ``--resume`` of ``fit``."""
+
+import inspect
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linsep.checkpoints.file import Checkpoint
+from linsep.cli.failures import fail, interrupted_code, note
+from linsep.cli.help import OptionsInGroups
+from linsep.cli.standard_input import NAME
+from linsep.errors import CheckpointError
+from linsep.sources.base import Source
+
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        help="Save now and then where learning stands; the same command goes on from there.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        help="Time or rows between two checkpoints: 90s, 10m, 2h, 1000000rows.  [default: 60s]",
+        metavar="INTERVAL",
+        show_default=False,
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        help="Go on with the fit of this checkpoint, in the folder where it began; no other "
+        "arguments.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
+
+class Resumable(OptionsInGroups):
+    """A command that ``--resume FILE`` repeats with the arguments stored in a checkpoint."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Put the stored arguments in the place of ``--resume FILE``; remember them."""
+        if any(arg.split("=")[0] == "--resume" for arg in args):
+            args = _stored(args)
+        ctx.meta["arguments"] = list(args)
+        return super().parse_args(ctx, args)
+
+
+def _stored(args: list[str]) -> list[str]:
+    """Return the arguments of the command that wrote the checkpoint; go to its folder."""
+    words = args[0].split("=", 1) if len(args) == 1 else args
+    if len(words) != 2 or words[0] != "--resume":
+        raise typer.BadParameter("--resume FILE takes no other arguments: all are in the file.")
+    path = Path(words[1]).absolute()
+    found = Checkpoint(path).read()
+    if found is None:
+        raise CheckpointError(f"There is no checkpoint {words[1]}.")
+    command = found[1].get("command")
+    if not isinstance(command, dict) or not all(
+        isinstance(arg, str) for arg in [command.get("folder"), *command.get("arguments", [None])]
+    ):
+        raise CheckpointError(
+            f"{words[1]} was not written by `linsep fit`: call fit in Python with this checkpoint."
+        )
+    try:
+        os.chdir(command["folder"])
+    except OSError as problem:
+        raise CheckpointError(
+            f"The folder {command['folder']}, where this fit began, cannot be entered: "
+            f"{problem.strerror}."
+        ) from None
+    return [*command["arguments"], "--checkpoint", str(path)]
+
+
+def check(path: Path | None, every: str | None, model: Path | None, cluster: str | None) -> None:
+    """Raise BadParameter for options that do not go together."""
+    if path is None and every is not None:
+        raise typer.BadParameter("--every needs --checkpoint FILE.")
+    if path is not None and model is None:
+        raise typer.BadParameter("--checkpoint needs --model FILE, where the fit ends.")
+    if path is not None and cluster is not None:
+        raise typer.BadParameter("--checkpoint is for fits on this machine, not on a --cluster.")
+
+
+@contextmanager
+def opened(
+    path: Path | None, every: str | None, context: typer.Context, source: Source, estimator: Any
+) -> Iterator[Checkpoint | None]:
+    """Yield the checkpoint of these options, None without one; say where its fit goes on, and how
+    if it is interrupted.
+    """
+    checkpoint = None if path is None else _opened(path, every, context, source, estimator)
+    try:
+        yield checkpoint
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.path.exists():
+            raise
+        fail(f"interrupted; `linsep fit --resume {checkpoint.path}` goes on.", interrupted_code())
+
+
+def _opened(
+    path: Path, every: str | None, context: typer.Context, source: Source, estimator: Any
+) -> Checkpoint:
+    if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+        raise typer.BadParameter(
+            "--checkpoint is for learners that make passes; this one reads its rows once."
+        )
+    if any(Path(file).name == NAME for file in source.paths):
+        raise typer.BadParameter("--checkpoint needs a file: standard input cannot be read again.")
+    try:
+        checkpoint = Checkpoint(path, every or "60s", keep=True)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem).replace("every=", "--every ")) from None
+    checkpoint.command = {"folder": os.getcwd(), "arguments": _without(context.meta["arguments"])}
+    found = checkpoint.read()
+    if found is not None:
+        note(f"going on from {path}{_place(found[1].get('course'))}.")
+    return checkpoint
+
+
+def _place(course: Any) -> str:
+    try:
+        return f": pass {course['number'] + 1}, after {course['rows']:,} of its rows"
+    except (TypeError, LookupError, ValueError):  # the fit will say what is wrong with the file
+        return ""
+
+
+def _without(args: list[str]) -> list[str]:
+    """Return the arguments without ``--checkpoint FILE``, which may have been moved."""
+    kept, words = [], iter(args)
+    for word in words:
+        if word == "--checkpoint":
+            next(words, None)
+        elif not word.startswith("--checkpoint="):
+            kept.append(word)
+    return kept
+
+
+def remove(checkpoint: Checkpoint | None) -> None:
+    """Remove the file, now that the model is saved."""
+    if checkpoint is not None:
+        checkpoint.remove()

@@ -1,0 +1,165 @@
+"""``linsep fit --checkpoint``: interrupted, killed and repeated, it ends with the same model."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import linsep
+import linsep.online.passes
+from command_line import assert_refused, here
+
+pytestmark = pytest.mark.compiled
+
+rng = np.random.default_rng(2)
+Y = rng.integers(0, 2, 200)
+X = rng.normal(size=(200, 5)) + np.outer(Y, rng.normal(size=5))
+FIT = ("fit", "t.svm", "--max-iter", "6", "--keep", "average", "--model", "m")
+SAVED = (*FIT, "--checkpoint", "c")
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learnt")
+    dump_svmlight_file(X, Y, str(folder / "t.svm"))
+    assert here(*FIT, cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def folder(learnt, tmp_path):
+    shutil.copy2(learnt / "t.svm", tmp_path / "t.svm")
+    return tmp_path
+
+
+def assert_same_models(path, learnt):
+    ours, theirs = linsep.load(path), linsep.load(learnt / "m")
+    assert ours.coef_.tolist() == theirs.coef_.tolist()
+    assert ours._passes == theirs._passes
+    assert ours.training_accuracy_ == theirs.training_accuracy_
+
+
+def stopped(folder, number, name="SIGINT", command=SAVED):
+    """Run a command that gets a signal in a pass."""
+    walk = linsep.online.passes.learn_batch
+
+    def pressed(run, scheme, batch, progress, pause):
+        if progress.pass_number == number:
+            signal.raise_signal(getattr(signal, name))
+        walk(run, scheme, batch, progress, pause)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linsep.online.passes, "learn_batch", pressed)
+        return here(*command, cwd=folder)
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on(folder, learnt, name, code):
+    done = stopped(folder, 2, name)
+    assert done.returncode == code
+    assert done.stderr == "linsep: interrupted; `linsep fit --resume c` goes on.\n"
+    assert sorted(os.listdir(folder)) == ["c", "t.svm"]
+    done = here(*SAVED, cwd=folder)
+    assert (done.returncode, done.stderr) == (
+        0,
+        "linsep: going on from c: pass 3, after 0 of its rows.\n",
+    )
+    assert_same_models(folder / "m", learnt)
+    assert sorted(os.listdir(folder)) == ["m", "t.svm"]
+
+
+def test_resume_needs_nothing_but_the_file(folder, learnt, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    stopped(folder, 1)
+    shutil.move(folder / "c", elsewhere / "moved")
+    assert stopped(elsewhere, 4, command=("fit", "--resume=moved")).returncode == 130
+    done = here("fit", "--resume", "moved", cwd=elsewhere)
+    assert done.returncode == 0
+    assert f"going on from {elsewhere / 'moved'}: pass 5" in done.stderr
+    assert_same_models(folder / "m", learnt)
+    assert os.listdir(elsewhere) == []
+
+
+def test_a_killed_process_goes_on(folder, learnt):
+    code = (
+        "import os, signal, linsep.online.passes as passes; from linsep.cli import main\n"
+        "walk = passes.one_pass\n"
+        "def one_pass(run, stream, plan, progress, course, saving):\n"
+        "    if course.number == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return walk(run, stream, plan, progress, course, saving)\n"
+        "passes.one_pass = one_pass\nmain()"
+    )
+    command = [sys.executable, "-c", code, *SAVED, "--every", "10 rows"]
+    killed = subprocess.run(command, cwd=folder, check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL
+    assert {"c", "t.svm"} < set(os.listdir(folder))
+    assert here("fit", "--resume", "c", cwd=folder).returncode == 0
+    assert_same_models(folder / "m", learnt)
+    assert sorted(os.listdir(folder)) == ["m", "t.svm"]  # nothing of the killed process stays
+
+
+def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
+    def pressed(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("linsep.estimators._common.from_source.refuse_one_class", pressed)
+    done = here(*SAVED, cwd=folder)
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
+    assert os.listdir(folder) == ["t.svm"]
+
+
+REFUSED = {
+    "--checkpoint needs --model FILE": (*SAVED[:-4], "--checkpoint", "c"),
+    "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
+    "--every '5' is no time between checkpoints": (*SAVED, "--every", "5"),
+    "this one reads its rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
+    "for fits on this machine": (*SAVED, "--cluster", "local"),
+    "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_options_that_do_not_fit(folder, said):
+    assert_refused(*REFUSED[said], cwd=folder, said=said, code=2)
+
+
+def test_files_that_do_not_fit(folder, learnt):
+    assert_refused("fit", "--resume", "none", cwd=folder, said=r"There is no checkpoint none\.")
+    shutil.copy2(learnt / "m", folder / "c")
+    assert_refused(*SAVED, cwd=folder, said="c is a model file, not a checkpoint")
+    assert_refused("fit", "--resume", "c", cwd=folder, said="c is a model file")
+    assert_refused(*SAVED[:-1], "t.svm", cwd=folder, said="t.svm is read by this command")
+    (folder / "c").unlink()
+    stopped(folder, 2)
+    assert_refused("predict", "c", "t.svm", cwd=folder, said="linsep fit --resume c`")
+    other = ("fit", "t.svm", "--max-iter", "9", *SAVED[4:])
+    done = here(*other, cwd=folder)
+    assert done.returncode == 1
+    assert "linsep: c is the checkpoint of another fit: max_iter was 6 and is 9. " in done.stderr
+
+
+def test_a_checkpoint_of_python_is_no_command(folder):
+    path = folder / "c"
+    linsep.Checkpoint(path).write({}, {})
+    assert_refused("fit", "--resume", "c", cwd=folder, said="was not written by `linsep fit`")
+
+
+def test_a_folder_that_is_gone(folder):
+    checkpoint = linsep.Checkpoint(folder / "c")
+    checkpoint.command = {"folder": str(folder / "gone"), "arguments": ["t.svm"]}
+    checkpoint.write({}, {})
+    assert_refused("fit", "--resume", "c", cwd=folder, said="where this fit began, cannot be")
+
+
+def test_standard_input_has_no_checkpoint(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "linsep", "fit", "-", "--format", "svmlight", *SAVED[-4:]],
+        cwd=folder, input=(folder / "t.svm").read_bytes(), check=False, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert b"standard input cannot be read again" in done.stderr
