@@ -26,6 +26,8 @@ def check_free(path: Path, force: bool) -> None:
         if path.exists() and not force:
             raise _exists(path)
         if not folder.exists():
+            if path.parts and path.parts[0].endswith(":") and len(path.parts[0]) > 2:
+                raise ModelFileError(f"{path.parts[0]}// is read, not written; name a local file.")
             raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")
         if not folder.is_dir():
             raise ModelFileError(f"{path.parent} is not a folder; choose another.")

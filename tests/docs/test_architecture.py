@@ -72,7 +72,7 @@ INNER = {
     "regression": ["logistic", "least_squares"],
     "separability": ["search", "exact", "problem"],
     "rewriting": [],
-    "sources": ["tables", "vw", "svmlight", "row_cache", "text"],
+    "sources": ["tables", "vw", "svmlight", "row_cache", "text", "remote"],
     "teaching": ["trace", "textbook"],
     "tuning": [],
 }

@@ -43,6 +43,11 @@ def test_links_of_the_page_on_lecture_notes():
             assert anchor in words, (name, anchor)
 
 
+def test_the_page_on_remote_files():
+    pytest.importorskip("fsspec")
+    assert run_python("docs/remote-files.md") > 4
+
+
 def test_coming_from_vowpal_wabbit(tmp_path):
     assert run_commands("docs/from-vowpal-wabbit.md", tmp_path) == 4
 

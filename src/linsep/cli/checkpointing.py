@@ -15,6 +15,7 @@ from linsep.cli.help import OptionsInGroups
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError
 from linsep.sources.base import Source
+from linsep.sources.remote.file import RemoteFile
 
 CheckpointFile = Annotated[
     Path | None,
@@ -114,8 +115,16 @@ def _opened(
         raise typer.BadParameter(
             "--checkpoint is for learners that make passes; this one reads its rows once."
         )
-    if any(Path(file).name == NAME for file in source.paths):
-        raise typer.BadParameter("--checkpoint needs a file: standard input cannot be read again.")
+    for file in source.paths:
+        if file.name == NAME:
+            raise typer.BadParameter(
+                "--checkpoint needs a file: standard input cannot be read again."
+            )
+        if isinstance(file, RemoteFile) and file.address != str(file):
+            raise typer.BadParameter(
+                "--checkpoint keeps the command, so it needs an address without user, password and "
+                "query: let fsspec find the credentials."
+            )
     try:
         checkpoint = Checkpoint(path, every or "60s", keep=True)
     except ValueError as problem:

@@ -22,6 +22,7 @@ from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE, size_text
 from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.remote.file import File
 from linsep.sources.tables.files import open_tables
 from linsep.written import written_whole
 
@@ -99,7 +100,7 @@ def convert(
     _print(writer, out, perf_counter() - started, as_json)
 
 
-def _table_writer(paths: list[Path], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
+def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
     """Return what writes a table as it is; BadParameter for options of features."""
     roles = {"target", "weight", "group", "exclude"}
     for name, value in how.items():

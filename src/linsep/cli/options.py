@@ -88,9 +88,9 @@ TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files, folders or globs: svmlight text (.svm .svmlight .libsvm .txt), Vowpal "
-        "Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, Arrow; plain or .gz .bz2 .zst. With "
-        "--format, - is standard input.",
+        help="Files, folders or globs, or addresses such as s3://bucket/x.csv: svmlight text "
+        "(.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, "
+        "Arrow; plain or .gz .bz2 .zst. With --format, - is standard input.",
         metavar="DATA",
         show_default=False,
     ),

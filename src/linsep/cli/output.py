@@ -1,13 +1,14 @@
 """Writing results to the screen, or atomically to a file."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from linsep.errors import DataError
 from linsep.interrupts import held, window
+from linsep.sources.remote.file import File
 from linsep.written import check_free, written_whole
 
 
@@ -32,8 +33,8 @@ def check_all_free(force: bool, *paths: Path | None) -> None:
         check_free(path, force)
 
 
-def never_overwrite(read: list[Path], *paths: Path | None) -> None:
+def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
     """Raise DataError if a file to write, with --force, is one of the files to read."""
     for path in filter(None, paths):
-        if path.exists() and any(map(path.samefile, read)):
+        if path.exists() and any(path.samefile(file) for file in read if isinstance(file, Path)):
             raise DataError(f"{path} is read by this command; give the result another name.")

@@ -20,6 +20,7 @@ from linsep.escaping import escaped
 from linsep.estimators._common.checking import Parameter
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
+from linsep.sources.remote.address import shown
 
 Margin = Annotated[
     Any,
@@ -181,7 +182,7 @@ def _undecided(verdicts: list[Any]) -> str:
 def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
     """Return the command that checks a proof of data read in this way."""
     given = {name: value for name, value in how.items() if value not in (None, [], "error")}
-    words = [shlex.quote(word) for word in (str(proof), *data)]
+    words = [shlex.quote(word) for word in (str(proof), *map(shown, data))]
     return " ".join(["linsep verify", *words, *(in_options(*pair) for pair in given.items())])
 
 

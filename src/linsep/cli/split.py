@@ -24,6 +24,7 @@ from linsep.rewriting.splitting import PARTS, Split
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import DOCUMENTS, format_of
 from linsep.sources.opening import find_files
+from linsep.sources.remote.file import File
 from linsep.written import written_whole
 
 
@@ -176,7 +177,7 @@ def _next(
     return next_command(data, typed | {"test": str(outs[1])}, found)
 
 
-def _kind(paths: list[Path], format: str | None, column: str | None) -> str:
+def _kind(paths: list[File], format: str | None, column: str | None) -> str:
     """Return the format of all files; DataError if they differ, or have no columns."""
     kinds = {format_of(path, format): path for path in paths}
     if len(kinds) > 1:
@@ -198,7 +199,7 @@ def _kind(paths: list[Path], format: str | None, column: str | None) -> str:
     return kind
 
 
-def _names(path: Path, folder: Path | None, parts: int, kind: str) -> list[Path]:
+def _names(path: File, folder: Path | None, parts: int, kind: str) -> list[Path]:
     """Return the files to write: STEM-train.csv for STEM.csv."""
     if path.name == NAME:
         path = Path(f"data.{kind}")

@@ -15,6 +15,7 @@ from linsep.separability.deciding import decide
 from linsep.separability.problem.data import data_of
 from linsep.separability.time_limit import Task
 from linsep.sources.opening import open_source
+from linsep.sources.remote.address import shown
 
 #: seconds for a look at separability, classes and features up to which there is one
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
@@ -109,10 +110,11 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
 
     Parameters
     ----------
-    data : names of the files, as they were typed
+    data : names of the files, as they were typed; credentials are left out
     how : other options that were typed, by their names
     found : the description
     """
+    data = [shown(str(name)) for name in data]
     words = ["linsep", "fit", *data]
     typed = {name.replace("_", "-"): value for name, value in how.items() if value is not None}
     label = found["label"]

@@ -21,6 +21,7 @@ from linsep.sources.base import Source
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_of
 from linsep.sources.opening import open_source
+from linsep.sources.remote.file import RemoteFile
 from linsep.sources.tables.table import TableSource
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
@@ -93,6 +94,11 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
         raise DataError(
             f"{source.name} cannot be cut into shards: give files of svmlight text, Vowpal "
             "Wabbit's text, CSV, JSON lines, Parquet or Arrow."
+        )
+    if any(isinstance(path, RemoteFile) for path in source.paths):
+        raise DataError(
+            f"{source.name} is not cut into shards, because it is remote: copy it to a folder that "
+            "all workers read."
         )
     found: list[Shard] = []
     declared = source.options().get("as", [None])[0]

@@ -5,11 +5,11 @@ import io
 import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
 from linsep.sources.chunks import LineReader
+from linsep.sources.remote.file import File
 from linsep.sources.tables.roles import WHITESPACE, check_target
 
 #: bytes read at a time
@@ -46,7 +46,7 @@ class TextRecords:
     """
 
     def __init__(
-        self, path: Path, format: str, delimiter: str | None, column: str | None, max_line: int
+        self, path: File, format: str, delimiter: str | None, column: str | None, max_line: int
     ):
         self.path, self._format, self._column = path, format, column
         self._delimiter = delimiter or ("\t" if format == "tsv" else ",")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from linsep.errors import DataError
 from linsep.rewriting.parts import ByClass, ByGroup, ByTime
 from linsep.rewriting.records import TextRecords, time_of
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import plain
 from linsep.sources.tables.files import open_table
@@ -50,7 +50,7 @@ class Split:
     doing = None
 
     def __init__(
-        self, paths: list[Path], format: str, shares: list[Fraction], *, seed: int,
+        self, paths: list[File], format: str, shares: list[Fraction], *, seed: int,
         target: str | None = None, group: str | None = None, time: str | None = None,
         in_order: bool = False, delimiter: str | None = None, max_line: int | None = None,
     ):  # fmt: skip

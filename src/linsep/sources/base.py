@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.sources.remote.file import File
+
 
 class Batch(NamedTuple):
     """Rows in memory, in file order.
@@ -44,7 +46,7 @@ class Source(ABC):
     #: name of this source in messages: a path or a glob
     name: str
     #: the files, in reading order
-    paths: list[Path]
+    paths: list[File]
     #: folder where rows that do not fit in memory are kept for later passes and later runs; None
     #: keeps them in a temporary folder for one run
     cache: Path | None = None

@@ -2,15 +2,15 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from linsep.errors import DataError
 from linsep.sources.limits import MAX_LINE, Unchanged, check_growth, line_too_long
+from linsep.sources.remote.file import File, RemoteFile
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -62,7 +62,7 @@ class LineReader:
 
     def __init__(
         self,
-        paths: list[Path],
+        paths: list[File],
         chunk_bytes: int,
         padding: int = 1,
         *,
@@ -112,7 +112,7 @@ class LineReader:
         self._free.append(chunk.text)
 
     def _fill(
-        self, path: Path, stream: pa.NativeFile, tail: bytes, read: int
+        self, path: File, stream: Any, tail: bytes, read: int
     ) -> tuple[bytearray, int, int, bool]:
         """Fill a buffer behind the ``tail`` of the last one up to at least one newline.
 
@@ -141,7 +141,7 @@ class LineReader:
             searched = end
             buffer.extend(bytes(room))
 
-    def _check_lines(self, path: Path, buffer: bytearray, size: int, read: int) -> None:
+    def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
         """Raise DataError for a line that is too long; only large buffers can hold one."""
         if size <= self._max_line:
             return
@@ -152,7 +152,7 @@ class LineReader:
                 raise line_too_long(path, self._line_at(path, read + start), self._max_line)
             start = end
 
-    def _line_at(self, path: Path, byte: int) -> int:
+    def _line_at(self, path: File, byte: int) -> int:
         """Return the number of the line that begins at this byte of the text; reads it again."""
         lines = 1
         with opened(path) as (stream, _):
@@ -162,7 +162,7 @@ class LineReader:
         return lines
 
     def _read(
-        self, path: Path, stream: pa.NativeFile, buffer: bytearray, end: int, room: int
+        self, path: File, stream: Any, buffer: bytearray, end: int, room: int
     ) -> tuple[int, bool]:
         """Fill ``buffer[end:room]``: where the text ends now, and whether the file has."""
         with memoryview(buffer) as view:
@@ -178,13 +178,17 @@ class LineReader:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
+def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
     """Open a file for reading what it holds, decompressed by the ending of its name.
 
     Yields the stream and a function that says how many bytes on disk it has read. Raises
     DataError when there is no such file, or it is a directory or may not be read.
     """
     codec = CODECS.get(path.suffix.lower())
+    if isinstance(path, RemoteFile):
+        with path.reading() as stream:
+            yield from _decompressed(stream, codec)
+        return
     try:
         if path.is_dir():
             raise DataError(f"{path} is a directory: give the files in it.")
@@ -201,22 +205,27 @@ def opened(path: Path) -> Iterator[tuple[pa.NativeFile, Callable[[], int]]]:
     except OSError as error:
         raise DataError(f"{path} cannot be opened ({_reason(error)}): check the path.") from error
     with raw:
-        if codec is None:
-            yield raw, raw.tell
-        else:
-            with pa.CompressedInputStream(raw, codec) as stream:
-                yield stream, raw.tell
+        yield from _decompressed(raw, codec)
 
 
-def bytes_on_disk(paths: list[Path]) -> int | None:
+def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[], int]]]:
+    if codec is None:
+        yield raw, raw.tell
+    else:
+        file = raw if isinstance(raw, pa.NativeFile) else pa.PythonFile(raw, "r")
+        with pa.CompressedInputStream(file, codec) as stream:
+            yield stream, raw.tell
+
+
+def bytes_on_disk(paths: Sequence[File]) -> int | None:
     """Sum of the file sizes; None when a file cannot be found."""
     try:
-        return sum(os.stat(path).st_size for path in paths)
+        return sum(path.stat().st_size for path in paths)
     except OSError:
         return None
 
 
-def _damage(path: Path, error: OSError) -> str:
+def _damage(path: File, error: OSError) -> str:
     message = _reason(error)
     codec = CODECS.get(path.suffix.lower())
     if codec is None:

@@ -5,7 +5,6 @@ Arrow makes room for whatever a file asks for: a few kilobytes can ask for all m
 
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from linsep.errors import DataError, hint
 from linsep.sources.limits import check_growth, size_text
+from linsep.sources.remote.file import File
 
 #: bytes of the text of one column that may come in one batch of rows
 MOST_TEXT = 128 << 20
@@ -26,25 +26,33 @@ INSTEAD = "write it without compression"
 _FIELD = struct.Struct("<H")
 
 
-def check_record_batches(path: Path) -> None:
-    """Raise DataError where a record batch of an Arrow file or stream becomes far too large.
+def check_record_batches(path: File) -> None:
+    """Raise DataError where a record batch of an Arrow file or stream becomes far too large."""
+    with path.open("rb") as file:
+        for _ in checked_batches(path, file, path.stat().st_size):
+            pass
+
+
+def checked_batches(path: File, file: BinaryIO, size: int) -> Iterator[None]:
+    """Yield after each record batch that was checked, with the dictionaries before it.
 
     Each compressed buffer begins with its size after decompression, which is all that is read.
+    Raises as :func:`check_record_batches` does.
     """
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        for start, buffers in _batches(file, size):
-            swollen = compressed = 0
-            for offset, length in buffers:
-                if length >= 8 and start + offset + length <= size:
-                    file.seek(start + offset)
-                    swollen += max(0, struct.unpack("<q", file.read(8))[0])
-                    compressed += length
-            check_growth(path, max(1, compressed), swollen, INSTEAD)
+    for start, kind, buffers in _batches(file, size):
+        swollen = compressed = 0
+        for offset, length in buffers:
+            if length >= 8 and start + offset + length <= size:
+                file.seek(start + offset)
+                swollen += max(0, struct.unpack("<q", file.read(8))[0])
+                compressed += length
+        check_growth(path, max(1, compressed), swollen, INSTEAD)
+        if kind == _ROWS:
+            yield
 
 
-def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield where the body of each compressed record batch begins, and its buffers in it.
+def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """Yield where the body of each message begins, its kind, and its compressed buffers.
 
     What is damaged ends the search: Arrow will say so.
     """
@@ -56,37 +64,37 @@ def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, list[tuple[int, i
             return
         message = file.read(length)
         try:
-            buffers, body = _described(message)
+            kind, buffers, body = _described(message)
         except (struct.error, IndexError):
             return
         at += 8 + length
         if body < 0:
             return
-        if buffers:
-            yield at, buffers
+        yield at, kind, buffers
         at += body
 
 
-def _described(message: bytes) -> tuple[list[tuple[int, int]], int]:
-    """Return the compressed buffers that a message (a flatbuffer) describes, and the length of its
-    body.
+def _described(message: bytes) -> tuple[int, list[tuple[int, int]], int]:
+    """Return the kind of a message (a flatbuffer), the compressed buffers that it describes, and
+    the length of its body.
     """
     root = struct.unpack_from("<I", message)[0]
     length = _field(message, root, 3)
     body = struct.unpack_from("<q", message, length)[0] if length else 0
-    kind = _field(message, root, 1)
-    if not kind or message[kind] not in {_DICTIONARY, _ROWS}:
-        return [], body
+    at = _field(message, root, 1)
+    kind = message[at] if at else 0
+    if kind not in {_DICTIONARY, _ROWS}:
+        return kind, [], body
     table = _follow(message, _field(message, root, 2))
-    if message[kind] == _DICTIONARY:
+    if kind == _DICTIONARY:
         table = _follow(message, _field(message, table, 1))
     listed = _field(message, table, 2)
     if not listed or not _field(message, table, 3):  # no buffers, or not compressed
-        return [], body
+        return kind, [], body
     vector = _follow(message, listed)
     count = struct.unpack_from("<I", message, vector)[0]
     pairs = struct.iter_unpack("<qq", message[vector + 4 : vector + 4 + 16 * count])
-    return [(max(0, offset), length) for offset, length in pairs], body
+    return kind, [(max(0, offset), length) for offset, length in pairs], body
 
 
 def _follow(message: bytes, at: int) -> int:

@@ -1,10 +1,10 @@
 """File formats: as declared, by the ending of the name, or by the first line."""
 
 import re
-from pathlib import Path
 
 from linsep.errors import DataError, hint
 from linsep.sources.chunks import CODECS, opened
+from linsep.sources.remote.file import File
 
 ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
@@ -28,7 +28,7 @@ _SVMLIGHT = re.compile(
 )
 
 
-def format_by_name(path: Path) -> str | None:
+def format_by_name(path: File) -> str | None:
     """Return the format by the ending of a name, without that of a compression, or None; that of a
     folder of texts is "folder".
     """
@@ -40,7 +40,7 @@ def format_by_name(path: Path) -> str | None:
     return None if compressed and found in BINARY else found
 
 
-def format_of(path: Path, declared: str | None = None) -> str:
+def format_of(path: File, declared: str | None = None) -> str:
     """Return the format of a file: as ``declared``, by its name, or svmlight if it looks like it.
 
     Raises DataError for an unknown format.
@@ -56,7 +56,7 @@ def format_of(path: Path, declared: str | None = None) -> str:
     return found or "svmlight"
 
 
-def unknown_format(path: Path) -> DataError:
+def unknown_format(path: File) -> DataError:
     """Return the error for a file whose name does not show its format."""
     endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
     ending = endings[-1] if endings else ""
@@ -70,7 +70,7 @@ def unknown_format(path: Path) -> DataError:
     )
 
 
-def _looks_like_svmlight(path: Path) -> bool:
+def _looks_like_svmlight(path: File) -> bool:
     """Return whether the first line, after comments, is svmlight text: LIBSVM's files may have any
     name.
     """

@@ -3,10 +3,10 @@
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from linsep.errors import DataError, hint
+from linsep.sources.remote.file import File, RemoteFile
 
 #: default limit of the length of a line, in bytes
 MAX_LINE = 64 << 20
@@ -48,7 +48,7 @@ def size_text(count: int) -> str:
     return f"{count} bytes"
 
 
-def line_too_long(path: Path, line: int, limit: int) -> DataError:
+def line_too_long(path: File, line: int, limit: int) -> DataError:
     """Return the error for a line longer than ``limit`` bytes."""
     longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return DataError(
@@ -58,7 +58,7 @@ def line_too_long(path: Path, line: int, limit: int) -> DataError:
     )
 
 
-def check_growth(path: Path, on_disk: int, read: int, instead: str = "decompress it first") -> None:
+def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress it first") -> None:
     """Raise DataError where ``on_disk`` compressed bytes became far too many to be rows.
 
     ``instead`` says what to do where it is as it should be.
@@ -92,15 +92,17 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
 class Unchanged:
     """Files that must stay as they are while they are read, all passes over them included.
 
+    Remote files see to that themselves, with every answer of their server.
+
     Parameters
     ----------
     paths : files; one that is not there yet is looked at when it is first checked
     """
 
-    def __init__(self, paths: Iterable[Path]):
+    def __init__(self, paths: Iterable[File]):
         self._seen = {path: _state(path) for path in paths}
 
-    def check(self, path: Path) -> None:
+    def check(self, path: File) -> None:
         """Raise DataError if the size, the time of modification or the inode is another."""
         seen, now = self._seen.get(path), _state(path)
         if seen is None:
@@ -114,7 +116,9 @@ class Unchanged:
             )
 
 
-def _state(path: Path) -> tuple[int, int, int, int] | None:
+def _state(path: File) -> tuple[int, int, int, int] | None:
+    if isinstance(path, RemoteFile):
+        return 0, 0, 0, 0
     try:
         found = os.stat(path)
     except OSError:

@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from linsep.errors import DataError, hint
+from linsep.private import warn_without
 from linsep.sources.base import Source
 from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
+from linsep.sources.remote.address import is_remote, shown
+from linsep.sources.remote.file import File, RemoteFile, located
+from linsep.sources.remote.finding import find_remote
 from linsep.sources.row_cache.source import RowsSource
 from linsep.sources.svmlight.source import SvmlightSource
 
@@ -39,7 +43,8 @@ def open_source(
 
     Parameters
     ----------
-    data : files, folders or globs, in reading order
+    data : files, folders or globs, in reading order, on this machine or remote, such as
+        s3://bucket/rows.csv, gs://bucket/part-*.parquet or https://host/rows.svm.gz
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
         .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst; a folder with a folder
         of texts for each label; mailboxes (.mbox) named by their labels; rows that `linsep convert`
@@ -82,7 +87,7 @@ def open_source(
         If there are no files, formats are mixed, or an option does not fit the format.
     """
     names: list[Any] = [data] if isinstance(data, str | Path) else list(data)
-    if (recipe or {}).get("documents") and all(Path(name).is_dir() for name in names):
+    if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
         format = format or "folder"
     paths = find_files(names, format)
     kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
@@ -114,11 +119,25 @@ def open_source(
     else:
         _refuse(paths[0], "svmlight text" + _NO_COLUMNS, given | of_vw)
         source = _svmlight(paths, index_base, **how)
-    source.cache, source.by_recipe = cache, recipe is not None
+    source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     return source
 
 
-def _check_kind(path: Path, kind: str, recipe: dict[str, Any] | None) -> None:
+def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
+    """Return the folder for parsed rows; None, with a warning, if a later run could not know
+    whether a file is still the same.
+    """
+    for path in paths if cache is not None else ():
+        if isinstance(path, RemoteFile) and path.state[2] is None:
+            warn_without(
+                f"Parsed rows of {path} are not kept for later runs, because its server says "
+                "neither an ETag nor a date, by which changes are noticed"
+            )
+            return None
+    return cache
+
+
+def _check_kind(path: File, kind: str, recipe: dict[str, Any] | None) -> None:
     """Raise DataError for files of another kind than those of a model. Rows bring their recipe."""
     if recipe is not None and kind not in ("rows", recipe.get("format")):
         raise DataError(
@@ -128,7 +147,7 @@ def _check_kind(path: Path, kind: str, recipe: dict[str, Any] | None) -> None:
         )
 
 
-def _refuse(path: Path, what: str, options: dict[str, Any]) -> None:
+def _refuse(path: File, what: str, options: dict[str, Any]) -> None:
     """Raise DataError for options of another format that are not at their defaults."""
     given = [n for n, value in options.items() if value not in (None, "error", "none", [], "")]
     if given:
@@ -136,7 +155,7 @@ def _refuse(path: Path, what: str, options: dict[str, Any]) -> None:
 
 
 def _table(
-    paths: list[Path], format: str | None, options: dict[str, Any], *, require_labels: bool,
+    paths: list[File], format: str | None, options: dict[str, Any], *, require_labels: bool,
     **how: Any,
 ) -> Source:  # fmt: skip
     from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
@@ -149,7 +168,7 @@ def _table(
 
 
 def _svmlight(
-    paths: list[Path], base: int | None, *, recipe: dict[str, Any] | None, **how: Any
+    paths: list[File], base: int | None, *, recipe: dict[str, Any] | None, **how: Any
 ) -> Source:
     base = base if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
@@ -158,7 +177,7 @@ def _svmlight(
 
 
 def _vw(
-    paths: list[Path], options: dict[str, Any], *, recipe: dict[str, Any] | None, **how: Any
+    paths: list[File], options: dict[str, Any], *, recipe: dict[str, Any] | None, **how: Any
 ) -> Source:
     from linsep.sources.vw.source import VwSource, checked_recipe
 
@@ -169,21 +188,33 @@ def _vw(
 
 
 _VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no columns"
+#: what is not read from afar
+LOCAL = {
+    "folder": "a folder of texts", "mbox": "a mailbox",
+    "rows": "rows as they are learnt, which nobody else may write",
+}  # fmt: skip
 _WORDS = {
     "table": "a table", "svmlight": "svmlight text", "vw": _VW,
     "arrays": "arrays in memory", "rows": "rows as they are learnt",
 }  # fmt: skip
 
 
-def find_files(data: list[Any], format: str | None = None) -> list[Path]:
+def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
     Folders yield files with known endings, or all files if ``format`` is given; a folder of folders
     of texts is one. As in a shell, hidden files are skipped; ``**`` matches any depth of folders.
     """
-    found: list[Path] = []
+    found: list[File] = []
     for item in data:
-        path = Path(item).expanduser()
+        if isinstance(item, RemoteFile):
+            found.append(item)
+            continue
+        if is_remote(item):
+            found += _remote(item, format)
+            continue
+        place = item.removeprefix("file://") if isinstance(item, str) else item
+        path = Path(place).expanduser()
         if path.is_dir():
             found += _of_folder(path, format)
         elif has_magic(str(path)) and not path.exists():
@@ -193,10 +224,24 @@ def find_files(data: list[Any], format: str | None = None) -> list[Path]:
             found += matches
         else:
             found.append(path)
-    for path in found:
-        if not path.exists():
-            raise DataError(f"There is no file {path}.")
+    for file in found:
+        if not file.exists():
+            raise DataError(f"There is no file {file}.")
     return found
+
+
+def _remote(address: str, format: str | None) -> list[RemoteFile]:
+    """Return the file of an address, the files of a wildcard, or the data files of a folder."""
+    files, of_folder = find_remote(address)
+    if not of_folder:
+        return files
+    inside = [file for file in files if _is_data(file, format)]
+    if not inside:
+        raise DataError(
+            f"The folder {shown(address)} holds no data file; name files, or a folder of "
+            f"{' '.join(ENDINGS)} files."
+        )
+    return inside
 
 
 def _of_folder(folder: Path, format: str | None) -> list[Path]:
@@ -215,11 +260,13 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
     return inside
 
 
-def kind_of(paths: list[Path], format: str | None = None) -> str:
+def kind_of(paths: list[File], format: str | None = None) -> str:
     """Return "svmlight", "vw", "rows" or "table"; raise DataError if the files are mixed."""
-    kinds: dict[str, Path] = {}
+    kinds: dict[str, File] = {}
     for path in paths:
         found = format_of(path, format)
+        if isinstance(path, RemoteFile) and found in LOCAL:
+            raise DataError(f"{path} holds {LOCAL[found]}: copy it to this machine to read it.")
         kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
@@ -230,7 +277,7 @@ def kind_of(paths: list[Path], format: str | None = None) -> str:
     return next(iter(kinds))
 
 
-def _is_data(path: Path, format: str | None) -> bool:
+def _is_data(path: File, format: str | None) -> bool:
     """Return whether a file in a folder is read with the folder."""
     known = format is not None or format_by_name(path) is not None
     return known and path.name[0] != "." and path.is_file()

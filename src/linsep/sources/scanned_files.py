@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from linsep.compiled.scanners.numbers import PADDING
@@ -14,6 +13,7 @@ from linsep.parallel import thread_count
 from linsep.sources.base import Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
 from linsep.sources.limits import Unchanged
+from linsep.sources.remote.file import File, located
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
 CHUNK_BYTES = 2 << 20
@@ -39,9 +39,9 @@ class ScannedFiles(Source):
     example: str
 
     def __init__(
-        self, paths: Sequence[str | Path], chunk_bytes: int, threads: int | None, max_line: int
+        self, paths: Sequence[str | File], chunk_bytes: int, threads: int | None, max_line: int
     ):
-        self.paths = [Path(path) for path in paths]
+        self.paths = [located(path) for path in paths]
         self._unchanged = Unchanged(self.paths)
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")

@@ -14,7 +14,6 @@ import io
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 from weakref import WeakSet
@@ -25,6 +24,7 @@ from linsep.errors import DataError, hint
 from linsep.interrupts import held
 from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile, first_line, reading
 
 #: bytes read at a time; some ten blocks are in memory at once
@@ -54,7 +54,7 @@ class TextFile(TableFile):
     #: whether carriage returns alone may end lines
     returns = False
 
-    def __init__(self, path: Path, max_line: int = MAX_LINE):
+    def __init__(self, path: File, max_line: int = MAX_LINE):
         super().__init__(path)
         self._max_line, self._block = max_line, BLOCK_BYTES
         self._reader: LineReader | None = None

@@ -40,6 +40,7 @@ from linsep.errors import LinsepError, hint
 from linsep.paths import Kind
 from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
 from linsep.scratch import sweep
+from linsep.sources.remote.file import File, RemoteFile, located
 
 FORMAT = 1
 MAGIC, END = b"linsep\0S", b"S\0pesnil"
@@ -62,8 +63,9 @@ class RowCacheDamaged(RowCacheError):
     """The cache is damaged; remove it and read the source again."""
 
 
-def source_key(paths: Iterable[str | Path], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the key of a cache of these files: resolved paths, sizes, times, and ``options``.
+def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the key of a cache of these files: resolved paths, sizes, times, and ``options``; of
+    remote files the address without credentials, the size, and the ETag or else the date.
 
     Parameters
     ----------
@@ -73,8 +75,11 @@ def source_key(paths: Iterable[str | Path], options: dict[str, Any]) -> dict[str
     Raises OSError when a file cannot be looked at. Take the key before reading the files: then a
     file that changes meanwhile makes the cache stale.
     """
-    files = []
-    for path in map(Path, paths):
+    files: list[list[Any]] = []
+    for path in map(located, paths):
+        if isinstance(path, RemoteFile):
+            files.append(list(path.state))
+            continue
         about = path.stat()
         files.append([str(path.resolve()), about.st_size, about.st_mtime_ns])
     return {"files": files, "options": options}

@@ -1,13 +1,13 @@
 """Rows that ``linsep convert`` wrote to a file of its own, as a source."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
+from linsep.sources.remote.file import File, local
 from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged
 
 #: key of such files, which do not depend on others
@@ -26,7 +26,7 @@ class RowsSource(Source):
 
     kind = "rows"
 
-    def __init__(self, paths: list[Path]):
+    def __init__(self, paths: list[File]):
         if len(paths) > 1:
             raise DataError(f"{paths[0]} holds rows with their recipe: give it alone.")
         self.paths, self.name = paths, str(paths[0])
@@ -36,7 +36,8 @@ class RowsSource(Source):
         self.n_rows: int | None = self._cache.n_rows
 
     def _open(self) -> RowCache:
-        found = RowCache.open(self.paths[0], KEY, mark=False)
+        (path,) = local(self.paths)
+        found = RowCache.open(path, KEY, mark=False)
         if found is None or found.recipe is None:
             raise DataError(
                 f"{self.name} is no whole file of rows that linsep convert wrote on a machine of "

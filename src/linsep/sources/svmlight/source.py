@@ -18,6 +18,7 @@ from linsep.sources.base import Batch
 from linsep.sources.chunks import Chunk, LineReader
 from linsep.sources.exact import EXACT, is_rounded, rounded
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File, RemoteFile
 from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
 from linsep.sources.svmlight.plain import LABELS_BELOW, LARGEST_INDEX, parse_line
 
@@ -76,7 +77,7 @@ class SvmlightSource(ScannedFiles):
 
     def __init__(
         self,
-        paths: Sequence[str | Path],
+        paths: Sequence[str | File],
         *,
         index_base: int | None = None,
         chunk_bytes: int = CHUNK_BYTES,
@@ -176,7 +177,7 @@ class SvmlightSource(ScannedFiles):
         return X
 
 
-def _begins_with_pair(path: Path, max_line: int) -> bool:
+def _begins_with_pair(path: File, max_line: int) -> bool:
     """Return whether the first line of a file that holds a row has no label."""
     for chunk in LineReader([path], CHUNK_BYTES, max_line=max_line).chunks():
         if row := DATA_LINE.search(chunk.text, 0, chunk.size):
@@ -237,7 +238,7 @@ def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
 
 
 def load_svmlight(
-    paths: str | Path | Sequence[str | Path], **options: Any
+    paths: str | File | Sequence[str | File], **options: Any
 ) -> tuple[sp.csr_matrix, np.ndarray]:
     """Read svmlight files whole.
 
@@ -253,7 +254,7 @@ def load_svmlight(
         Indices are int32, or int64 when there are 2**31 values or more.
     y : float64 array of shape (rows,)
     """
-    if isinstance(paths, (str, Path)):
+    if isinstance(paths, str | Path | RemoteFile):
         paths = [paths]
     source = SvmlightSource(paths, **options)
     batches: list[Any] = list(source.batches())

@@ -8,10 +8,10 @@ into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv_
 
 import os
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,9 @@ from linsep.errors import DataError
 from linsep.sources.chunks import opened
 from linsep.sources.declared import check_record_batches, text_columns
 from linsep.sources.limits import Unchanged
-from linsep.sources.tables.parquet_sizes import check_sizes
+from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.tables.parquet_sizes import check_columns, check_sizes
+from linsep.sources.tables.remote_files import arrow_stream, parquet_stream
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -53,7 +55,9 @@ class TableFile(ABC):
     #: a row may leave a column out, so a column the first rows lack may still be there
     sparse = False
 
-    def __init__(self, path: Path):
+    _sample: pa.RecordBatch | None = None
+
+    def __init__(self, path: File):
         self.path, self.unchanged = path, Unchanged([path])
         with opened(path):
             self.size = path.stat().st_size
@@ -61,7 +65,7 @@ class TableFile(ABC):
             raise DataError(f"{path} is empty: give a file with rows.")
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> list[File]:
         """The files on disk that this is read from."""
         return [self.path]
 
@@ -77,6 +81,12 @@ class TableFile(ABC):
     @abstractmethod
     def head(self) -> pa.RecordBatch:
         """Return the first rows (at most SAMPLE_ROWS, none in a file without rows)."""
+
+    def sample(self) -> pa.RecordBatch:
+        """Return :meth:`head`, which is kept for the next who asks."""
+        if self._sample is None:
+            self._sample = self.head()
+        return self._sample
 
     @abstractmethod
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
@@ -111,7 +121,7 @@ class ParquetFile(TableFile):
 
     def head(self) -> pa.RecordBatch:
         """Return the first rows of all columns."""
-        with self._coded() as file:
+        with self._coded(None) as file:
             rows = max(100, _CELLS // max(1, len(file.schema_arrow)))
             for batch in file.iter_batches(min(SAMPLE_ROWS, rows)):
                 _check_codes(batch)
@@ -120,9 +130,10 @@ class ParquetFile(TableFile):
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
         """Yield the columns in batches of some hundred thousand values."""
+        self._sample = None
         rows = rows_at_once(len(kinds), _CELLS // 8, _CELLS)
         self._done, read = 0.0, 0
-        with self._coded() as file:
+        with self._coded(kinds) as file:
             total = max(1, file.metadata.num_rows)
             rows = min(
                 rows, max(64, _ROWS_BYTES * total // max(1, _bytes_of(file.metadata, kinds)))
@@ -135,28 +146,39 @@ class ParquetFile(TableFile):
                 yield batch.select(list(kinds))
 
     @contextmanager
-    def _coded(self) -> Iterator[pq.ParquetFile]:
-        """Open the file with text columns as dictionaries."""
+    def _coded(self, kinds: Kinds | None) -> Iterator[pq.ParquetFile]:
+        """Open the file with text columns as dictionaries, to read some columns or all."""
         with self._open() as file:
             if not self._fine:
-                check_sizes(self.path)
+                remote = isinstance(self.path, RemoteFile) and self.path.in_parts
+                (check_columns if remote else check_sizes)(self.path)
                 self._fine = True
-            texts = text_columns(file.schema_arrow)
-        with self._open(texts) as file:
+            texts, metadata = text_columns(file.schema_arrow), file.metadata
+            names = file.schema_arrow.names if kinds is None else list(kinds)
+        with self._open(texts, metadata, names) as file:
             yield file
 
     @contextmanager
-    def _open(self, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    def _open(
+        self, coded: Sequence[str] = (), metadata: Any = None, names: Sequence[str] = ()
+    ) -> Iterator[pq.ParquetFile]:
         check_ends(self.path, b"PAR1", "a Parquet file")
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
         with (
             reading(self.path, "a Parquet file", self.unchanged),
-            pa.OSFile(os.fsencode(self.path)) as raw,
+            self._stream(metadata, names) as raw,
             pq.ParquetFile(
-                raw, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=list(coded)
+                raw, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=list(coded),
+                metadata=metadata,
             ) as file,
-        ):
+        ):  # fmt: skip
             yield file
+
+    def _stream(self, metadata: Any, names: Sequence[str]) -> Any:
+        """Open the bytes of the file."""
+        if isinstance(self.path, RemoteFile):
+            return parquet_stream(self.path, metadata, names)
+        return pa.OSFile(os.fsencode(self.path))
 
 
 class IpcFile(TableFile):
@@ -167,6 +189,8 @@ class IpcFile(TableFile):
     """
 
     _done, _fine = 0.0, False
+    #: the first record batch, which may be large, from :meth:`head` to :meth:`chunks`
+    _first: pa.RecordBatch | None = None
 
     @property
     def position(self) -> int:
@@ -181,51 +205,73 @@ class IpcFile(TableFile):
     def head(self) -> pa.RecordBatch:
         """Return the first rows of all columns."""
         with self._open(None) as (schema, batches):
-            for batch in batches:
+            for number, batch in enumerate(batches):
                 if batch.num_rows:
+                    self._first = None if number else batch
                     return batch.slice(0, SAMPLE_ROWS)
             return _no_rows(schema)
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
         """Yield the columns, one record batch of the file after the other."""
+        first, self._first, self._sample = self._first, None, None
         self._done = 0.0
-        with self._open(list(kinds)) as (_, batches):
+        with self._open(list(kinds), first) as (_, batches):
             for batch in batches:
                 self.unchanged.check(self.path)
                 yield batch.select(list(kinds))
 
     @contextmanager
     def _open(
-        self, names: list[str] | None
+        self, names: list[str] | None, first: pa.RecordBatch | None = None
     ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
         with reading(self.path, "an Arrow file", self.unchanged), self.path.open("rb") as start:
             magic = start.read(6)
         if magic[:4] == _OLD_FEATHER:
             raise DataError(f"{self.path} is in the old Feather format: write it again as Arrow.")
-        if not self._fine:
-            with reading(self.path, "an Arrow file", self.unchanged):
-                check_record_batches(self.path)
-            self._fine = True
         if magic != b"ARROW1":
             with (
                 reading(self.path, "an Arrow file", self.unchanged),
-                pa.OSFile(os.fsencode(self.path)) as raw,
+                self._opened() as (raw, checks),
             ):
                 stream = pa.ipc.open_stream(raw)
-                yield stream.schema, self._stream(stream, raw)
+                yield stream.schema, self._stream(stream, raw, checks)
             return
         check_ends(self.path, b"ARROW1", "an Arrow file")
-        with reading(self.path, "an Arrow file", self.unchanged), pa.OSFile(str(self.path)) as raw:
+        with (
+            reading(self.path, "an Arrow file", self.unchanged),
+            self._opened() as (raw, checks),
+        ):
             file = pa.ipc.open_file(raw)
             schema = file.schema
             if names is not None:
                 chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
                 options = pa.ipc.IpcReadOptions(included_fields=chosen)
                 file = pa.ipc.open_file(raw, options=options)
-            yield schema, self._file(file)
+            if any(pa.types.is_dictionary(kind) for kind in schema.types):
+                deque(checks, 0)  # the values of all come with the first rows
+            yield schema, self._file(file, checks, first)
 
-    def _file(self, file: pa.ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, Iterator[None]]]:
+        """Open the bytes of the file; also yields checks, one before each record batch."""
+        if isinstance(self.path, RemoteFile):
+            with arrow_stream(self.path) as opened:
+                yield opened
+            return
+        if not self._fine:
+            check_record_batches(self.path)
+            self._fine = True
+        with pa.OSFile(os.fsencode(self.path)) as raw:
+            yield raw, iter(())
+
+    def _file(
+        self, file: Any, checks: Iterator[None], first: pa.RecordBatch | None
+    ) -> Iterator[pa.RecordBatch]:
         for number in range(file.num_record_batches):
+            next(checks, None)
+            if number == 0 and first is not None:
+                yield first
+                continue
             # Arrow trusts what it reads; one wrong text offset would end the process.
             batch = file.get_batch(number)
             batch.validate(full=True)
@@ -233,16 +279,20 @@ class IpcFile(TableFile):
             yield batch
 
     def _stream(
-        self, stream: pa.ipc.RecordBatchStreamReader, raw: pa.OSFile
+        self, stream: pa.ipc.RecordBatchStreamReader, raw: pa.NativeFile, checks: Iterator[None]
     ) -> Iterator[pa.RecordBatch]:
-        for batch in stream:
+        while True:
+            next(checks, None)
+            batch = next(stream, None)
+            if batch is None:
+                return
             batch.validate(full=True)
             self._done = raw.tell() / self.size
             yield batch
 
 
 @contextmanager
-def reading(path: Path, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
+def reading(path: File, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
     """Turn the errors of opening and reading `path` into a DataError of one sentence.
 
     Parameters
@@ -280,7 +330,7 @@ def first_line(error: BaseException) -> str:
     return lines[0].strip().rstrip(".")[:200]
 
 
-def check_ends(path: Path, magic: bytes, what: str) -> None:
+def check_ends(path: File, magic: bytes, what: str) -> None:
     """Raise DataError unless the file starts and ends with `magic`, as whole files do."""
     with reading(path, what), path.open("rb") as file:
         start = file.read(len(magic))
@@ -293,13 +343,13 @@ def check_ends(path: Path, magic: bytes, what: str) -> None:
         raise DataError(f"{path} is {what} cut short: copy it again from where it is whole.")
 
 
-def typed_columns(path: Path, schema: pa.Schema) -> dict[str, pa.DataType | None]:
+def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
     """Return the columns of `schema` by name; two columns of one name raise DataError."""
     check_names(path, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
 
 
-def check_names(path: Path, names: list[str]) -> None:
+def check_names(path: File, names: list[str]) -> None:
     """Raise DataError when two columns have the same name."""
     for name, times in Counter(names).items():
         if times > 1:

@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -16,6 +15,7 @@ import pyarrow.csv
 from linsep.errors import DataError, hint
 from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
 from linsep.sources.tables.roles import WHITESPACE, squeezed
 from linsep.sources.text_files import (
@@ -49,7 +49,7 @@ class CsvFile(TextFile):
 
     returns = True
 
-    def __init__(self, path: Path, delimiter: str, max_line: int = MAX_LINE):
+    def __init__(self, path: File, delimiter: str, max_line: int = MAX_LINE):
         self._squeezes = delimiter == WHITESPACE
         super().__init__(path, max_line)
         self._delimiter = "\t" if self._squeezes else delimiter

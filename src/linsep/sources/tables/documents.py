@@ -15,6 +15,7 @@ import pyarrow as pa
 from linsep.errors import DataError
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import Kinds, TableFile
 
 #: a record batch ends at this many texts or bytes
@@ -65,9 +66,9 @@ class Documents(TableFile):
         self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> list[File]:
         """The texts and the mailboxes."""
-        return self._files
+        return list(self._files)
 
     @property
     def position(self) -> int:

@@ -1,13 +1,13 @@
 """The files of a table: how they are opened, which columns are read, and in what pieces."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pyarrow as pa
 
 from linsep.errors import DataError, hint
 from linsep.sources.formats import DOCUMENTS, format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
@@ -21,7 +21,7 @@ _MOST_BYTES = 1 << 25
 
 
 def open_table(
-    path: Path, format: str | None = None, delimiter: str | None = None, max_line: int = MAX_LINE
+    path: File, format: str | None = None, delimiter: str | None = None, max_line: int = MAX_LINE
 ) -> TableFile:
     """Open a file of a format, by default as its name says; DataError where that is no table's."""
     format = format or format_by_name(path)
@@ -34,17 +34,17 @@ def open_table(
     if format == "arrow":
         return IpcFile(path)
     if format in DOCUMENTS:
-        return Documents([path], max_bytes=max_line)
+        return Documents(local([path]), max_bytes=max_line)
     raise unknown_format(path)
 
 
 def open_tables(
-    paths: list[Path], format: str | None, delimiter: str | None, max_line: int, mixed: bool
+    paths: list[File], format: str | None, delimiter: str | None, max_line: int, mixed: bool
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does; texts are one table, ``mixed`` if they are learnt."""
     documents = [p for p in paths if (format or format_by_name(p)) in DOCUMENTS]
     others = [open_table(p, format, delimiter, max_line) for p in paths if p not in documents]
-    return [Documents(documents, mixed, max_line), *others] if documents else others
+    return [Documents(local(documents), mixed, max_line), *others] if documents else others
 
 
 def check_separated(files: list[TableFile], kind: str) -> None:
@@ -57,7 +57,7 @@ def check_separated(files: list[TableFile], kind: str) -> None:
 
 
 def kinds_in(
-    file: TableFile, columns: Columns, require_target: bool, first: Path | None
+    file: TableFile, columns: Columns, require_target: bool, first: File | None
 ) -> dict[str, str]:
     """Return the columns to read from `file` and their kinds, or say what does not fit.
 

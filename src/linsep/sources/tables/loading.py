@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.sources.remote.file import located
 from linsep.sources.tables.table import TableSource
 
 
@@ -31,7 +32,7 @@ def load_table(
     Raises DataError as :class:`TableSource` does.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    source = TableSource([Path(path) for path in given], target=target, **options)
+    source = TableSource([located(path) for path in given], target=target, **options)
     batches = list(source.batches())
     labels = [batch.y for batch in batches if batch.y is not None]
     y = np.concatenate(labels) if len(labels) == len(batches) else None

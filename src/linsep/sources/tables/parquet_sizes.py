@@ -5,17 +5,18 @@ it again, of the page, and may say something else.
 """
 
 import struct
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from linsep.sources.declared import INSTEAD
 from linsep.sources.limits import check_growth
+from linsep.sources.remote.file import File
 from linsep.sources.tables.thrift import read_struct
 
-#: bytes of a page header that are looked at; most have some fifty
-_HEADER = 1 << 16
+#: bytes of a page header that are looked at; most have some fifty, or with statistics hundreds
+_MOST_HEADERS, _HEADER = 1 << 10, 1 << 16
 #: fields of a page header: bytes of the page after decompression, and in the file
 _PAGE_SIZE, _PAGE_COMPRESSED = 2, 3
 #: fields of a footer on the way to a column of a row group
@@ -32,7 +33,7 @@ class Column(NamedTuple):
     size: int
 
 
-def check_sizes(path: Path) -> None:
+def check_sizes(path: File) -> None:
     """Check the columns of every row group, and the pages of each.
 
     What cannot be read ends the check, because Arrow will say so.
@@ -44,16 +45,30 @@ def check_sizes(path: Path) -> None:
     ArrowInvalid
         If pages go beyond the file, or overlap.
     """
-    left = path.stat().st_size
+    left = size = path.stat().st_size
     with path.open("rb") as file:
-        for column in _columns(file, left):
+
+        def read_at(offset: int, length: int) -> bytes:
+            file.seek(offset)
+            return file.read(length)
+
+        for column in columns_of(file, size):
             check_growth(path, max(1, column.compressed), column.size, INSTEAD)
-            left -= _check_pages(path, file, column)
+            pages = Pages(path, column, size)
+            pages.check(read_at, column.first + column.compressed)
+            left -= pages.at - column.first
             if left < 0:  # or few bytes of a file could be looked at for ever
                 raise pa.ArrowInvalid("its columns overlap")
 
 
-def _columns(file: BinaryIO, size: int) -> list[Column]:
+def check_columns(path: File) -> None:
+    """Check the columns of every row group as :func:`check_sizes` does, but no page."""
+    with path.open("rb") as file:
+        for column in columns_of(file, path.stat().st_size):
+            check_growth(path, max(1, column.compressed), column.size, INSTEAD)
+
+
+def columns_of(file: BinaryIO, size: int) -> list[Column]:
     """Return the columns of all row groups in the footer; none if it cannot be read."""
     file.seek(max(0, size - 8))
     length = struct.unpack("<I", file.read(8)[:4])[0]
@@ -87,20 +102,40 @@ def _integers(found: dict[int, Any], *fields: int) -> list[int]:
     return values
 
 
-def _check_pages(path: Path, file: BinaryIO, column: Column) -> int:
-    """Check the pages of a column; return how many bytes they take."""
-    first = at = column.first
-    end, size, swollen = first + column.compressed, path.stat().st_size, 0
-    while 0 < at < end:
-        file.seek(at)
-        try:
-            found, length = read_struct(file.read(_HEADER))
-            larger, compressed = _integers(found, _PAGE_SIZE, _PAGE_COMPRESSED)
-        except (LookupError, ValueError):
-            break
-        at += length + compressed
-        swollen += larger
-        if compressed < 0 or larger < 0 or at > size:
-            raise pa.ArrowInvalid("a page is larger than the file")
-        check_growth(path, max(1, at - first), swollen, INSTEAD)
-    return at - first
+class Pages:
+    """The pages of a column of a row group, checked one after the other.
+
+    Attributes
+    ----------
+    at : where the next page begins that was not checked
+    """
+
+    def __init__(self, path: File, column: Column, size: int):
+        self._path, self._column, self._size = path, column, size
+        self.at, self._swollen, self._readable = column.first, 0, True
+
+    def check(self, read_at: Callable[[int, int], bytes], until: int) -> None:
+        """Check the pages that begin before a place; raises as :func:`check_sizes` does."""
+        first, end = self._column.first, self._column.first + self._column.compressed
+        while self._readable and 0 < self.at < min(until, end):
+            header = self._header(read_at)
+            if header is None:
+                self._readable = False
+                return
+            length, compressed, larger = header
+            self.at += length + compressed
+            self._swollen += larger
+            if compressed < 0 or larger < 0 or self.at > self._size:
+                raise pa.ArrowInvalid("a page is larger than the file")
+            check_growth(self._path, max(1, self.at - first), self._swollen, INSTEAD)
+
+    def _header(self, read_at: Callable[[int, int], bytes]) -> tuple[int, int, int] | None:
+        """Return the bytes of a header, and those of its page in the file and decompressed."""
+        for size in (_MOST_HEADERS, _HEADER):
+            try:
+                found, length = read_struct(read_at(self.at, size))
+                larger, compressed = _integers(found, _PAGE_SIZE, _PAGE_COMPRESSED)
+                return length, compressed, larger
+            except (LookupError, ValueError):
+                continue
+        return None

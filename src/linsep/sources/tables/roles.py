@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, hint
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns, coded
 from linsep.sources.tables.row_columns import check_first_weights, check_row_columns
@@ -182,7 +182,7 @@ def _commas(values: list[str]) -> str | None:
     return "commas between thousands" if grouped else "decimal commas" if decimal else None
 
 
-def check_target(path: Path, names: Iterable[str], target: str | None, exclude: list[str]) -> None:
+def check_target(path: File, names: Iterable[str], target: str | None, exclude: list[str]) -> None:
     """Raise DataError unless `target` is one of `names` and not excluded."""
     names = list(names)
     if target is None:
@@ -344,7 +344,7 @@ def is_delimiter(given: Any) -> bool:
 def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
     """Return the first file with rows, and some of them; DataError if there is none."""
     for file in files:
-        head = file.head()
+        head = file.sample()
         if head.num_rows:
             return file, head
     more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"

@@ -1,9 +1,8 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from linsep.sources.base import Batch, Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File, located
 from linsep.sources.tables.arrow import rows_at_once
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
@@ -116,7 +116,7 @@ class TableSource(Source):
 
     def __init__(
         self,
-        paths: list[Path],
+        paths: Sequence[str | File],
         *,
         target: str | None,
         missing: str = "error",
@@ -139,7 +139,7 @@ class TableSource(Source):
         if batch_rows is not None and batch_rows < 1:
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
         check_options(missing, hash_bits, scale)
-        self.paths = [Path(path) for path in paths]
+        self.paths = [located(path) for path in paths]
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from linsep.errors import DataError
 from linsep.sources.base import Batch
 from linsep.sources.chunks import Chunk
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.remote.file import File
 from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
 from linsep.sources.svmlight.plain import DECIMAL, LABELS_BELOW
 from linsep.sources.vw.plain import DEFAULT_BITS, Line, Rules, parse_line, summed
@@ -59,7 +59,7 @@ class VwSource(ScannedFiles):
 
     def __init__(
         self,
-        paths: Sequence[str | Path],
+        paths: Sequence[str | File],
         *,
         bits: int = DEFAULT_BITS,
         interactions: Sequence[str] = (),

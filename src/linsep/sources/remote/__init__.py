@@ -1,0 +1,1 @@
+"""Files on servers and in object stores, read through fsspec."""

@@ -1,0 +1,62 @@
+"""Addresses of remote files: what they name, and how they are shown without credentials."""
+
+import re
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.IGNORECASE | re.DOTALL)
+#: protocols whose addresses may have a query, and name one file each
+WEB = ("http", "https")
+#: protocols where what stands before @ is a container, no user
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
+
+
+def is_remote(data: Any) -> bool:
+    """Return whether data are named by an address such as s3://bucket/rows.csv."""
+    return isinstance(data, str) and protocol_of(data) not in ("", "file")
+
+
+def protocol_of(address: str) -> str:
+    """Return the protocol of an address in lower case; "" if it is none."""
+    found = _ADDRESS.fullmatch(address)
+    return found[1].lower() if found else ""
+
+
+def shown(address: str) -> str:
+    """Return an address without user, password and query, which may hold a signature.
+
+    A query is shown as ``?...``. This is the only form that messages, files and caches hold.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        return address
+    protocol, rest = found[1].lower(), found[2]
+    host, slash, path = rest.partition("/")
+    user, at, server = host.rpartition("@")
+    if at and (protocol not in _CONTAINERS or ":" in user):
+        host = server
+    query = ""
+    if protocol in WEB:
+        both, mark, _ = (host + slash + path).partition("#")[0].partition("?")
+        host, slash, path = both.partition("/")
+        query = "?..." if mark else ""
+    else:  # a version of an object, or options of a store
+        path = path.partition("?")[0]
+    return f"{protocol}://{host}{slash}{path}{query}"
+
+
+def name_of(address: str) -> PurePosixPath:
+    """Return the last part of the path of an address."""
+    path = shown(address).removesuffix("?...").partition("://")[2].partition("/")[2]
+    return PurePosixPath(unquote(path)).relative_to(PurePosixPath(unquote(path)).parent)
+
+
+def without_secrets(text: str, address: str) -> str:
+    """Return the first line of a library's message without what an address hides."""
+    found = text.strip().partition("\n")[0].replace(address, shown(address))
+    hidden = [address.partition("?")[2], address.partition("://")[2].rpartition("@")[0]]
+    for secret in filter(None, hidden):
+        found = found.replace(secret, "...")
+    found = re.sub(r"(://)[^/\s@'\"]*@", r"\1", found)
+    return re.sub(r"\?[^\s'\")]+", "?...", found).rstrip(".")[:200]

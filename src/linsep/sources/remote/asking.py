@@ -1,0 +1,109 @@
+"""Requests through fsspec: which packages they need, and how often they are tried."""
+
+import asyncio
+import os
+import random
+from collections.abc import Callable, Coroutine
+from functools import cache
+from typing import Any, TypeVar
+
+from linsep.errors import DataError
+from linsep.sources.remote.address import WEB, shown
+from linsep.sources.remote.servers import fault_of, unreadable
+
+#: how often a request is made before it counts as failed
+TRIES = 5
+#: seconds before the second try, doubled before each other one
+WAIT = 0.5
+#: seconds that a request may take
+MOST_SECONDS = 300
+
+T = TypeVar("T")
+
+
+async def asked(request: Callable[[], Coroutine[Any, Any, T]], address: str) -> T:
+    """Make a request, up to :data:`TRIES` times; FileNotFoundError if there is no such file, and
+    DataError if there is no answer.
+    """
+    wait, what = WAIT, ""
+    for tried in range(1, TRIES + 1):
+        try:
+            async with asyncio.timeout(MOST_SECONDS):
+                return await request()
+        except (DataError, FileNotFoundError):
+            raise
+        except Exception as error:
+            found = fault_of(error, address)
+            if found is None:
+                raise unreadable(error, address) from None
+            what = found
+        if tried < TRIES:
+            await asyncio.sleep(wait * random.uniform(0.5, 1))
+            wait *= 2
+    raise DataError(
+        f"{shown(address)} cannot be read ({what}), tried {TRIES} times: try again later, or copy "
+        "it to this machine."
+    )
+
+
+def waited(request: Coroutine[Any, Any, T]) -> T:
+    """Wait for a request that runs in the loop of fsspec."""
+    coming = asyncio.run_coroutine_threadsafe(request, loop())
+    try:
+        return coming.result()
+    except BaseException:
+        coming.cancel()
+        raise
+
+
+def loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of fsspec, which runs in a thread of its own."""
+
+    from fsspec.asyn import get_loop
+
+    return get_loop()
+
+
+def filesystem(protocol: str) -> Any:
+    """Return fsspec's access to a kind of store; DataError if a package for it is missing."""
+    return _filesystem(protocol, os.getpid())
+
+
+@cache
+def _filesystem(protocol: str, process: int) -> Any:
+    try:
+        import fsspec
+    except ImportError:
+        raise _missing(protocol) from None
+    given: dict[str, Any] = {"use_listings_cache": False}
+    settings = fsspec.config.conf.get(protocol, {})
+    if protocol in WEB:
+        given["client_kwargs"] = {**settings.get("client_kwargs", {}), "auto_decompress": False}
+    if protocol in ("s3", "s3a"):  # which would try again themselves, many times
+        given["config_kwargs"] = {
+            **settings.get("config_kwargs", {}), "retries": {"total_max_attempts": 1},
+        }  # fmt: skip
+    try:
+        fs = fsspec.filesystem(protocol, **given)
+    except ImportError as error:
+        raise _missing(protocol, error) from None
+    except ValueError as error:
+        if "not known" in str(error):
+            raise DataError(
+                f"{protocol}:// is no protocol that fsspec knows: check the address."
+            ) from None
+        raise DataError(f"{protocol}:// cannot be read ({error}): check its settings.") from None
+    if protocol in ("s3", "s3a"):
+        fs.retries = 1
+    return fs
+
+
+def _missing(protocol: str, error: ImportError | None = None) -> DataError:
+    """Return the error for a missing package."""
+    extra = "pip install 'linsep[remote]'"
+    if error is not None and protocol not in (*WEB, "s3", "s3a", "gs", "gcs"):
+        return DataError(
+            f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
+            "install that package."
+        )
+    return DataError(f"{protocol}:// needs fsspec and what reads {protocol}: {extra}.")

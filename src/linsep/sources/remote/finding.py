@@ -1,0 +1,59 @@
+"""Remote files by wildcards and folders."""
+
+import asyncio
+from glob import has_magic
+from typing import Any
+
+from linsep.errors import DataError
+from linsep.sources.remote.address import WEB, protocol_of, shown
+from linsep.sources.remote.asking import asked, filesystem, waited
+from linsep.sources.remote.file import RemoteFile
+
+
+def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
+    """Return the file of an address, or those of a folder or a wildcard, sorted by name, and
+    whether it was a folder.
+
+    As in a shell, hidden files are left out; ``**`` matches any depth of folders. Web servers list
+    nothing, so each of their addresses is one file.
+
+    Raises DataError if there is no such file, or it may not be read.
+    """
+    if "::" in address:
+        raise DataError(
+            f"{shown(address)} is a chain of addresses, which linsep does not follow: name the "
+            "file itself."
+        )
+    file = RemoteFile(address)
+    is_folder = address.endswith("/") and protocol_of(address) not in WEB
+    if not is_folder and file.exists():
+        return [file], False
+    if protocol_of(address) in WEB:
+        raise DataError(f"There is no file {file}.")
+    fs = filesystem(protocol_of(address))
+    if has_magic(address):
+        found = _listed(fs, address, fs.glob)
+        if not found:
+            raise DataError(f"No file matches {file}.")
+        return found, False
+    found = _listed(fs, address, fs.ls)
+    if not found:
+        raise DataError(f"There is no file {file}.")
+    return found, True
+
+
+def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
+    """Return the files that a listing of fsspec yields."""
+
+    async def names() -> list[str]:
+        try:
+            found = await asyncio.to_thread(listing, fs._strip_protocol(address), detail=True)
+        except FileNotFoundError:
+            return []
+        entries = found.values() if isinstance(found, dict) else found
+        return [entry["name"] for entry in entries if entry["type"] == "file"]
+
+    paths = waited(asked(names, address))
+    own = fs._strip_protocol(address).rstrip("/")
+    shown_paths = [path for path in sorted(paths) if path.rpartition("/")[2][:1] != "."]
+    return [RemoteFile(fs.unstrip_protocol(path)) for path in shown_paths if path != own]

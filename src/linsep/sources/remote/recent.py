@@ -1,0 +1,84 @@
+"""Bytes of remote files that were requested a moment ago, for who opens the same file again.
+
+A file is opened several times before its rows are read: for its format, its header, its types.
+"""
+
+import time
+from concurrent.futures import Future
+from threading import Lock
+from typing import NamedTuple
+
+#: seconds for which bytes count as recent
+FRESH = 5.0
+#: bytes of all files together
+MOST = 48 << 20
+#: bytes up to which a request may be needed again after it was read
+SMALL = 1 << 20
+
+
+class _Entry(NamedTuple):
+    file: int
+    start: int
+    end: int
+    coming: "Future[bytes]"
+    time: float
+
+
+class Recent:
+    """Requests that others may still need, the oldest first. Files are known by a number."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[int, int], _Entry] = {}
+        self._bytes, self._lock = 0, Lock()
+
+    def put(self, file: int, start: int, end: int, coming: "Future[bytes]") -> None:
+        """Keep a request, under way or done, until it is old or there are too many."""
+        with self._lock:
+            self._drop((file, start))
+            self._entries[file, start] = _Entry(file, start, end, coming, time.monotonic())
+            self._bytes += end - start
+            while self._bytes > MOST:
+                self._drop(next(iter(self._entries)))
+
+    def take(self, file: int, start: int, end: int) -> "Future[bytes] | None":
+        """Return a request of these bytes; a large one is kept no longer."""
+        oldest = time.monotonic() - FRESH
+        with self._lock:
+            for key, entry in list(self._entries.items()):
+                if entry.time < oldest:
+                    self._drop(key)
+                elif entry.file == file and entry.start <= start and end <= entry.end:
+                    if entry.coming.done():
+                        return self._part(key, start, end)
+                    if (start, end) == (entry.start, entry.end):
+                        del self._entries[key]
+                        self._bytes -= end - start
+                        return entry.coming
+        return None
+
+    def forget(self, file: int) -> None:
+        """Keep nothing of a file any more."""
+        with self._lock:
+            for key in [key for key in self._entries if key[0] == file]:
+                self._drop(key)
+
+    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[bytes] | None":
+        """Return some bytes of a request that is done, None if it failed."""
+        coming = self._entries[key].coming
+        failed = coming.cancelled() or coming.exception() is not None
+        part: Future[bytes] = Future()
+        if not failed:
+            part.set_result(coming.result()[start - key[1] : end - key[1]])
+        if failed or end - start > SMALL:
+            self._drop(key)
+        return None if failed else part
+
+    def _drop(self, key: tuple[int, int]) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._bytes -= entry.end - entry.start
+            entry.coming.cancel()
+
+
+#: of this process
+RECENT = Recent()

@@ -1,0 +1,249 @@
+"""One request for some bytes of a remote file, and what the answer says of the file.
+
+A web server and S3 say with each range what the file is at that moment. Of other stores that
+fsspec reads it is asked beside.
+"""
+
+import asyncio
+import errno
+import re
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from linsep.errors import DataError
+from linsep.sources.remote.address import WEB, protocol_of, shown, without_secrets
+
+#: answers that may be others if the request is repeated
+_PASSING = {408, 425, 429, *range(500, 600)} - {501, 505}
+_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
+_RESET = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED}
+#: errors of aiohttp and botocore: those that come again, and those that may not
+_FINAL = {"TooManyRedirects", "ClientConnectorCertificateError", "InvalidURL", "NoCredentialsError"}
+_PASSING_ERRORS = {"ClientError", "HTTPClientError"}
+#: seconds without a byte from a web server
+SILENCE = 30
+
+
+class Fault(Exception):
+    """A request failed for a reason that may pass; the message says which."""
+
+
+class Seen(NamedTuple):
+    """What an answer says of a file: its bytes, its ETag and its date, each None if unsaid."""
+
+    size: int | None
+    tag: str | None = None
+    date: str | None = None
+
+
+class Answer(NamedTuple):
+    """Some bytes; None if the server sends the whole file only."""
+
+    data: bytes | None
+    seen: Seen
+
+
+class WebFile:
+    """A file of a web server."""
+
+    def __init__(self, fs: Any, address: str):
+        self._fs, self._address = fs, address
+
+    async def get(self, start: int, end: int) -> Answer:
+        """Return the bytes from ``start`` to ``end``, or to the end of the file."""
+        async with await self._ask({"Range": f"bytes={start}-{end - 1}"}) as answer:
+            status, found = answer.status, _RANGE.match(answer.headers.get("Content-Range", ""))
+            if status == 416 and found and found[3].isdecimal() and int(found[3]) <= start:
+                return Answer(b"", _seen(answer.headers, int(found[3])))
+            self._check(answer)
+            if status != 206 or found is None or found[1] is None:
+                return Answer(None, _seen(answer.headers, _length(answer.headers)))
+            size = int(found[3]) if found[3].isdecimal() else None
+            data = await answer.read()
+            due = int(found[2]) + 1 - start if size is None else min(end, size) - start
+            if int(found[1]) != start:
+                raise Fault("other bytes came than those asked for")
+            if len(data) != due:
+                raise Fault(f"{len(data):,} bytes came in place of {due:,}")
+            return Answer(data, _seen(answer.headers, size))
+
+    async def copy(self, out: Any) -> Seen:
+        """Write the whole file to ``out``."""
+        async with await self._ask({}) as answer:
+            self._check(answer)
+            length, written = _length(answer.headers), 0
+            if length is None and answer.headers.get("Transfer-Encoding", "") != "chunked":
+                raise DataError(
+                    f"{shown(self._address)} comes from a server that does not say how long it is: "
+                    "copy it to this machine."
+                )
+            async for part in answer.content.iter_chunked(1 << 20):
+                written += out.write(part)
+            if length not in (None, written):
+                raise Fault(f"{written:,} bytes came in place of {length:,}")
+            return _seen(answer.headers, written)
+
+    async def _ask(self, headers: dict[str, str]) -> Any:
+        import aiohttp
+
+        session, given = await self._fs.set_session(), dict(self._fs.kwargs)
+        headers = {**given.pop("headers", {}), **headers, "Accept-Encoding": "identity"}
+        given.setdefault("timeout", aiohttp.ClientTimeout(None, None, SILENCE, SILENCE))
+        return session.get(
+            self._fs.encode_url(self._address), headers=headers, read_bufsize=1 << 20, **given
+        )
+
+    def _check(self, answer: Any) -> None:
+        """Raise for an answer without the bytes."""
+        if answer.status not in (200, 206):
+            raise refused(answer.status, self._address)
+        encoding = answer.headers.get("Content-Encoding", "identity")
+        path = shown(self._address).removesuffix("?...").lower()
+        if encoding not in ("", "identity") and not path.endswith((".gz", ".bz2", ".zst")):
+            raise DataError(
+                f"{shown(self._address)} comes compressed ({encoding[:20]!r}), which its name does "
+                "not say: copy it to this machine."
+            )
+
+
+class S3File:
+    """An object in S3, or in a store that speaks as S3 does."""
+
+    def __init__(self, fs: Any, address: str):
+        self._fs, self._address = fs, address
+        bucket, key, version = fs.split_path(address)
+        self._where = {"Bucket": bucket, "Key": key}
+        if version is not None:
+            self._where["VersionId"] = version
+
+    async def get(self, start: int, end: int) -> Answer:
+        """Return the bytes from ``start`` to ``end``, or to the end of the object."""
+        try:
+            answer = await self._fs._call_s3(
+                "get_object", **self._where, Range=f"bytes={start}-{end - 1}"
+            )
+        except OSError as error:
+            status = _said(error)
+            if status == 416:  # empty, or shorter than it was
+                about = await self._fs._call_s3("head_object", **self._where)
+                return Answer(b"", Seen(about["ContentLength"], about.get("ETag")))
+            if status is not None:
+                raise refused(status, self._address) from None
+            raise
+        async with answer["Body"] as body:
+            data = await body.read()
+        found = _RANGE.match(answer.get("ContentRange", ""))
+        size = int(found[3]) if found and found[3].isdecimal() else start + len(data)
+        if len(data) != min(end, size) - start:
+            raise Fault(f"{len(data):,} bytes came in place of {min(end, size) - start:,}")
+        return Answer(data, Seen(size, answer.get("ETag"), str(answer.get("LastModified"))))
+
+
+class OtherFile:
+    """A file of any other store that fsspec reads."""
+
+    def __init__(self, fs: Any, address: str):
+        self._fs, self._path = fs, fs._strip_protocol(address)
+        self._one_at_a_time = asyncio.Lock()  # such stores may have one connection only
+
+    async def get(self, start: int, end: int) -> Answer:
+        """Return the bytes from ``start`` to ``end``, or to the end of the file."""
+        if self._fs.async_impl:
+            about, data = await asyncio.gather(
+                self._fs._info(self._path),
+                self._fs._cat_file(self._path, start=start, end=end),
+            )
+        else:
+            async with self._one_at_a_time:
+                about = await asyncio.to_thread(self._fs.info, self._path)
+                if about["type"] == "directory":
+                    raise FileNotFoundError
+                size = about["size"] or 0
+                data = await asyncio.to_thread(
+                    self._fs.cat_file, self._path, start=min(start, size), end=min(end, size)
+                )
+        size = about["size"]
+        if size is not None and len(data) != max(0, min(end, size) - start):
+            raise Fault(f"{len(data):,} bytes came in place of {min(end, size) - start:,}")
+        names = ("ETag", "etag", "generation", "content_md5", "md5Hash")
+        tag = next((str(about[name]) for name in names if about.get(name)), None)
+        dates = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+        date = next((str(about[name]) for name in dates if about.get(name)), None)
+        return Answer(data, Seen(size, tag, date))
+
+
+def file_on(fs: Any, address: str) -> Any:
+    """Return the file that an address names."""
+    protocol = protocol_of(address)
+    if protocol in WEB:
+        return WebFile(fs, address)
+    return (S3File if protocol in ("s3", "s3a") else OtherFile)(fs, address)
+
+
+def refused(status: int, address: str) -> Exception:
+    """Return what to raise for an answer that is an error."""
+    try:
+        what = f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        what = f"status {status}"
+    if status in _PASSING:
+        return Fault(what)
+    if status in (404, 410):
+        return FileNotFoundError(what)
+    if status in (401, 403):
+        return PermissionError(what)
+    return DataError(f"{shown(address)} cannot be read ({what}): check the address.")
+
+
+def fault_of(error: Exception, address: str) -> str | None:
+    """Return what went wrong if it may pass, else None."""
+    names = _names(error)
+    if isinstance(error, Fault):
+        return str(error)
+    if isinstance(error, PermissionError) or _FINAL & names:
+        return None
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if "ServerDisconnectedError" in names or getattr(error, "errno", None) in _RESET:
+        return "the connection was reset"
+    if {"ClientPayloadError", "IncompleteReadError"} & names:
+        return "the answer was cut short"
+    if isinstance(error, OSError) or _PASSING_ERRORS & names:
+        status = _said(error)
+        if status is None or status in _PASSING:
+            return without_secrets(str(error), address) or type(error).__name__
+    return None
+
+
+def unreadable(error: Exception, address: str) -> DataError:
+    """Return the sentence for a request that would fail again."""
+    what = without_secrets(str(error), address) or type(error).__name__
+    if isinstance(error, PermissionError) or "NoCredentialsError" in _names(error):
+        return DataError(
+            f"{shown(address)} may not be read ({what}): check the credentials that fsspec has for "
+            "it."
+        )
+    if "TooManyRedirects" in _names(error):
+        what = "too many redirects"
+    return DataError(f"{shown(address)} cannot be read ({what}): check the address.")
+
+
+def _names(error: Exception) -> set[str]:
+    """Return the names of the kinds of an error, of packages that may not be installed."""
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+def _said(error: BaseException) -> int | None:
+    """Return the status of an answer of S3 behind an error."""
+    answer = getattr(error.__cause__, "response", None) or getattr(error, "response", None)
+    about = answer.get("ResponseMetadata", {}) if isinstance(answer, dict) else {}
+    return about.get("HTTPStatusCode")
+
+
+def _seen(headers: Any, size: int | None) -> Seen:
+    return Seen(size, headers.get("ETag"), headers.get("Last-Modified"))
+
+
+def _length(headers: Any) -> int | None:
+    found = headers.get("Content-Length", "")
+    return int(found) if found.isdecimal() else None

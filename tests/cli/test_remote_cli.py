@@ -1,0 +1,86 @@
+"""Every command that reads data reads it from a web server as from this machine."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from campaign.web_server import WebServer
+
+from command_line import assert_refused, here
+from linsep import load
+
+pytestmark = pytest.mark.compiled
+pytest.importorskip("aiohttp")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A small table, and a server of it in front of which a name and a password stand."""
+    made = tmp_path_factory.mktemp("remote")
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(60, 3)).round(3), columns=["a", "b", "c"])
+    table["kind"] = np.where(table.a + table.b > 0, "yes", "no")
+    table["price"] = table.a + rng.normal(size=60).round(3)
+    table.to_csv(made / "x.csv", index=False)
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(folder):
+    with WebServer({"/x.csv": folder / "x.csv"}) as server:
+        yield f"http://me:pass1word@{server.url.removeprefix('http://')}/x.csv?signature=hidden"
+
+
+COMMANDS = [
+    ("describe", "DATA", "--target", "kind"),
+    ("fit", "DATA", "--target", "kind", "--exclude", "price", "--test", "DATA", "--model", "OUT"),
+    ("fit", "DATA", "--target", "price", "--exclude", "kind", "--learner", "linear"),
+    ("predict", "MODEL", "DATA", "--output", "OUT"),
+    ("score", "MODEL", "DATA"),
+    ("audit", "MODEL", "DATA", "--row", "3"),
+    ("separate", "DATA", "--target", "kind", "--exclude", "price", "--proof", "OUT"),
+    ("bounds", "DATA", "--target", "kind", "--exclude", "price"),
+    ("trace", "DATA", "--target", "kind", "--exclude", "price", "--max-iter", "1"),
+    ("convert", "DATA", "OUT.svm", "--target", "kind", "--exclude", "price"),
+    ("convert", "DATA", "OUT.parquet"),
+    ("split", "DATA", "--test", "0.2", "--output", "."),
+    ("tune", "DATA", "--target", "kind", "--exclude", "price", "--grid", "max-iter=1,2"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_command(folder, url, tmp_path, command):
+    model = folder / "model.linsep"
+    if not model.exists():
+        how = ("--target", "kind", "--exclude", "price", "--model", model)
+        assert here("fit", folder / "x.csv", *how, cwd=folder).returncode == 0
+    outputs = []
+    for data in (folder / "x.csv", url):
+        out = tmp_path / str(len(outputs))
+        out.mkdir()
+        words = [{"DATA": data, "MODEL": model}.get(word, word) for word in command]
+        done = here(*words, cwd=out)
+        assert done.returncode == 0, done.stderr
+        text = re.sub(r"\d+\.\d\d s", "- s", done.stdout).replace(str(folder / "x.csv"), "DATA")
+        text = re.sub(r"'?http://127.0.0.1:\d+/x.csv\?\.\.\.'?", "DATA", text)
+        files = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+        files = {name: re.sub(rb"saved.{27}", b"", data) for name, data in files.items()}
+        for shown in (done.stdout.encode(), done.stderr.encode(), *files.values()):
+            assert b"pass1word" not in shown
+            assert b"hidden" not in shown
+        if command[0] == "fit":  # a model has the time when it was saved
+            files = {name: load(out / name).coef_.tobytes() for name in files}
+        outputs.append((text.split(), files))
+    assert outputs[0] == outputs[1]
+
+
+def test_a_file_that_is_not_there(url, tmp_path):
+    missing = url.replace("x.csv", "none.csv")
+    said = r"^linsep: There is no file http://127.0.0.1:\d+/none.csv\?\.\.\.\.$"
+    assert_refused("fit", missing, "--target", "kind", cwd=tmp_path, said=said)
+
+
+def test_a_remote_file_is_no_place_to_write(folder, tmp_path):
+    said = "s3:// is read, not written; name a local file"
+    assert_refused("convert", folder / "x.csv", "s3://bucket/x.svm", cwd=tmp_path, said=said)

@@ -1,0 +1,310 @@
+"""Files of a web server with faults: the same rows as from the local file, or one sentence."""
+
+import pickle
+import socket
+import sys
+import time
+import traceback
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from campaign.web_server import WebServer
+
+from linsep import Perceptron, open_source, save
+from linsep.errors import DataError
+from linsep.private import CacheWarning
+from linsep.sources.chunks import CODECS
+from linsep.sources.remote import ahead, asking, recent, servers
+from linsep.sources.remote.address import shown
+
+pytestmark = pytest.mark.compiled
+pytest.importorskip("aiohttp")
+ROWS = 400
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Small requests, short waits, and nothing taken for fresh."""
+    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("PAGE", 1000)):
+        monkeypatch.setattr(ahead, name, size)
+    monkeypatch.setattr(asking, "WAIT", 0.001)
+    monkeypatch.setattr(recent, "FRESH", 0.05)
+    monkeypatch.setattr(servers, "SILENCE", 0.3)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same rows in every format."""
+    made = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(ROWS, 3)), columns=["a", "b", "c"])
+    table["word"] = rng.choice(["red", "green", "blue"], ROWS)
+    table["kind"] = np.where(table.a + table.b > 0.3, "yes", "no")
+    table.to_csv(made / "x.csv", index=False)
+    for ending, codec in CODECS.items():
+        with pa.output_stream(str(made / f"x.csv{ending}"), compression=codec) as out:
+            out.write((made / "x.csv").read_bytes())
+    table.to_csv(made / "x.tsv", index=False, sep="\t")
+    table.to_json(made / "x.jsonl", orient="records", lines=True)
+    table.to_parquet(made / "x.parquet", row_group_size=150)
+    table.to_feather(made / "x.feather", compression="lz4")
+    table.to_feather(made / "x.arrow", compression="uncompressed", chunksize=100)
+    table.astype({"word": "category"}).to_feather(made / "words.arrow", chunksize=100)
+    lines = [
+        f"{'+1' if r.kind == 'yes' else '-1'} 1:{r.a!r} 4:{r.b!r}\n" for r in table.itertuples()
+    ]
+    (made / "x.svm").write_text("".join(lines))
+    (made / "plain").write_text("".join(lines))
+    lines = [line.replace(" 1:", " | a:").replace(" 4:", " b:") for line in lines]
+    (made / "x.vw").write_text("".join(lines))
+    (made / "empty.csv").write_bytes(b"")
+    return made
+
+
+@pytest.fixture
+def serve(folder):
+    """Function that serves the folder with faults."""
+    servers_of_test = []
+
+    def start(**how):
+        files = {f"/{path.name}": path.read_bytes() for path in folder.iterdir()}
+        servers_of_test.append(WebServer(files, **how).__enter__())
+        return servers_of_test[-1]
+
+    yield start
+    for server in servers_of_test:
+        server.__exit__()
+
+
+def options_of(name):
+    tables = (".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrow")
+    return {"target": "kind"} if any(ending in name for ending in tables) else {}
+
+
+def rows_of(data, name):
+    """All rows, and what the source says of them."""
+    source = open_source(data, **options_of(name))
+    batches = list(source.batches())
+    parts = [sp.csr_array(batch.X) for batch in batches]
+    wide = max(part.shape[1] for part in parts)
+    for part in parts:
+        part.resize(part.shape[0], wide)
+    X = sp.vstack(parts, format="csr")
+    bits = [array.tobytes() for array in (X.data, X.indices, X.indptr)]
+    return bits, np.concatenate([b.y for b in batches]).tolist(), source.recipe()
+
+
+FORMATS = [
+    "x.csv", "x.csv.gz", "x.csv.zst", "x.csv.bz2", "x.tsv", "x.jsonl", "x.parquet", "x.feather",
+    "x.arrow", "words.arrow", "x.svm", "x.vw", "plain",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("ranges", [True, False], ids=["parts", "whole files"])
+def test_every_format_is_read_to_the_same_bits(serve, folder, name, ranges):
+    server = serve(ranges=ranges)
+    assert rows_of(f"{server.url}/{name}", name) == rows_of(folder / name, name)
+
+
+#: each fault, and what comes of it if it happens at one request, and at all
+TABLE = [
+    ("reset", None, "the connection was reset"),
+    ("cut", None, "the answer was cut short"),
+    ("cut and reset", None, "the (connection was reset|answer was cut short)"),
+    ("500", None, "500 Internal Server Error"),
+    ("503", None, "503 Service Unavailable"),
+    ("429", None, "429 Too Many Requests"),
+    ("stall", None, "no answer in time"),
+    ("other range", None, "other bytes came than those asked for"),
+    ("short", None, "bytes came in place of"),
+    ("slow", None, None),
+    ("redirect", None, "redirects"),
+    ("whole", "sends parts of it at times, and at times the whole: copy it", None),
+    ("changed", "changed while it was read: start again", None),
+    ("404", "was removed while it was read: put it back", "There is no file"),
+    ("403", r"may not be read \(403 Forbidden\): check the credentials", "may not be read"),
+]
+
+
+@pytest.mark.parametrize(("fault", "once"), [row[:2] for row in TABLE])
+def test_a_fault_at_one_request(serve, folder, fault, once):
+    server = serve(fault=lambda number, path: fault if number == 4 else None, stall=0.6)
+    if once is None:
+        assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
+    else:
+        with pytest.raises(DataError, match=once) as raised:
+            rows_of(f"{server.url}/x.csv", "x.csv")
+        assert str(raised.value).startswith(f"{server.url}/x.csv ")
+    assert server.requests[4][3] == fault
+
+
+@pytest.mark.parametrize(("fault", "always"), [(row[0], row[2]) for row in TABLE])
+def test_a_fault_at_every_request(serve, folder, fault, always):
+    server = serve(fault=lambda number, path: fault, stall=0.6)
+    if always is None:
+        assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
+        return
+    with pytest.raises(DataError, match=always) as raised:
+        rows_of(f"{server.url}/x.csv", "x.csv")
+    message = str(raised.value)
+    assert f"{server.url}/x.csv" in message
+    assert message.count(". ") == 0
+    if "tried" in message:
+        assert "tried 5 times: try again later" in message
+        assert len(server.requests) in (5, 10)  # aiohttp tries twice after a reset
+    elif fault != "redirect":
+        assert len(server.requests) == 1
+
+
+def test_a_change_between_passes(serve, folder):
+    server = serve()
+    source = open_source(f"{server.url}/x.csv", target="kind")
+    for _ in source.batches():
+        pass
+    server.files["/x.csv"] += b"1,2,3,red,yes\n"
+    time.sleep(2 * recent.FRESH)
+    with pytest.raises(DataError, match=r"/x.csv changed while it was read \([\d,]+ bytes at"):
+        for _ in source.batches():
+            pass
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.arrow"])
+@pytest.mark.parametrize("tags", [True, False], ids=["ETag", "date"])
+def test_a_change_of_the_same_size_between_requests(serve, name, tags):
+    server = serve(tags=tags, fault=lambda number, path: "changed" if number > 5 else None)
+    with pytest.raises(DataError, match=f"/{name} changed while it was read: start again"):
+        rows_of(f"{server.url}/{name}", name)
+
+
+def test_a_server_that_says_nothing_of_a_file(serve, folder):
+    server = serve(tags=False, dates=False, lengths=False, ranges=False)
+    assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
+
+
+def test_a_whole_file_that_is_cut_short_comes_again(serve, folder):
+    server = serve(ranges=False, fault=lambda number, path: "cut" if number == 1 else None)
+    assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
+    assert [request[3] for request in server.requests[:2]] == [None, "cut"]
+
+
+def test_files_of_no_bytes_and_of_no_server(serve):
+    server = serve()
+    with pytest.raises(DataError, match=r"/empty.csv is empty: give a file with rows"):
+        open_source(f"{server.url}/empty.csv", target="kind")
+    with pytest.raises(DataError, match=r"There is no file http://.*/none.csv\."):
+        open_source(f"{server.url}/none.csv", target="kind")
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with pytest.raises(DataError, match=r"/x.csv cannot be read \(.*\), tried 5 times: try again"):
+        open_source(f"{url}/x.csv", target="kind")
+
+
+def test_content_encoding_that_the_name_does_not_say(serve):
+    server = serve(encoding="gzip")
+    with pytest.raises(DataError, match=r"comes compressed .'gzip'., which its name does not say"):
+        open_source(f"{server.url}/x.csv", target="kind")
+    rows_of(f"{server.url}/x.csv.gz", "x.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("a.rows", "rows as they are learnt"), ("spam.mbox", "a mailbox")],
+)
+def test_what_is_not_read_from_afar(serve, name, what):
+    server = serve()
+    server.files[f"/{name}"] = b"x"
+    with pytest.raises(DataError, match=f"/{name} holds {what}.*: copy it to this machine"):
+        open_source(f"{server.url}/{name}")
+
+
+def test_rows_are_kept_for_later_runs(serve, folder, tmp_path):
+    server = serve()
+    local = Perceptron().fit(open_source(folder / "x.csv", target="kind"))
+
+    def fitted():
+        source = open_source(f"{server.url}/x.csv", target="kind", cache=tmp_path)
+        source.memory_bytes = 0
+        return Perceptron().fit(source)
+
+    for _ in range(2):
+        assert fitted().coef_.tobytes() == local.coef_.tobytes()
+        count, server.requests[:] = len(server.requests), []
+    first = [(tmp_path / "linsep-rows").iterdir()]
+    assert len(first) == 1
+    server.files["/x.csv"] = server.files["/x.csv"].replace(b"yes", b"YES")
+    time.sleep(2 * recent.FRESH)
+    assert fitted().classes_.tolist() == ["YES", "no"]
+    assert len(server.requests) > count
+
+
+def test_no_rows_are_kept_of_a_server_that_says_no_date(serve, tmp_path):
+    server = serve(tags=False, dates=False)
+    with pytest.warns(CacheWarning, match=r"Parsed rows of http://.*/x.csv are not kept for later"):
+        source = open_source(f"{server.url}/x.csv", target="kind", cache=tmp_path)
+    source.memory_bytes = 0
+    Perceptron().fit(source)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_shows_user_password_or_signature(serve, tmp_path):
+    server = serve(fault=lambda number, path: "503" if "bad" in path else None)
+    server.files["/bad.csv"] = b""
+    host = server.url.removeprefix("http://")
+    for name in ("bad.csv", "none.csv"):
+        with pytest.raises(DataError) as raised:
+            open_source(f"http://me:pass1word@{host}/{name}?sig=hidden", target="kind")
+        shown_error = traceback.TracebackException.from_exception(raised.value)
+        shown_error.stack.clear()
+        text = "".join(shown_error.format())
+        assert f"{server.url}/{name}?..." in str(raised.value)
+        assert not [word for word in ("pass1word", "hidden", "me:") if word in text]
+    source = open_source(
+        f"http://me:pass1word@{host}/x.csv?sig=hidden", target="kind", cache=tmp_path
+    )
+    source.memory_bytes = 0
+    model = Perceptron().fit(source)
+    save(model, tmp_path / "model.linsep")
+    shown = [source.name, repr(source), repr(source.paths), str(source.recipe())]
+    assert source.name == f"{server.url}/x.csv?..."
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 2
+    for text in [*(text.encode() for text in shown), *files]:
+        assert b"pass1word" not in text
+        assert b"hidden" not in text
+    assert pickle.loads(pickle.dumps(source.paths[0])) == source.paths[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "seen"),
+    [
+        ("s3://bucket/a@b.csv", "s3://bucket/a@b.csv"),
+        ("s3://bucket/a.csv?versionId=7", "s3://bucket/a.csv"),
+        ("abfs://box@account.dfs.core.windows.net/a.csv", "abfs://box@account.dfs.core.windows.net/a.csv"),
+        ("abfs://box:key@account/a.csv", "abfs://account/a.csv"),
+        ("sftp://me:word@host:22/a.csv", "sftp://host:22/a.csv"),
+        ("HTTPS://token@host/a.csv#part?x", "https://host/a.csv"),
+        ("https://host?key=1", "https://host?..."),
+        ("https://me:p?w@host/a.csv", "https://host/a.csv"),
+    ],
+)  # fmt: skip
+def test_shown_addresses(address, seen):
+    assert shown(address) == seen
+
+
+def test_a_missing_package(monkeypatch):
+    asking._filesystem.cache_clear()
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
+        open_source("s3://bucket/x.csv")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
+        open_source("s3://bucket/x.csv")
+    with pytest.raises(DataError, match="nope:// is no protocol that fsspec knows"):
+        open_source("nope://bucket/x.csv")
+    with pytest.raises(DataError, match="is a chain of addresses"):
+        open_source("zip://x.csv::https://host/x.zip")

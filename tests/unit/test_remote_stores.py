@@ -1,0 +1,143 @@
+"""Files in S3 (a server on this machine) and in the memory of fsspec."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linsep import open_source
+from linsep.errors import DataError
+from linsep.sources.remote import ahead, asking, recent
+
+pytestmark = pytest.mark.compiled
+fsspec = pytest.importorskip("fsspec")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    return made.assign(kind=np.where(made.a > 0, "yes", "no"))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("PAGE", 1000)):
+        monkeypatch.setattr(ahead, name, size)
+    monkeypatch.setattr(asking, "WAIT", 0.001)
+    monkeypatch.setattr(recent, "FRESH", 0.02)
+
+
+def rows_of(data):
+    batches = list(open_source(data, target="kind").batches())
+    X = np.concatenate([batch.X for batch in batches])
+    return X.tobytes(), np.concatenate([batch.y for batch in batches]).tolist()
+
+
+@pytest.fixture(scope="module")
+def bucket(table):
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("AWS_ACCESS_KEY_ID", "key")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        asking._filesystem.cache_clear()
+        store = asking.filesystem("s3")
+        store.mkdir("bucket")
+        for number, part in enumerate((table[:100], table[100:])):
+            store.pipe(f"bucket/parts/part-{number}.csv", part.to_csv(index=False).encode())
+            store.pipe(f"bucket/parts/part-{number}.parquet", part.to_parquet())
+        store.pipe("bucket/parts/.hidden.csv", b"x")
+        store.pipe("bucket/texts/readme.md", b"x")
+        store.pipe("bucket/folder/x.csv", table.to_csv(index=False).encode())
+        store.pipe("bucket/a%20b [1].csv", table.to_csv(index=False).encode())
+        store.pipe("bucket/empty.csv", b"")
+        yield store
+    server.stop()
+    asking._filesystem.cache_clear()
+
+
+class TestS3:
+    """moto's server speaks as S3 does."""
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "s3://bucket/folder/x.csv",
+            "s3://bucket/folder",
+            "s3://bucket/folder/",
+            "s3://bucket/parts/part-*.csv",
+            "s3://bucket/**/part-?.parquet",
+            "s3://bucket/a%20b [1].csv",
+        ],
+    )
+    def test_files_folders_and_wildcards(self, bucket, table, tmp_path, address):
+        table.to_csv(tmp_path / "x.csv", index=False)
+        assert rows_of(address) == rows_of(tmp_path / "x.csv")
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            ("s3://bucket/none.csv", r"There is no file s3://bucket/none\.csv\."),
+            ("s3://nobucket/x.csv", r"There is no file s3://nobucket/x\.csv\."),
+            ("s3://bucket/none-*.csv", r"No file matches s3://bucket/none-\*\.csv\."),
+            ("s3://bucket/texts", "The folder s3://bucket/texts holds no data file; name files"),
+            ("s3://bucket/empty.csv", r"s3://bucket/empty\.csv is empty: give a file with rows"),
+        ],
+    )
+    def test_what_is_not_there(self, bucket, address, message):
+        with pytest.raises(DataError, match=message):
+            rows_of(address)
+
+    def test_a_change_between_requests(self, bucket, table):
+        source = open_source("s3://bucket/folder/x.csv", target="kind")
+        key = source.paths[0].state
+        changed = table.iloc[::-1].to_csv(index=False).encode()
+        bucket.pipe("bucket/folder/x.csv", changed)
+        assert key[1] == len(changed)
+        with pytest.raises(DataError, match=r"s3://bucket/folder/x.csv changed while it was read:"):
+            list(source.batches())
+        assert open_source("s3://bucket/folder/x.csv", target="kind").paths[0].state[2] != key[2]
+        bucket.pipe("bucket/folder/x.csv", table.to_csv(index=False).encode())
+
+    def test_no_permission(self, bucket, monkeypatch):
+        store = asking.filesystem("s3")
+        client = store._s3
+
+        async def refuse(*args, **kwargs):
+            raise PermissionError("Access Denied")
+
+        monkeypatch.setattr(type(store), "_call_s3", refuse)
+        with pytest.raises(DataError, match=r"may not be read \(Access Denied\): check the cred"):
+            rows_of("s3://bucket/folder/x.csv")
+        assert store._s3 is client
+
+
+class TestMemory:
+    @pytest.fixture
+    def store(self, table):
+        memory = fsspec.filesystem("memory")
+        memory.pipe("/box/x.parquet", table.to_parquet())
+        yield memory
+        memory.rm("/box", recursive=True)
+
+    def test_rows(self, store, table, tmp_path):
+        table.to_parquet(tmp_path / "x.parquet")
+        assert rows_of("memory://box/x.parquet") == rows_of(tmp_path / "x.parquet")
+        assert rows_of(f"file://{tmp_path}/x.parquet") == rows_of(tmp_path / "x.parquet")
+
+    def test_a_change(self, store, table):
+        source = open_source("memory://box/x.parquet", target="kind")
+        store.pipe("/box/x.parquet", table[:200].to_parquet())
+        with pytest.raises(DataError, match=r"x.parquet changed while it was read \([\d,]+ bytes"):
+            list(source.batches())
+
+    def test_a_file_that_is_removed(self, store):
+        source = open_source("memory://box/x.parquet", target="kind")
+        store.pipe("/box/y.parquet", b"")
+        store.rm("/box/x.parquet")
+        with pytest.raises(DataError, match=r"x.parquet was removed while it was read: put it"):
+            list(source.batches())
