@@ -1,5 +1,6 @@
 """Threads that process blocks of rows on all processors available to this process."""
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,6 +29,30 @@ def workers() -> Iterator[ThreadPoolExecutor]:
     """
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(thread_count()) as pool:
         yield pool
+
+
+class _OneBlasThread:
+    """Limits BLAS to one thread while anybody needs that, from any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._users:
+                self._limits = threadpool_limits(1, "blas")
+            self._users += 1
+
+    def __exit__(self, *_: Any) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._limits.restore_original_limits()
+
+
+#: with one thread, BLAS gives the same bits on any number of processors
+one_blas_thread = _OneBlasThread()
 
 
 def spread(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:

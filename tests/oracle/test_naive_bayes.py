@@ -6,7 +6,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import GaussianNaiveBayes
 from linsep.errors import SeparationWarning
-from linsep.regression.class_moments import class_moments
+from linsep.regression.blocks import Block
+from linsep.regression.class_moments import InClasses, added_moments, class_moments
+from linsep.regression.lanes import Lanes
 
 pytestmark = pytest.mark.compiled
 
@@ -59,9 +61,12 @@ def test_weights_count_rows_and_batches_are_merged(seed):
     assert np.allclose(weighted.variances_, repeated.variances_, rtol=1e-8)
     assert np.allclose(weighted.means_, repeated.means_, rtol=1e-14)
     cut = int(rng.integers(1, 29))
-    parts = [(X[:cut], y[:cut], np.zeros(0)), (X[cut:], y[cut:], np.zeros(0))]
-    merged, whole = class_moments(parts, 3), GaussianNaiveBayes().fit(X, y)
-    assert np.allclose(merged.squares / 30, whole.variances_, rtol=1e-8)
+    parts = [Block(X[:cut], y[:cut], None), Block(X[cut:], y[cut:], None)]
+    whole = GaussianNaiveBayes().fit(X, y)
+    merged = class_moments(Lanes(lambda: iter(parts)), 3)
+    assert np.array_equal(merged.squares / 30, whole.variances_)
+    singly = [InClasses(3)(part) for part in parts]
+    assert np.allclose(added_moments(*singly).squares / 30, whole.variances_, rtol=1e-8)
 
 
 def test_a_constant_feature_has_no_weight():

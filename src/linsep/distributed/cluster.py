@@ -225,6 +225,11 @@ class Cluster:
             self.client.cancel(futures, force=True)
 
 
+def given(value: Any) -> Any:
+    """Return the value: a task whose result other tasks share."""
+    return value
+
+
 def _run(function: Callable[..., Any], *given: Any) -> Any:
     """Run a task; raise errors in words that can be sent, without what led to them."""
     try:

@@ -6,13 +6,19 @@ import numpy as np
 
 from linsep.distributed.cluster import Cluster, client_given
 from linsep.distributed.online import fit_online
+from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.from_source import describe
 from linsep.estimators._common.mixing import refuse_unmixable
+from linsep.estimators.linear_regression import LinearRegression
+from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.interrupts import held, window
 from linsep.online.mixing import MixingName
 from linsep.sources.base import Source
+
+#: fitted as on one machine
+REGRESSIONS = (LinearRegression, GaussianNaiveBayes)
 
 
 def fit(
@@ -32,10 +38,10 @@ def fit(
 
     Parameters
     ----------
-    estimator : Perceptron or PassiveAggressive
-        Learnt by iterative parameter mixing (McDonald, Hall and Mann 2010): in every pass each
-        shard is learnt from the same weights, and what the shards have learnt is mixed.
-        ``keep="average"`` mixes averages.
+    estimator : LinearRegression, GaussianNaiveBayes, Perceptron or PassiveAggressive
+        Regressions are those of one machine, to the bit. Online learners learn by iterative
+        parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
+        same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.
     source : Source
         Of files, opened by :func:`linsep.open_source`.
     client : distributed.Client, default None
@@ -63,7 +69,6 @@ def fit(
         If rows are invalid; the message names the file, and the line or the range.
     """
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
-    estimator.training_accuracy_ = None
     with client_given(client) as found, held():
         with window():
             rows = rows_of_source(Cluster(found), source, max(1, round(shard_mb * 1e6)))
@@ -74,13 +79,19 @@ def fit(
 
             source.doing = lambda: f"{read[0]:,} of {len(rows.names):,} shards read"
             try:
-                rows.describe(classes=True, done=one_more)
+                rows.describe(classes=not isinstance(estimator, LinearRegression), done=one_more)
             finally:
                 source.doing = None
         source.dropped = sum(about.dropped for about in rows.about)
         describe(estimator, source, rows.width)
-        start = {"coef_init": coef_init, "intercept_init": intercept_init}
-        fit_online(estimator, rows, mixing, start)
+        source.stage = "fitting"
+        if isinstance(estimator, LinearRegression):
+            fit_linear(estimator, rows)
+        elif isinstance(estimator, GaussianNaiveBayes):
+            fit_naive_bayes(estimator, rows)
+        else:
+            start = {"coef_init": coef_init, "intercept_init": intercept_init}
+            fit_online(estimator, rows, mixing, start)
     return estimator
 
 
@@ -88,7 +99,8 @@ def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
-    refuse_unmixable(estimator, mixing)
+    if not isinstance(estimator, REGRESSIONS):
+        refuse_unmixable(estimator, mixing)
     if not isinstance(source, Source):
         raise ParameterError(
             f"source is of type {type(source).__name__}: give files, opened by linsep.open_source."

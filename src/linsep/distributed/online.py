@@ -1,17 +1,13 @@
 """Online learners on a cluster: iterative parameter mixing, one task a shard and pass."""
 
-from copy import copy
-from math import fsum
 from typing import Any
 
-import numpy as np
-
-from linsep.distributed.rows import FIRST, ShardedRows
+from linsep.distributed.cluster import given
+from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.estimators._common.mixing import Coded, LearnAll, Setting, fit_mixed, setting_of
 from linsep.online.mixing import Mixed, MixingName, Part, added, in_tree
-from linsep.sources.arrays import ArraySource
 
 
 def fit_online(
@@ -20,7 +16,7 @@ def fit_online(
     """Fit an online estimator to described rows."""
     classes, totals = rows.classes()
     setting = setting_of(estimator, classes, totals, estimator.n_features_in_, mixing)
-    shared = rows.cluster.submit("share setting", _given, setting)
+    shared = rows.cluster.submit("share setting", given, setting)
     coded = [
         rows.cluster.submit("prepare shard", _coded, shared, each, rows.width, name, priority=FIRST)
         for each, name in zip(rows.rows, rows.names, strict=True)
@@ -29,11 +25,7 @@ def fit_online(
     learn = _learning(estimator, rows, shared, coded)
     fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start)
     estimator.progress_.stage = "measuring"
-    _measure(estimator, rows, coded, totals)
-
-
-def _given(value: Any) -> Any:
-    return value
+    measure(estimator, rows, coded, _labelled, totals)
 
 
 def _coded(setting: Setting, rows: Rows, width: int, name: str) -> Coded:
@@ -58,7 +50,7 @@ def _learning(estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any]) 
     def learn(start: Mixed, number: int) -> Part:
         progress = estimator.progress_
         progress.total = sum(sizes)
-        weights = cluster.submit("mixed weights", _given, start, priority=FIRST)
+        weights = cluster.submit("mixed weights", given, start, priority=FIRST)
         parts = [
             cluster.submit("learn shard", _learnt, shared, k, each, weights, number, name)
             for k, (each, name) in enumerate(zip(coded, rows.names, strict=True))
@@ -75,24 +67,7 @@ def _learning(estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any]) 
     return learn
 
 
-def _measure(estimator: Any, rows: ShardedRows, coded: list[Any], totals: np.ndarray) -> None:
-    """Set the training accuracy on all rows, and the share of the most frequent class."""
-    model = copy(estimator)
-    for name in ("progress_", "mixture_"):
-        model.__dict__.pop(name, None)
-    shared = rows.cluster.submit("share model", _given, model, priority=FIRST)
-    futures = [rows.cluster.submit("score shard", _right, shared, each) for each in coded]
-    right, total = fsum(rows.cluster.results(futures)), float(totals.sum())
-    estimator.training_accuracy_ = right / total if total else None
-    estimator.training_rows_, estimator.training_sampled_ = rows.n_rows, False
-    estimator.training_baseline_ = float(totals.max() / (total or 1.0))
-
-
-def _right(model: Any, rows: Coded) -> float:
-    """Return the weight of the rows that are predicted correctly."""
-    if not rows.codes.size:
-        return 0.0
-    y, weights = model.classes_[model._codes_turned(rows.codes)], rows.weights
-    source = ArraySource(rows.X, y, weights if weights.size else None)
-    compared = model._prediction(source).compared()
-    return fsum(float(weights[codes == truth].sum()) for codes, truth, weights, _ in compared)
+def _labelled(model: Any, rows: Coded) -> Rows:
+    """Return the rows of a shard with their labels."""
+    weights = rows.weights if rows.weights.size else None
+    return Rows(rows.X, model.classes_[model._codes_turned(rows.codes)], weights)

@@ -1,19 +1,24 @@
 """Rows of shards on the workers of a cluster, and what is known of them here."""
 
 from collections.abc import Callable
+from copy import copy
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.distributed.cluster import Cluster, refuse_others, versions
+from linsep.distributed.cluster import Cluster, given, refuse_others, versions
 from linsep.distributed.shards import Reading, Rows, Shard, read, shards_of
 from linsep.errors import DataError
 from linsep.online.rows.label_book import BadLabel, LabelBook
 from linsep.online.rows.sample import added
+from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
+#: returns the rows of a shard with labels, given a fitted estimator
+Labelled = Callable[[Any, Any], Rows]
 
 
 class Described(NamedTuple):
@@ -124,3 +129,33 @@ def rows_of_source(cluster: Cluster, source: Source, shard_bytes: int) -> Sharde
 
 def _options(source: Source) -> tuple[str | None, int | None]:
     return getattr(source, "_delimiter", None), getattr(source, "_max_line", None)
+
+
+def measure(
+    estimator: Any, rows: ShardedRows, futures: list[Any], labelled: Labelled, totals: np.ndarray
+) -> None:
+    """Set the training accuracy on all rows, and the share of the most frequent class.
+
+    Parameters
+    ----------
+    futures : of what ``labelled`` turns into rows with labels, given the estimator
+    totals : array of shape (classes,), summed row weights
+    """
+    model = copy(estimator)
+    for name in ("progress_", "mixture_"):
+        model.__dict__.pop(name, None)
+    shared = rows.cluster.submit("share model", given, model, priority=FIRST)
+    tasks = [rows.cluster.submit("score shard", _right, shared, labelled, f) for f in futures]
+    right, total = fsum(rows.cluster.results(tasks)), float(totals.sum())
+    estimator.training_accuracy_ = right / total if total else None
+    estimator.training_rows_, estimator.training_sampled_ = rows.n_rows, False
+    estimator.training_baseline_ = float(totals.max() / (total or 1.0))
+
+
+def _right(model: Any, labelled: Labelled, part: Any) -> float:
+    """Return the weight of the rows of a shard that are predicted correctly."""
+    rows = labelled(model, part)
+    if not rows.y.size:
+        return 0.0
+    compared = model._prediction(ArraySource(rows.X, rows.y, rows.weights)).compared()
+    return fsum(float(weights[codes == truth].sum()) for codes, truth, weights, _ in compared)

@@ -24,13 +24,14 @@ from linsep.estimators._common.checking import (
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction
-from linsep.estimators._common.regression_rows import TwoValues, check_whole, source_blocks
+from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
-from linsep.regression.blocks import Block
+from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import check_assumptions
 from linsep.regression.inference import Bands, Inference, dependence
+from linsep.regression.lanes import Lanes
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import (
     EXACT_VALUES,
@@ -149,20 +150,25 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             self._fit_source(X)
         else:
             self._fit_rows(X, y, sample_weight)
+        self._warn_of_dependence(3)
+        return self
+
+    def _warn_of_dependence(self, stacklevel: int = 2) -> None:
+        """Warn if features are linear combinations of earlier ones."""
         if not self._fitted.kept.all():
             notes = dependence(self._fitted, feature_names(self))
             more = f" (and {len(notes) - 3} more such features)" if len(notes) > 3 else ""
-            warnings.warn(" ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=2)
-        return self
+            warnings.warn(
+                " ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=stacklevel
+            )
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         block = self._block(X, y, sample_weight, reset=True)
         self.__dict__.pop("recipe_", None)
-        values, name = TwoValues(), getattr(y, "name", None)
-        values.see(block.y)
+        name = getattr(y, "name", None)
         with features_named(self):
             fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
-        self._take(fitted, values, None if name is None else str(name))
+        self._take(fitted, None if name is None else str(name))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
         """Return the checked rows as a block, without those of weight 0."""
@@ -214,21 +220,24 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         return y
 
     def _fit_source(self, source: Source) -> None:
-        values, reading = TwoValues(), Reading()
+        reading = Reading()
         with held():
-            blocks = source_blocks(source, values, reading, self.weight_type == "frequency")
-            fitted = least_squares(blocks, fit_intercept=self.fit_intercept, reread=False)
-            self._take(fitted, values)
-            self.training_deviation_ = values.deviation
-            describe(self, source, fitted.coef.size)
+            blocks = source_blocks(source, reading, self.weight_type == "frequency")
+            self._take_rows(blocks)
+            describe(self, source, self.coef_.size)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
-    def _take(self, fitted: LeastSquares, values: "TwoValues", target: str | None = None) -> None:
+    def _take_rows(self, rows: Blocks | Lanes) -> None:
+        """Fit to rows of files, which are expensive to read again."""
+        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=False))
+        self.training_deviation_ = self._fitted.deviation
+
+    def _take(self, fitted: LeastSquares, target: str | None = None) -> None:
         if self.weight_type == "frequency":
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         self._target = target
-        self._fitted, self._two_values = fitted, values.both()
+        self._fitted, self._two_values = fitted, fitted.two_values
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
     @property

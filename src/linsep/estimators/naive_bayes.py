@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
 from linsep.interrupts import held, window
 from linsep.online.rows.stream import SourceStream, StartAgain
+from linsep.regression.blocks import Block
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
+from linsep.regression.lanes import Lanes
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
@@ -112,7 +115,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         classes, codes = encoded(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
-        self._take(classes, class_moments([(X, codes, weights)], classes.size))
+        block = Block(X, codes, weights if weights.size else None)
+        self._take(classes, class_moments(Lanes(lambda: iter([block])), classes.size))
         self.n_rows_ = int((weights > 0).sum()) if weights.size else len(y)
         self.__dict__.pop("recipe_", None)
         return self
@@ -128,9 +132,9 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
                 stream.start()
                 refuse_one_class(stream)
                 counted = [0]
-                row_batches = _counted(reading, stream, counted)
+                rows = Lanes(partial(_counted, reading, stream, counted))
                 try:
-                    moments = class_moments(row_batches, stream.classes.size)
+                    moments = class_moments(rows, stream.classes.size)
                     break
                 except StartAgain:
                     continue
@@ -247,16 +251,15 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         return model.predict_log_proba(X)
 
 
-def _counted(
-    reading: Reading, stream: SourceStream, counted: list[int]
-) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+def _counted(reading: Reading, stream: SourceStream, counted: list[int]) -> Iterator[Block]:
     """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
     rows of positive weight to ``counted``.
     """
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
         counted[0] += len(row_batch.order)
-        yield matrix_of(row_batch, row_batch.n_features), row_batch.codes, row_batch.importance
+        weights = row_batch.importance if row_batch.importance.size else None
+        yield Block(matrix_of(row_batch, row_batch.n_features), row_batch.codes, weights)
 
 
 def implied(

@@ -57,7 +57,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         means_rest=finite(arrays, "means_rest", (1 + d,)),
         spread=finite(arrays, "spread", (d,)),
         combinations=dict(zip(out.tolist(), parts, strict=True)),
-        **{name: float(numbers[name]) for name in NUMBERS},
+        **dict[str, Any]({name: float(numbers[name]) for name in NUMBERS}),
         perfect=numbers["perfect"] is True,
         fit_intercept=numbers["fit_intercept"] is True,
         n_rows=count(numbers["n_rows"], 1),

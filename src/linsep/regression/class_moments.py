@@ -1,13 +1,12 @@
-"""Class means and pooled within-class variances, batch by batch."""
+"""Class means and pooled within-class variances, lane by lane."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-#: dense rows processed at a time
-ROWS = 1 << 14
+from linsep.regression.blocks import Block
+from linsep.regression.lanes import Lanes
 
 
 class ClassMoments(NamedTuple):
@@ -25,25 +24,25 @@ class ClassMoments(NamedTuple):
     squares: np.ndarray
 
 
-def class_moments(
-    batches: Iterable[tuple[Any, np.ndarray, np.ndarray]], n_classes: int
-) -> ClassMoments:
-    """Return the moments of batches (X, codes, weights), dense or CSR; empty weights are ones.
+class InClasses(NamedTuple):
+    """The moments of a lane, whose y are class codes."""
 
-    Later CSR batches may have more features, which are zero in earlier batches.
+    n_classes: int
 
-    Batches are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
+    def __call__(self, lane: Block) -> ClassMoments:
+        """Return them."""
+        weights = np.ones(lane.y.size) if lane.weights is None else lane.weights
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
+            return _of(lane.X, lane.y, weights, self.n_classes)
+
+
+def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
+    """Return the moments of rows, whose y are class codes.
+
+    Lanes are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
     means far from zero.
     """
-    found = ClassMoments(np.zeros(n_classes), np.zeros((n_classes, 0)), np.zeros(0))
-    for X, codes, weights in batches:
-        step = X.shape[0] if sp.issparse(X) else ROWS
-        for start in range(0, X.shape[0], max(1, step)):
-            rows = slice(start, start + step)
-            w = weights[rows] if len(weights) else np.ones(len(codes[rows]))
-            with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-                found = _merged(found, _of(X[rows], codes[rows], w, n_classes))
-    return found
+    return widened(rows.sum(InClasses(n_classes), added_moments), rows.width)
 
 
 def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> ClassMoments:
@@ -72,6 +71,12 @@ def widened(moments: ClassMoments, width: int) -> ClassMoments:
     more = max(0, width - moments.squares.size)
     means = np.pad(moments.means, ((0, 0), (0, more)))
     return ClassMoments(moments.totals, means, np.pad(moments.squares, (0, more)))
+
+
+def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    """Return the moments over the rows of both."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _merged(a, b)
 
 
 def _merged(a: ClassMoments, b: ClassMoments) -> ClassMoments:

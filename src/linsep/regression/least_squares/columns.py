@@ -1,6 +1,6 @@
 """Exact ranges of columns, whether their values are rounded, and exact scaling."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from linsep.regression.blocks import Block
 from linsep.regression.least_squares.elimination import Elimination, Rules
-from linsep.regression.least_squares.moments import Moments
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.slices import floats
+from linsep.regression.least_squares.targets import Targets
 
 #: values with this many bits fewer than floats hold are exact; rounded decimals use all bits
 SPARE_BITS = 12
@@ -72,32 +72,29 @@ class Ranges(NamedTuple):
         return Ranges(*ends, *(np.pad(e, more, constant_values=NONE) for e in self[2:]))
 
 
-def ranges_of(blocks: Iterable[Block]) -> Ranges:
-    """Return the ranges of y and the features over all rows; missing features are zero."""
-    found: Ranges | None = None
-    for block in blocks:
-        for part in block.cut(8192):
-            more = _joined(_dense(part.y[:, None], found, 0), _features(part, found))
-            if found is not None:
-                width = max(found.low.size, more.low.size)
-                a, b = found.wider(width), more.wider(width)
-                lows = [np.minimum(p, q) for p, q in zip(a, b, strict=True)]
-                more = Ranges(lows[0], np.maximum(a.high, b.high), *lows[2:])
-            found = more
-    assert found is not None
-    return found
+def ranges_of(block: Block) -> Ranges:
+    """Return the ranges of y and the features of some rows."""
+    return _joined(_dense(block.y[:, None]), _features(block))
+
+
+def added_ranges(a: Ranges, b: Ranges) -> Ranges:
+    """Return the ranges over the rows of both; missing features are zero."""
+    width = max(a.low.size, b.low.size)
+    a, b = a.wider(width), b.wider(width)
+    lows = [np.minimum(p, q) for p, q in zip(a, b, strict=True)]
+    return Ranges(lows[0], np.maximum(a.high, b.high), *lows[2:])
 
 
 def _joined(first: Ranges, second: Ranges) -> Ranges:
     return Ranges(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
-def _features(block: Block, before: Ranges | None) -> Ranges:
-    return _sparse(sp.csr_array(block.X)) if block.sparse else _dense(block.dense(), before, 1)
+def _features(block: Block) -> Ranges:
+    return _sparse(sp.csr_array(block.X)) if block.sparse else _dense(block.dense())
 
 
-def _dense(X: np.ndarray, before: Ranges | None, first: int) -> Ranges:
-    """Return the ranges of dense rows, whose first column is column ``first`` of ``before``.
+def _dense(X: np.ndarray) -> Ranges:
+    """Return the ranges of dense rows.
 
     A column known to be rounded stays so, and few rows usually show it; only the others are
     examined.
@@ -109,9 +106,6 @@ def _dense(X: np.ndarray, before: Ranges | None, first: int) -> Ranges:
     bottoms = np.where(np.isfinite(least), np.frexp(least)[1], NONE)
     grids = _grids(sizes[:FIRST]).min(axis=0)
     known = Ranges(low, high, bottoms, grids).rounded(digits_of(X.dtype))
-    if before is not None:
-        seen = before.rounded(digits_of(X.dtype))[first : first + X.shape[1]]
-        known[: seen.size] |= seen
     grids[~known] = _grids(sizes[:, ~known]).min(axis=0)
     return Ranges(low, high, bottoms, grids)
 
@@ -189,7 +183,7 @@ class ScaledColumns:
         next_to_nothing = own * self._units**1.5
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
-    def fit(self, done: Elimination, G: Any, moments: Moments, method: str) -> LeastSquares:
+    def fit(self, done: Elimination, G: Any, y: Targets, method: str) -> LeastSquares:
         """Return the result in floats, for the original columns."""
         d, first = len(G) - 2, int(self.fit_intercept)
         units, unit_y = np.ldexp(1.0, self.exponents[2:]), np.ldexp(1.0, self.exponents[1])
@@ -213,9 +207,11 @@ class ScaledColumns:
             y_norm=float(np.sqrt(own[1]) * unit_y),
             explained_norm=float(explained * unit_y),
             perfect=perfect,
-            n_rows=moments.n_rows,
+            n_rows=y.rows,
             total_weight=float(floats(G[0, 0])),
-            log_weights=moments.log_weights,
+            log_weights=y.log_weights,
+            two_values=y.both,
+            deviation=y.deviation,
             fit_intercept=self.fit_intercept,
             method=method,
             combinations={

@@ -8,19 +8,17 @@ Stability of Numerical Algorithms, 2002, sections 12 and 20.5).
 """
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
-from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
 from linsep.errors import DataError
-from linsep.parallel import in_order
-from linsep.regression.blocks import Block, Blocks
+from linsep.regression.blocks import Block
 from linsep.regression.least_squares.slices import two_sum
+from linsep.regression.least_squares.targets import Targets
 
 #: largest acceptable condition number of the correlation matrix
 WORST_CONDITION = 1e6
@@ -33,148 +31,190 @@ MOST_FEATURES = 1 << 14
 GOOD_CONDITION, GOOD_SHARE = 100.0, 1e-3
 
 
-class Moments:
-    """Sums of products of the columns 1, y and the features, of all rows read so far.
+class Products(NamedTuple):
+    """Sums of products of some rows, and what is counted of them.
 
     Attributes
     ----------
-    total : array of shape (width, width)
-        Products of columns shifted by ``shift`` (zero unless centred) and then divided by
-        ``scale``, a power of two. Use :meth:`sums` to read it.
-    n_rows : int
-    log_weights : float, the sum of the logarithms of the weights
-    dtype : that of the features
-    low_y, high_y : float, the smallest and the largest y
+    total, lost : lower triangles of shape (width, width), their sum and its rounding errors
+    y : Targets
     """
 
-    def __init__(self, centre: bool) -> None:
-        self._centre = centre
-        self.n_rows, self.log_weights, self.dtype = 0, 0.0, np.dtype(np.float64)
-        self.low_y, self.high_y = np.inf, -np.inf
-        self.shift, self.scale = np.zeros(2), np.ones(2)
-        self.total, self._lost = np.zeros((2, 2)), np.zeros((2, 2))
-        self._local = threading.local()
+    total: np.ndarray
+    lost: np.ndarray
+    y: Targets
 
-    def read(self, blocks: Blocks) -> None:
-        """Add all rows, in one pass."""
-        for product in in_order(self._products, self._parts(blocks)):
-            width = len(product)
-            self.total[:width, :width], lost = two_sum(self.total[:width, :width], product)
-            self._lost[:width, :width] += lost
 
-    def count(self, block: Block) -> None:
-        """Update the counts, weights, range of y and dtype."""
-        self.n_rows, self.dtype = self.n_rows + block.y.size, block.X.dtype
-        self.low_y = min(self.low_y, float(block.y.min()))
-        self.high_y = max(self.high_y, float(block.y.max()))
-        if block.weights is not None:
-            self.log_weights += float(np.log(block.weights).sum())
+def added_products(a: Products, b: Products) -> Products:
+    """Return the sums over the rows of both; missing features are zero."""
+    width = max(len(a.total), len(b.total))
+    total, rest = two_sum(_wide(a.total, width), _wide(b.total, width))
+    rest += _wide(a.lost, width)
+    rest += _wide(b.lost, width)
+    return Products(total, rest, a.y.and_more(b.y))
+
+
+def _wide(matrix: np.ndarray, width: int) -> np.ndarray:
+    """Return a matrix with more rows and columns of zeros, if it has fewer."""
+    more = width - len(matrix)
+    return np.pad(matrix, (0, more)) if more else matrix
+
+
+class Shifted(NamedTuple):
+    """Columns 1, y and the features, minus ``shift`` (zero unless centred) and then divided by
+    ``scale``, a power of two; features that are not in them are neither shifted nor scaled.
+    """
+
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of_first(cls, first: Block, centre: bool) -> "Shifted":
+        """Shift by the means of the first lane, and scale columns that could overflow."""
+        width = 2 + first.X.shape[1]
+        shift = np.zeros(width)
+        if centre:
+            shift[1] = np.mean(first.y)
+        if not first.sparse:
+            X = first.dense()
+            if centre:
+                shift[2:] = X.mean(axis=0, dtype=np.float64)
+            tops = np.abs(X - shift[2:]).max(axis=0)
+        else:
+            tops = abs(first.X).max(axis=0).toarray().ravel()
+        tops = np.concatenate([[1.0, np.abs(first.y - shift[1]).max()], tops])
+        exponents = np.frexp(np.where(tops > 0, tops, 1.0))[1]
+        return cls(shift, np.ldexp(1.0, np.where(np.abs(exponents) > 60, exponents, 0)))
+
+    def wider(self, width: int) -> "Shifted":
+        """Return the same with more columns, or with fewer."""
+        more = max(0, width - len(self.shift))
+        return Shifted(
+            np.pad(self.shift, (0, more))[:width],
+            np.pad(self.scale, (0, more), constant_values=1.0)[:width],
+        )
+
+    def __call__(self, lane: Block) -> Products:
+        """Return the sums of products of a lane."""
+        refuse_too_many(lane.X.shape[1])
+        if self.keeps_zeros(lane):
+            X, ones = self.sparse_columns(lane)
+            product = np.zeros((2 + X.shape[1], 2 + X.shape[1]))
+            product[:2, :2] = ones.T @ ones
+            product[2:, :2] = X.T @ ones
+            product[2:, 2:] = (X.T @ X).toarray()
+            product = np.tril(product)
+        else:
+            product = blas.dsyrk(1.0, self.columns(lane).T, lower=1)
+        return Products(product, np.zeros_like(product), Targets.of(lane))
+
+    def keeps_zeros(self, lane: Block) -> bool:
+        """Return whether a lane stays sparse: its features are not shifted."""
+        return lane.sparse and not self.shift[2:].any()
+
+    def columns(self, lane: Block) -> np.ndarray:
+        """Return the shifted and scaled columns of some rows, in a buffer reused by each thread."""
+        features, rows = lane.dense(), lane.y.size
+        end, width = 2 + features.shape[1], max(2 + features.shape[1], len(self.shift))
+        shift, scale = self.wider(width)
+        if len(getattr(_local, "buffer", "")) < rows * width:
+            _local.buffer = np.empty(rows * width)
+        Z = _local.buffer[: rows * width].reshape(rows, width)
+        Z[:, 0] = 1.0
+        Z[:, 1] = lane.y
+        Z[:, 1] -= shift[1]
+        np.subtract(features, shift[2:end], out=Z[:, 2:end])
+        Z[:, end:] = -shift[end:]  # features that are zero in all rows of the lane
+        if (scale != 1.0).any():
+            Z[:, 1:] /= scale[1:]
+        if lane.weights is not None:
+            Z *= np.sqrt(lane.weights)[:, None]
+        return Z
+
+    def sparse_columns(self, lane: Block) -> tuple[Any, np.ndarray]:
+        """Return the features, scaled but not shifted, and the columns 1 and y, of some rows."""
+        X, (shift, scale) = sp.csr_array(lane.X), self.wider(2 + lane.X.shape[1])
+        ones = np.column_stack([np.ones(lane.y.size), (lane.y - shift[1]) / scale[1]])
+        values = X.data / scale[2:][X.indices]
+        if lane.weights is not None:
+            root = np.sqrt(lane.weights)
+            values, ones = values * np.repeat(root, np.diff(X.indptr)), ones * root[:, None]
+        return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), ones
+
+
+#: a buffer for each thread
+_local = threading.local()
+
+
+def refuse_too_many(features: int) -> None:
+    """Raise DataError for features whose products do not fit in memory."""
+    if features > MOST_FEATURES:
+        raise DataError(
+            f"Least squares of {features:,} features needs all their products, which are too "
+            f"many for memory: choose at most {MOST_FEATURES:,} features."
+        )
+
+
+class Residues(NamedTuple):
+    """Products of all columns with the residuals for ``beta``, and the sum of their squares, each
+    with its rounding errors.
+    """
+
+    columns: Shifted
+    beta: np.ndarray
+
+    def __call__(self, lane: Block) -> np.ndarray:
+        """Return those of a lane, in a column each for sums and errors; the squares come last."""
+        found = np.zeros((len(self.beta) + 1, 2))
+        if self.columns.keeps_zeros(lane):
+            X, ones = self.columns.sparse_columns(lane)
+            end = 2 + X.shape[1]
+            r = -(ones @ self.beta[:2] + X @ self.beta[2:end])
+            found[:end, 0] = np.concatenate([ones.T @ r, X.T @ r])
+        else:
+            Z = self.columns.columns(lane)
+            r = -(Z @ self.beta[: Z.shape[1]])
+            found[: Z.shape[1], 0] = Z.T @ r
+        found[-1, 0] = r @ r
+        return found
+
+
+def added_residues(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the sums over the rows of both."""
+    total, rest = two_sum(a[:, 0], b[:, 0])
+    return np.column_stack([total, a[:, 1] + b[:, 1] + rest])
+
+
+class Moments:
+    """Sums of products of the columns 1, y and the features, of all rows.
+
+    Attributes
+    ----------
+    columns : Shifted, with all features
+    y : Targets
+    dtype : that of the features
+    """
+
+    def __init__(self, rows: Any, centre: bool) -> None:
+        first = rows.first()
+        self._rows, self.dtype = rows, first.X.dtype
+        columns = Shifted.of_first(first, centre)
+        found: Products = rows.sum(columns, added_products)
+        more = max(0, 2 + rows.width - len(found.total))  # features that are zero in all rows
+        self._total, self._lost = np.pad(found.total, (0, more)), np.pad(found.lost, (0, more))
+        self.columns, self.y = columns.wider(len(self._total)), found.y
+        self.shift, self.scale = self.columns
+        self.weight = float(found.total[0, 0])
 
     def sums(self) -> np.ndarray:
         """Return the total as a full symmetric matrix, rounded once."""
-        lower = np.tril(self.total + self._lost)
+        lower = np.tril(self._total + self._lost)
         return lower + np.tril(lower, -1).T
 
-    def residual_products(self, blocks: Blocks, beta: np.ndarray) -> tuple[np.ndarray, float]:
+    def residual_products(self, beta: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the products of all columns with the residuals, and the sum of their squares."""
-
-        def work(part: Block) -> tuple[np.ndarray, float]:
-            if part.sparse:
-                X, ones = self._sparse_columns(part)
-                r = -(ones @ beta[:2] + X @ beta[2 : 2 + X.shape[1]])
-                return np.concatenate([ones.T @ r, X.T @ r]), float(r @ r)
-            Z = self._columns(part)
-            r = -(Z @ beta)
-            return Z.T @ r, float(r @ r)
-
-        g, lost, squares = np.zeros(len(beta)), np.zeros(len(beta)), []
-        for product, square in in_order(work, (p for block in blocks() for p in self._cut(block))):
-            g[: product.size], rest = two_sum(g[: product.size], product)
-            lost[: product.size] += rest
-            squares.append(square)
-        return g + lost, fsum(squares)
-
-    def _parts(self, blocks: Blocks) -> Iterator[Block]:
-        """Yield the rows in parts that fit in the cache, and count them."""
-        for block in blocks():
-            if self.n_rows == 0:
-                self._begin(block)
-            self._grow(2 + block.X.shape[1])
-            self.count(block)
-            yield from self._cut(block)
-
-    def _cut(self, block: Block) -> Iterator[Block]:
-        return block.cut(1 << 16 if block.sparse else max(512, (1 << 18) // len(self.total)))
-
-    def _begin(self, block: Block) -> None:
-        """Set the shift to the means of the first rows, and scale columns that could overflow."""
-        first = next(block.cut(8192))
-        self._grow(2 + block.X.shape[1])
-        if self._centre:
-            self.shift[1] = np.mean(first.y)
-        if not block.sparse:
-            X = first.dense()
-            if self._centre:
-                self.shift[2:] = X.mean(axis=0, dtype=np.float64)
-            tops = np.abs(X - self.shift[2:]).max(axis=0)
-        else:
-            tops = abs(first.X).max(axis=0).toarray().ravel()
-        tops = np.concatenate([[1.0, np.abs(first.y - self.shift[1]).max()], tops])
-        exponents = np.frexp(np.where(tops > 0, tops, 1.0))[1]
-        self.scale = np.ldexp(1.0, np.where(np.abs(exponents) > 60, exponents, 0))
-
-    def _grow(self, width: int) -> None:
-        """Add new features, which were zero so far."""
-        if width - 2 > MOST_FEATURES:
-            raise DataError(
-                f"Least squares of {width - 2:,} features needs all their products, which are too "
-                f"many for memory: choose at most {MOST_FEATURES:,} features."
-            )
-        more = width - len(self.total)
-        if more > 0:
-            self.total = np.pad(self.total, (0, more))
-            self._lost = np.pad(self._lost, (0, more))
-            self.scale = np.pad(self.scale, (0, more), constant_values=1.0)
-            self.shift = np.pad(self.shift, (0, more))
-
-    def _products(self, part: Block) -> np.ndarray:
-        """Return the lower triangle of the sums of products of some rows."""
-        if not part.sparse:
-            return blas.dsyrk(1.0, self._columns(part).T, lower=1)
-        X, ones = self._sparse_columns(part)
-        product = np.zeros((2 + X.shape[1], 2 + X.shape[1]))
-        product[:2, :2] = ones.T @ ones
-        product[2:, :2] = X.T @ ones
-        product[2:, 2:] = (X.T @ X).toarray()
-        return np.tril(product)
-
-    def _columns(self, part: Block) -> np.ndarray:
-        """Return the shifted and scaled columns of some rows, in a buffer reused by each thread."""
-        shift, scale = self.shift, self.scale
-        width, rows = len(shift), part.y.size
-        if getattr(self._local, "width", None) != width or len(self._local.buffer) < rows:
-            self._local.width, self._local.buffer = width, np.empty((rows, width))
-        Z, end = self._local.buffer[:rows], 2 + part.X.shape[1]
-        Z[:, 0] = 1.0
-        Z[:, 1] = part.y
-        Z[:, 1] -= shift[1]
-        np.subtract(part.dense(), shift[2:end], out=Z[:, 2:end])
-        Z[:, end:] = 0.0
-        if (scale != 1.0).any():
-            Z[:, 1:] /= scale[1:width]
-        if part.weights is not None:
-            Z *= np.sqrt(part.weights)[:, None]
-        return Z
-
-    def _sparse_columns(self, part: Block) -> tuple[Any, np.ndarray]:
-        """Return the features, scaled but not shifted, and the columns 1 and y, of some rows."""
-        X = sp.csr_array(part.X)
-        ones = np.column_stack([np.ones(part.y.size), (part.y - self.shift[1]) / self.scale[1]])
-        values = X.data / self.scale[2:][X.indices]
-        if part.weights is not None:
-            root = np.sqrt(part.weights)
-            values, ones = values * np.repeat(root, np.diff(X.indptr)), ones * root[:, None]
-        return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), ones
+        found = self._rows.sum(Residues(self.columns, beta), added_residues).sum(axis=1)
+        return found[:-1], float(found[-1])
 
 
 @dataclass
@@ -209,14 +249,11 @@ class Solved:
         return bool(self.rss > (least * size) ** 2)
 
 
-def solve(
-    blocks: Blocks, moments: Moments, fit_intercept: bool, always_refine: bool
-) -> Solved | None:
+def solve(moments: Moments, fit_intercept: bool, always_refine: bool) -> Solved | None:
     """Solve from the moments of all rows; return None if floats are not accurate enough.
 
     Parameters
     ----------
-    blocks : the rows, for refinement
     moments : Moments
     fit_intercept : bool
     always_refine : bool
@@ -254,7 +291,7 @@ def solve(
     rss = tss - float(beta[2:] @ S[2:, 1])
     beta[1] = -1.0
     if always_refine or condition > GOOD_CONDITION or rss < GOOD_SHARE * tss:
-        rss_refined = _refine(blocks, moments, beta, back, spread)
+        rss_refined = _refine(moments, beta, back, spread)
         if rss_refined is None:
             return None
         rss = rss_refined
@@ -263,15 +300,13 @@ def solve(
     return Solved(beta, inverse / spread, means[1:], spread, rss, tss, explained)
 
 
-def _refine(
-    blocks: Blocks, moments: Moments, beta: np.ndarray, back: Any, spread: np.ndarray
-) -> float | None:
+def _refine(moments: Moments, beta: np.ndarray, back: Any, spread: np.ndarray) -> float | None:
     """Correct ``beta`` by the products of the columns with the residuals.
 
     Returns the sum of squared residuals, or None if the corrections do not converge.
     """
     for _ in range(3):
-        g, squares = moments.residual_products(blocks, beta)
+        g, squares = moments.residual_products(beta)
         step = back(g)
         beta += step
         moved = np.abs(step[2:] * spread).max(initial=0.0)

@@ -43,6 +43,8 @@ class LeastSquares:
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
     method : "exact", "floats" or "doubled"
+    two_values : the two values of y; None if it has others, or for a model from a file
+    deviation : float, the standard deviation of y; NaN for a model from a file
     """
 
     coef: np.ndarray
@@ -63,6 +65,8 @@ class LeastSquares:
     fit_intercept: bool
     method: str
     combinations: dict[int, np.ndarray] = field(default_factory=dict)
+    two_values: tuple[float, float] | None = None
+    deviation: float = np.nan
 
     @property
     def rank(self) -> int:

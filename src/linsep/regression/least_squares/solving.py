@@ -13,19 +13,27 @@ Three methods, each used only where it is accurate:
   memory.
 """
 
+import operator
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import reduce
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx
 from threadpoolctl import threadpool_limits
 
 from linsep.errors import DataError, FeatureOverflow
-from linsep.parallel import in_order
 from linsep.regression.blocks import Block, Blocks
-from linsep.regression.least_squares.columns import ScaledColumns, digits_of, ranges_of
+from linsep.regression.lanes import Lanes, joined
+from linsep.regression.least_squares.columns import (
+    ScaledColumns,
+    added_ranges,
+    digits_of,
+    ranges_of,
+)
 from linsep.regression.least_squares.elimination import Elimination, eliminate
 from linsep.regression.least_squares.exact_ranks import (
     exact_zeros,
@@ -35,7 +43,16 @@ from linsep.regression.least_squares.exact_ranks import (
 )
 from linsep.regression.least_squares.moments import Moments, Solved, solve
 from linsep.regression.least_squares.result import LeastSquares
-from linsep.regression.least_squares.slices import ROWS, balls, floats, pairs, products, two_sum
+from linsep.regression.least_squares.slices import (
+    ROWS,
+    Pair,
+    balls,
+    floats,
+    pairs,
+    products,
+    two_sum,
+)
+from linsep.regression.least_squares.targets import Targets
 
 #: most values and most columns for the exact method
 EXACT_VALUES, EXACT_WIDTH = 1 << 17, 32
@@ -60,14 +77,14 @@ class IllConditionedWarning(UserWarning):
 
 
 def least_squares(
-    blocks: Blocks, *, fit_intercept: bool = True, reread: bool = True
+    blocks: Blocks | Lanes, *, fit_intercept: bool = True, reread: bool = True
 ) -> LeastSquares:
     """Return the least squares solution for the rows of ``blocks``.
 
     Parameters
     ----------
-    blocks : function that returns an iterator over all rows
-        At least one row, all values finite; the last block has all features.
+    blocks : function that returns an iterator over all rows, or Lanes
+        At least one row, all values finite.
     fit_intercept : bool
     reread : bool
         Whether rows are cheap to read again, for refinement; else they are reread only if needed.
@@ -77,9 +94,10 @@ def least_squares(
     DataError
         If there are more than 16,384 features, or squares of values overflow.
     """
-    few = _few(blocks)
+    rows = blocks if isinstance(blocks, Lanes) else Lanes(blocks)
+    few = rows.few(_too_many)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _many(blocks, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
+        found = _many(rows, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
         sizes = [found.intercept, found.rss]
     lost = ~(np.isfinite(found.means) & np.isfinite(found.spread))
     if lost.any():
@@ -92,36 +110,29 @@ def least_squares(
     return found
 
 
-def _many(blocks: Blocks, fit_intercept: bool, reread: bool) -> LeastSquares:
+def _many(rows: Lanes, fit_intercept: bool, reread: bool) -> LeastSquares:
     """Solve in floats, or in sums of 106 bits if floats are not accurate enough."""
-    moments = Moments(fit_intercept)
-    moments.read(blocks)
+    moments = Moments(rows, fit_intercept)
     solved = None
-    if moments.low_y < moments.high_y or not fit_intercept:
-        solved = solve(blocks, moments, fit_intercept, reread)
+    if moments.y.low < moments.y.high or not fit_intercept:
+        solved = solve(moments, fit_intercept, reread)
     if solved is not None and solved.vouches(LEAST_RESIDUAL):
         return _from_floats(solved, moments, fit_intercept)
-    return _doubled(blocks, moments, fit_intercept)
+    return _doubled(rows, moments, fit_intercept)
 
 
-def _few(blocks: Blocks) -> list[Block] | None:
-    """Return all rows if they are few enough for the exact method, else None."""
-    found, rows, width = [], 0, 0
-    for block in blocks():
-        rows, width = rows + block.y.size, block.X.shape[1] + 2
-        if width > EXACT_WIDTH or rows * width > EXACT_VALUES:
-            return None
-        found.append(block)
-    return found
+def _too_many(rows: int, features: int) -> bool:
+    """Return whether rows are too many for the exact method."""
+    width = features + 2
+    return width > EXACT_WIDTH or rows * width > EXACT_VALUES
 
 
 def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
     """Solve in balls, with increasing precision until every digit is proved."""
-    moments, ranges = Moments(fit_intercept), ranges_of(found)
-    for block in found:
-        moments.count(block)
-    columns = ScaledColumns(ranges, fit_intercept, _digits(moments))
-    many = moments.n_rows * ranges.low.size > SHARED_VALUES
+    y = Targets.of(joined(found))
+    ranges = reduce(added_ranges, map(ranges_of, found))
+    columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
+    many = y.rows * ranges.low.size > SHARED_VALUES
     with ctx.workprec(PRECISION), threadpool_limits(1, "blas") if many else nullcontext():
         if slices_suffice(ranges, found):
             G = balls((len(columns.exponents),) * 2)
@@ -135,7 +146,7 @@ def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
         with ctx.workprec(precision):
             done = eliminate(ordered, balls, rules)
             if _proved(done, ordered):
-                return columns.fit(done, G, moments, "exact")
+                return columns.fit(done, G, y, "exact")
         precision *= 4
 
 
@@ -155,17 +166,14 @@ def _known(ball: arb) -> bool:
     return ball.rel_accuracy_bits() >= 64
 
 
-def _doubled(blocks: Blocks, moments: Moments, fit_intercept: bool) -> LeastSquares:
+def _doubled(rows: Lanes, moments: Moments, fit_intercept: bool) -> LeastSquares:
     """Solve by sums of 106 bits."""
-    ranges = ranges_of(blocks())
-    columns = ScaledColumns(ranges, fit_intercept, _digits(moments), centred=True)
-    exponents, centres = columns.exponents, columns.centres
-    G = pairs((len(exponents), len(exponents)))
-    for part in in_order(lambda part: products(part, exponents, centres, pairs), _parts(blocks())):
-        G = G + part
+    ranges = rows.sum(ranges_of, added_ranges).wider(1 + rows.width)
+    columns = ScaledColumns(ranges, fit_intercept, _digits(moments.dtype), centred=True)
+    G = rows.sum(Doubled(columns.exponents, columns.centres), operator.add)
     done = eliminate(columns.ordered(G), pairs, columns.rules(G, noise=DOUBLED_TOLERANCE))
     _check_digits(done)
-    return columns.fit(done, G, moments, "doubled")
+    return columns.fit(done, G, moments.y, "doubled")
 
 
 def _check_digits(done: Elimination) -> None:
@@ -183,9 +191,21 @@ def _check_digits(done: Elimination) -> None:
         )
 
 
-def _digits(moments: Moments) -> int:
+class Doubled(NamedTuple):
+    """Sums of products of 106 bits, of columns minus centres over powers of two."""
+
+    exponents: np.ndarray
+    centres: np.ndarray
+
+    def __call__(self, lane: Block) -> Pair:
+        """Return those of a lane."""
+        parts = [products(part, *self, pairs) for part in lane.cut(ROWS)]
+        return reduce(operator.add, parts)
+
+
+def _digits(dtype: np.dtype) -> int:
     """Return the number of reliable bits in the values of features, at most those of floats."""
-    return min(53, digits_of(moments.dtype))
+    return min(53, digits_of(dtype))
 
 
 def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -195,7 +215,7 @@ def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> LeastSquares:
     """Return the result for the original columns from that for shifted and scaled ones."""
-    scale, unit_y, total = moments.scale[2:], moments.scale[1], float(moments.total[0, 0])
+    scale, unit_y, total = moments.scale[2:], moments.scale[1], moments.weight
     shift, shift_y = moments.shift[2:], moments.shift[1]
     coef = solved.beta[2:] * (unit_y / scale)
     means, rest = two_sum(shift, solved.means[1:] * scale)
@@ -219,9 +239,11 @@ def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> Least
         y_norm=float(np.sqrt(solved.tss) * unit_y),
         explained_norm=float(np.sqrt(solved.explained) * unit_y),
         perfect=False,
-        n_rows=moments.n_rows,
+        n_rows=moments.y.rows,
         total_weight=total,
-        log_weights=moments.log_weights,
+        log_weights=moments.y.log_weights,
         fit_intercept=fit_intercept,
         method="floats",
+        two_values=moments.y.both,
+        deviation=moments.y.deviation,
     )

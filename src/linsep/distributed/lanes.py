@@ -1,0 +1,150 @@
+"""Sums over lanes of rows on the workers of a cluster: those of one machine, to the bit.
+
+A worker adds up the lanes that begin in its shard. The last of them may end in the next shards,
+whose first rows are sent to it.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from linsep.distributed.cluster import Cluster, given
+from linsep.distributed.rows import FIRST, ShardedRows
+from linsep.distributed.shards import Rows
+from linsep.errors import DataError
+from linsep.parallel import one_blas_thread
+from linsep.regression.blocks import Block
+from linsep.regression.lanes import Add, Lanes, Piece, Tree, Work, lane_rows, lanes_of, part_of
+
+#: a function from the rows of a shard, and its name for errors, to their block
+AsBlock: TypeAlias = Any
+
+
+class Known(NamedTuple):
+    """What the client knows of the block of a shard: rows, features, and rows in a lane."""
+
+    rows: int
+    width: int
+    lane: int
+
+
+def _known(block: Block) -> Known:
+    return Known(block.y.size, block.X.shape[1], lane_rows(block.X))
+
+
+def _block(as_block: AsBlock, rows: Rows, name: str) -> Block:
+    return as_block(rows, name)
+
+
+def _pieces(work: Work, add: Add, first: int, start: int, parts: list[Block]) -> list[Piece]:
+    """Return the sums of the lanes from number ``first`` on; they begin at row ``start`` of the
+    first part.
+    """
+    own = part_of(parts[0], start, parts[0].y.size)
+    tree = Tree(add, first)
+    with one_blas_thread:
+        for lane in lanes_of([own, *parts[1:]]):
+            tree.push(work(lane))
+    return tree.rest()
+
+
+class Unit(NamedTuple):
+    """Lanes that begin in a shard: the number of the first, the row of the shard where it begins,
+    and the first rows of other shards that the last one needs, as (shard, rows).
+    """
+
+    first: int
+    start: int
+    others: list[tuple[int, int]]
+
+
+def units_of(sizes: list[int], lane: int) -> dict[int, Unit]:
+    """Return the unit of each shard in which a lane begins."""
+    starts = np.cumsum([0, *sizes]).tolist()
+    units = {}
+    for shard, (begin, end) in enumerate(pairwise(starts)):
+        first = -(-begin // lane)
+        if first * lane >= end:
+            continue
+        left, others = -end % lane, []
+        for other in range(shard + 1, len(sizes)):
+            if not left:
+                break
+            taken = min(left, sizes[other])
+            if taken:
+                others.append((other, taken))
+            left -= taken
+        units[shard] = Unit(first, first * lane - begin, others)
+    return units
+
+
+class ClusterLanes(Lanes):
+    """The rows of shards in lanes, summed by workers.
+
+    Parameters
+    ----------
+    rows : ShardedRows
+    as_block : function that returns the block of a shard; it can be pickled
+    """
+
+    def __init__(self, rows: ShardedRows, as_block: AsBlock):
+        self._cluster: Cluster = rows.cluster
+        shared = self._cluster.submit("share setting", given, as_block, priority=FIRST)
+        #: futures of blocks
+        self.blocks = [
+            self._cluster.submit("prepare shard", _block, shared, each, name, priority=FIRST)
+            for each, name in zip(rows.rows, rows.names, strict=True)
+        ]
+        rows.rows = []  # the blocks take their place
+        known = self._cluster.results(
+            [self._cluster.submit("describe shard", _known, b) for b in self.blocks]
+        )
+        some = [about for about in known if about.rows]
+        if not some:
+            raise DataError(f"{rows.names[0]} and all other shards have no rows to learn from.")
+        self.width = max(about.width for about in some)
+        self._sizes = [about.rows for about in known]
+        self._lane = some[0].lane
+        self._units = units_of(self._sizes, self._lane)
+
+    def sum(self, work: Work, add: Add) -> Any:
+        """Return the sum of ``work(lane)`` over all lanes."""
+        shared = self._cluster.submit("share weights", given, work, priority=FIRST)
+        tasks = []
+        for shard, unit in self._units.items():
+            parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
+            where = unit.first, unit.start
+            tasks.append(self._cluster.submit("sum lanes", _pieces, shared, add, *where, parts))
+        tree = Tree(add)
+        for pieces in self._cluster.results(tasks):
+            for level, many, value in pieces:
+                tree.push(value, level, many)
+        return tree.total()
+
+    def _head(self, shard: int, rows: int) -> Any:
+        """Return the first rows of a shard."""
+        if rows == self._sizes[shard]:
+            return self.blocks[shard]
+        return self._cluster.submit(
+            "send first rows", part_of, self.blocks[shard], 0, rows, priority=FIRST
+        )
+
+    def first(self) -> Block:
+        """Return the first lane."""
+        (shard, unit), *_ = self._units.items()
+        parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
+        task = self._cluster.submit("send first rows", _first_lane, parts)
+        return self._cluster.results([task])[0]
+
+    def few(self, most: Callable[[int, int], bool]) -> list[Block] | None:
+        """Return all rows as blocks, or None if they are too many."""
+        if most(sum(self._sizes), self.width):
+            return None
+        blocks = self._cluster.results(list(self.blocks))
+        return [block for block in blocks if block.y.size]
+
+
+def _first_lane(parts: list[Block]) -> Block:
+    return next(lanes_of(parts))

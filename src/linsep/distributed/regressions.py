@@ -1,0 +1,77 @@
+"""Linear regression and Gaussian naive Bayes on a cluster: the bits of one machine."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.distributed.lanes import ClusterLanes
+from linsep.distributed.rows import ShardedRows, measure
+from linsep.distributed.shards import Rows
+from linsep.errors import DataError, hint
+from linsep.estimators._common import checking as labels
+from linsep.regression.blocks import Block
+from linsep.regression.class_moments import class_moments
+
+
+class Numbers(NamedTuple):
+    """Blocks of rows of positive weight whose y are numbers; ``whole`` refuses weights that are no
+    number of rows.
+    """
+
+    whole: bool
+
+    def __call__(self, rows: Rows, name: str) -> Block:
+        """Return the block of a shard."""
+        X, y, weights = rows.X, rows.y, rows.weights
+        if y.dtype.kind not in "biuf":
+            raise DataError(
+                f"{name} has text for labels: a regression needs one number a row, and classes are "
+                "for a classifier."
+            )
+        y = y.astype(np.float64)
+        if self.whole and weights is not None and (parts := weights % 1 != 0).any():
+            row = int(np.argmax(parts))
+            raise DataError(
+                f"{name}, row {row + 1:,} of it has the weight {weights[row]:g}, which is no "
+                "number of rows",
+                hint("take weights for inverse variances with {}", weight_type="precision"),
+            )
+        if weights is not None and not weights.all():
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        return Block(X, y, weights)
+
+
+class Codes(NamedTuple):
+    """Blocks of rows whose y are codes of ``classes``, an array of sorted labels."""
+
+    classes: np.ndarray
+
+    def __call__(self, rows: Rows, name: str) -> Block:
+        """Return the block of a shard."""
+        if not rows.y.size:
+            return Block(rows.X, np.zeros(0, np.int32), rows.weights)
+        codes = labels.encode_with(rows.y, self.classes)
+        assert codes is not None
+        return Block(rows.X, codes, rows.weights)
+
+
+def fit_linear(estimator: Any, rows: ShardedRows) -> None:
+    """Fit a linear regression."""
+    lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency"))
+    estimator._take_rows(lanes)
+    estimator._warn_of_dependence()
+
+
+def fit_naive_bayes(estimator: Any, rows: ShardedRows) -> None:
+    """Fit Gaussian naive Bayes to described rows."""
+    classes, totals = rows.classes()
+    labels.check_two_classes(classes, rows.names[0])
+    counted = sum(about.counted for about in rows.about)
+    lanes = ClusterLanes(rows, Codes(classes))
+    estimator._take(classes, class_moments(lanes, classes.size))
+    estimator.n_rows_ = counted
+    measure(estimator, rows, lanes.blocks, _labelled, totals)
+
+
+def _labelled(model: Any, block: Block) -> Rows:
+    return Rows(block.X, model.classes_[block.y], block.weights)

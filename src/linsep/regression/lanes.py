@@ -1,0 +1,204 @@
+"""Sums over rows in lanes, added in a fixed tree.
+
+A lane is a fixed number of rows, counted from the first row of the data: it does not depend on the
+batches in which rows come. Sums of lanes are added in groups of eight neighbours, the sums of
+groups again, and so on. So whoever computes the sum of a lane, one thread, several, or the workers
+of a cluster, the total is the same to the bit.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.parallel import in_order
+from linsep.regression.blocks import Block, Blocks
+
+#: lanes, or groups, that are added at once
+FAN = 8
+#: rows of a lane of sparse rows
+SPARSE_ROWS = 1 << 15
+#: values of a lane of dense rows, which fits in the cache, and the fewest rows
+DENSE_VALUES, LEAST_ROWS = 1 << 18, 512
+
+#: the sum of two sums
+Add = Callable[[Any, Any], Any]
+#: from a lane to its sum
+Work: TypeAlias = Any
+
+
+class Piece(NamedTuple):
+    """The sum of ``many`` neighbours at a level of the tree, the first of which is the first of
+    its group unless ``many`` is 1.
+    """
+
+    level: int
+    many: int
+    value: Any
+
+
+class Tree:
+    """Adds the sums of lanes, from lane number ``first`` on.
+
+    Attributes
+    ----------
+    pieces : list of Piece
+        Sums that belong to groups which began before lane ``first``, in order; empty if that is 0.
+    """
+
+    def __init__(self, add: Add, first: int = 0):
+        self._add, self._first = add, first
+        self.pieces: list[Piece] = []
+        self._counts: list[int] = []
+        self._sums: list[Any] = []
+        self._open: list[bool] = []
+
+    def push(self, value: Any, level: int = 0, count: int = 1) -> None:
+        """Add the sum of the next lane, or of a group, or of the first ``count`` of a group."""
+        self._make(level)
+        if self._open[level]:
+            self.pieces.append(Piece(level, count, value))
+        elif self._counts[level]:
+            self._sums[level] = self._add(self._sums[level], value)
+        else:
+            self._sums[level] = value
+        self._counts[level] += count
+        if self._counts[level] < FAN:
+            return
+        self._counts[level], whole = 0, self._sums[level]
+        self._sums[level] = None
+        if self._open[level]:  # the group is added where it began
+            self._open[level] = False
+            self._skip(level + 1)
+        else:
+            self.push(whole, level + 1)
+
+    def _make(self, level: int) -> None:
+        """Make the levels up to this one, which begin in the group of lane ``first``."""
+        for made in range(len(self._counts), level + 1):
+            self._counts.append(self._first // FAN**made % FAN)
+            self._sums.append(None)
+            self._open.append(self._first % FAN ** (made + 1) != 0)
+
+    def _skip(self, level: int) -> None:
+        """Count a group that is added elsewhere."""
+        self._make(level)
+        self._counts[level] += 1
+        if self._counts[level] == FAN:
+            self._counts[level], self._open[level] = 0, False
+            self._skip(level + 1)
+
+    def rest(self) -> list[Piece]:
+        """Return all that is not yet added up, in order."""
+        left = [
+            Piece(level, count, value)
+            for level, (count, value) in enumerate(zip(self._counts, self._sums, strict=True))
+            if value is not None
+        ]
+        return self.pieces + left[::-1]
+
+    def total(self) -> Any:
+        """Return the sum of all, None of none."""
+        total = None
+        for value in self._sums:
+            if value is not None:
+                total = value if total is None else self._add(value, total)
+        return total
+
+
+class Lanes:
+    """The rows of blocks in lanes, summed by threads.
+
+    Parameters
+    ----------
+    blocks : function that returns an iterator over all rows
+
+    Attributes
+    ----------
+    width : int, number of features so far
+    """
+
+    def __init__(self, blocks: Blocks):
+        self._blocks, self.width = blocks, 0
+        self._begun: Iterator[Block] | None = None
+
+    def sum(self, work: Work, add: Add) -> Any:
+        """Return the sum of ``work(lane)`` over all lanes; ``work`` and ``add`` can be pickled."""
+        lanes, self._begun = self._begun or lanes_of(self._seen()), None
+        tree = Tree(add)
+        for value in in_order(work, lanes):
+            tree.push(value)
+        return tree.total()
+
+    def first(self) -> Block:
+        """Return the first lane; the next sum goes on with this reading."""
+        lanes = lanes_of(self._seen())
+        lane = next(lanes)
+        self._begun = chain([lane], lanes)
+        return lane
+
+    def _seen(self) -> Iterator[Block]:
+        for block in self._blocks():
+            self.width = max(self.width, block.X.shape[1])
+            yield block
+
+    def few(self, most: Callable[[int, int], bool]) -> list[Block] | None:
+        """Return all rows as blocks, or None if ``most(rows, features)`` says they are too many."""
+        found, rows = [], 0
+        for block in self._blocks():
+            rows += block.y.size
+            if most(rows, block.X.shape[1]):
+                return None
+            found.append(block)
+        return found
+
+
+def lane_rows(X: Any) -> int:
+    """Return the number of rows in a lane of such rows."""
+    if sp.issparse(X):
+        return SPARSE_ROWS
+    return max(LEAST_ROWS, DENSE_VALUES // (2 + X.shape[1]))
+
+
+def lanes_of(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the rows of blocks in lanes; the last may be shorter."""
+    held: list[Block] = []
+    count = 0
+    for block in blocks:
+        size, start = lane_rows(block.X), 0
+        while count + block.y.size - start >= size:
+            stop = start + size - count
+            held.append(part_of(block, start, stop))
+            yield joined(held)
+            held, count, start = [], 0, stop
+        if start < block.y.size:
+            held.append(part_of(block, start, block.y.size))
+            count += block.y.size - start
+    if held:
+        yield joined(held)
+
+
+def part_of(block: Block, start: int, stop: int) -> Block:
+    """Return some rows of a block."""
+    weights = None if block.weights is None else block.weights[start:stop]
+    return Block(block.X[start:stop], block.y[start:stop], weights)
+
+
+def joined(blocks: list[Block]) -> Block:
+    """Return the rows of blocks as one; sparse rows up to the last column that is used, whatever
+    columns other rows have.
+    """
+    weights = None
+    if any(block.weights is not None for block in blocks):
+        weights = np.concatenate(
+            [np.ones(b.y.size) if b.weights is None else b.weights for b in blocks]
+        )
+    y = blocks[0].y if len(blocks) == 1 else np.concatenate([block.y for block in blocks])
+    if not sp.issparse(blocks[0].X):
+        X = blocks[0].X if len(blocks) == 1 else np.concatenate([block.X for block in blocks])
+        return Block(X, y, weights)
+    width = max(int(block.X.indices.max(initial=-1)) + 1 for block in blocks)
+    cut = [sp.csr_matrix((b.X.data, b.X.indices, b.X.indptr), (b.y.size, width)) for b in blocks]
+    return Block(cut[0] if len(cut) == 1 else sp.vstack(cut, format="csr"), y, weights)

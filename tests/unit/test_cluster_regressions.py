@@ -1,0 +1,166 @@
+"""Regressions on a cluster: the bits of one machine, for any number of workers."""
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from distributed import Client, LocalCluster
+
+from linsep import GaussianNaiveBayes, LinearRegression, open_source
+from linsep.distributed import fit, lanes as cluster_lanes
+from linsep.errors import DataError
+from linsep.regression import lanes
+from linsep.regression.least_squares.solving import DependentFeaturesWarning
+
+pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
+# Two dozen lanes, of which one is in several shards and some shards are in none.
+FEW = {"SPARSE_ROWS": 60, "DENSE_VALUES": 200, "LEAST_ROWS": 41}
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(workers):
+    with Client(workers, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Rows with weights, some of them zero: in narrow Parquet, in wide Parquet and as text."""
+    folder, random, n = tmp_path_factory.mktemp("rows"), np.random.default_rng(0), 1000
+    X = random.normal([0, 1e3, -1e6, 0], size=(n, 4))
+    y = X @ [1, -2, 1e-3, 0.5] + random.normal(size=n)
+    columns = {f"x{k}": X[:, k] for k in range(4)}
+    weights = np.where(random.random(n) < 0.1, 0.0, random.integers(1, 5, n).astype(float))
+    labels = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
+    table = pa.table(columns | {"y": y, "w": weights, "label": labels})
+    pq.write_table(table, folder / "t.parquet", row_group_size=60)
+    wide = random.normal(size=(n, 36))
+    columns = {f"x{k}": wide[:, k].astype(np.float32) for k in range(36)}
+    y = wide[:, :3] @ [1, 2, 3] + random.normal(size=n)
+    pq.write_table(pa.table(columns | {"y": y}), folder / "wide.parquet", row_group_size=70)
+    lines = []
+    for k in range(n):
+        places = np.sort(random.choice(1 + k // 20, size=min(3, 1 + k // 20), replace=False)) + 1
+        lines.append(f"{k % 3} " + " ".join(f"{j}:{random.normal():.3f}" for j in places))
+    (folder / "t.svm").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def same_fit(one, other):
+    for name, value in vars(one._fitted).items():
+        found = getattr(other._fitted, name)
+        if name == "combinations":
+            assert value.keys() == found.keys()
+        else:
+            assert np.array_equal(value, found, equal_nan=name == "deviation"), name
+    assert one.training_deviation_ == other.training_deviation_
+    assert one._two_values == other._two_values
+    assert one.recipe_ == other.recipe_
+
+
+@pytest.fixture
+def short_lanes(monkeypatch):
+    for name, value in FEW.items():
+        monkeypatch.setattr(lanes, name, value)
+    monkeypatch.setattr("linsep.regression.least_squares.solving.EXACT_VALUES", 100)
+
+
+CASES = [
+    ("t.parquet", {"target": "y", "weight": "w", "exclude": "label"}, {}),
+    ("t.parquet", {"target": "y", "exclude": ["label", "w"]}, {"fit_intercept": False}),
+    ("t.parquet", {"target": "y", "weight": "w", "exclude": "label"}, {"weight_type": "frequency"}),
+    ("wide.parquet", {"target": "y"}, {}),
+    ("t.svm", {}, {}),
+]
+
+
+@pytest.mark.parametrize(("name", "read", "parameters"), CASES)
+def test_least_squares_to_the_bit(workers, client, folder, short_lanes, name, read, parameters):
+    def source():
+        return open_source(folder / name, **read)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DependentFeaturesWarning)
+        one = LinearRegression(**parameters).fit(source())
+        for count, size in ((1, 0.012), (3, 0.006)):
+            workers.scale(count)
+            client.wait_for_workers(count)
+            other = fit(LinearRegression(**parameters), source(), client=client, shard_mb=size)
+            same_fit(one, other)
+    assert one._fitted.method != "exact"
+
+
+def test_few_rows_are_exact_on_a_cluster_too(client, folder):
+    one = LinearRegression().fit(open_source(folder / "t.parquet", **CASES[0][1]))
+    source = open_source(folder / "t.parquet", **CASES[0][1])
+    other = fit(LinearRegression(), source, client=client, shard_mb=0.002)
+    assert one._fitted.method == other._fitted.method == "exact"
+    same_fit(one, other)
+
+
+def test_nearly_dependent_columns_are_solved_with_doubled_digits(client, tmp_path, short_lanes):
+    random = np.random.default_rng(1)
+    a = random.normal(size=400)
+    columns = {"a": a, "b": a + 1e-9 * random.normal(size=400), "c": 2 * a, "y": a}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=30)
+    with pytest.warns(DependentFeaturesWarning):
+        one = LinearRegression().fit(open_source(tmp_path / "t.parquet", target="y"))
+    source = open_source(tmp_path / "t.parquet", target="y")
+    with pytest.warns(DependentFeaturesWarning):
+        other = fit(LinearRegression(), source, client=client, shard_mb=0.001)
+    assert one._fitted.method == "doubled"
+    same_fit(one, other)
+
+
+BAYES = [
+    ("t.parquet", {"target": "label", "weight": "w"}),
+    ("t.parquet", {"target": "label"}),
+    ("t.svm", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "read"), BAYES)
+def test_naive_bayes_to_the_bit(workers, client, folder, short_lanes, name, read):
+    one = GaussianNaiveBayes().fit(open_source(folder / name, **read))
+    for count in (1, 2):
+        workers.scale(count)
+        client.wait_for_workers(count)
+        source = open_source(folder / name, **read)
+        other = fit(GaussianNaiveBayes(), source, client=client, shard_mb=0.006)
+        for attribute in ("classes_", "priors_", "means_", "variances_", "n_rows_"):
+            assert np.array_equal(getattr(one, attribute), getattr(other, attribute)), attribute
+        assert one.recipe_ == other.recipe_
+        assert other.training_accuracy_ == pytest.approx(one.training_accuracy_)
+        assert other.training_rows_ == one.training_rows_
+
+
+def test_units_cover_every_lane_once():
+    for sizes in ([10, 0, 3, 50, 1, 1, 1, 30], [5], [0, 4], [100, 100]):
+        found = cluster_lanes.units_of(sizes, 7)
+        starts = np.cumsum([0, *sizes])
+        rows = 0
+        for shard, unit in found.items():
+            assert starts[shard] + unit.start == 7 * unit.first == rows
+            rows += sizes[shard] - unit.start + sum(taken for _, taken in unit.others)
+        assert rows == sum(sizes)
+
+
+def test_bad_targets_and_weights_are_named(client, folder, tmp_path):
+    source = open_source(folder / "t.parquet", target="label", exclude=["y", "w"])
+    with pytest.raises(DataError, match=r"row group.* has text for labels"):
+        fit(LinearRegression(), source, client=client, shard_mb=0.002)
+    table = pa.table({"a": [1.0, 2.0, 4.0], "y": [1.0, 2.0, 3.0], "w": [1.0, 2.5, 1.0]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet", target="y", weight="w")
+    with pytest.raises(DataError, match=r"row 2 of it has the weight 2.5.*weight_type=\"precision"):
+        fit(LinearRegression(weight_type="frequency"), source, client=client)

@@ -1,0 +1,79 @@
+"""Sums in lanes: the same tree, wherever the rows are cut."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+
+from linsep.regression.blocks import Block
+from linsep.regression.lanes import FAN, Lanes, Tree, lane_rows, lanes_of
+
+
+def grown(a, b):
+    return f"({a}+{b})"
+
+
+def tree_of(count):
+    tree = Tree(grown)
+    for k in range(count):
+        tree.push(str(k))
+    return tree.total()
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=6))
+def test_parts_of_the_lanes_give_the_same_tree(counts):
+    """Each worker sends what it has added up, and one by one what others began to add."""
+    merged, first = Tree(grown), 0
+    for count in counts:
+        part = Tree(grown, first)
+        for k in range(first, first + count):
+            part.push(str(k))
+        for level, many, value in part.rest():
+            merged.push(value, level, many)
+        first += count
+    assert merged.total() == tree_of(first)
+
+
+def test_a_worker_sends_few_pieces():
+    part = Tree(grown, 5)
+    for k in range(5, 5 + 10_000):
+        part.push(str(k))
+    assert len(part.rest()) < 2 * FAN * 5
+
+
+def test_the_tree_is_one_of_groups_of_eight():
+    assert tree_of(0) is None
+    assert tree_of(3) == "((0+1)+2)"
+    assert tree_of(9) == "(" + tree_of(8) + "+8)"
+    assert tree_of(17).startswith("((" + tree_of(8) + "+")
+
+
+def rows_of(kind, n, width=3):
+    random = np.random.default_rng(n)
+    X = random.normal(size=(n, width)) * (random.random((n, width)) < 0.5)
+    return sp.csr_matrix(X) if kind == "sparse" else X
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_lanes_do_not_depend_on_blocks(kind, monkeypatch):
+    monkeypatch.setattr("linsep.regression.lanes.SPARSE_ROWS", 40)
+    monkeypatch.setattr("linsep.regression.lanes.DENSE_VALUES", 200)
+    monkeypatch.setattr("linsep.regression.lanes.LEAST_ROWS", 4)
+    X, y = rows_of(kind, 203), np.arange(203.0)
+    for sizes in ([203], [1] * 203, [50, 3, 150], [40, 40, 40, 40, 43]):
+        edges = np.cumsum([0, *sizes])
+        blocks = [Block(X[a:b], y[a:b], None) for a, b in pairwise(edges)]
+        lanes = list(lanes_of(blocks))
+        assert {lane.y.size for lane in lanes[:-1]} == {lane_rows(X)}
+        assert np.array_equal(np.concatenate([lane.y for lane in lanes]), y)
+        total = Lanes(lambda blocks=blocks: iter(blocks)).sum(column_sums, np.add)
+        assert np.array_equal(
+            total, Lanes(lambda: iter([Block(X, y, None)])).sum(column_sums, np.add)
+        )
+
+
+def column_sums(lane):
+    X = lane.X.toarray() if sp.issparse(lane.X) else lane.X
+    return np.pad(X.sum(axis=0), (0, 3 - X.shape[1]))
