@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.checkpoints.regression import saving_of
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import (
@@ -28,6 +29,7 @@ from linsep.estimators._logistic.fitting import LogisticFitting
 from linsep.estimators._logistic.profiles import refuse_together
 from linsep.estimators._logistic.results import LogisticResults
 from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit_source
+from linsep.online.course import Saving
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 
@@ -249,7 +251,7 @@ class LogisticRegression(
         return hasattr(self, "coef_")
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Any:
         """Fit the weights by maximum likelihood, or their limit if there is no maximum.
 
         Parameters
@@ -263,6 +265,9 @@ class LogisticRegression(
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
             Number of times that each row counts.
+        checkpoint : path or :class:`linsep.Checkpoint`, default None
+            A file in which the fit saves the results of its passes over the rows, to go on from
+            there, to the same bits, if this process ends before the fit.
 
         Returns
         -------
@@ -292,9 +297,15 @@ class LogisticRegression(
         """
         refuse_together(self)
         check_parameters(self, self._parameters)
-        if brings_labels(X, y, sample_weight):
-            fit_source(self, X)
-            return self
+        with saving_of(checkpoint, self) as saving:
+            if brings_labels(X, y, sample_weight):
+                fit_source(self, X, saving)
+            else:
+                self._fit_rows(X, y, sample_weight, saving)
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, saving: Saving) -> None:
+        """Fit to rows in memory."""
         self.__dict__.pop("recipe_", None)
         given = X
         X, y = checked(self, X, y)
@@ -306,8 +317,9 @@ class LogisticRegression(
         labels.warn_of_weightless(classes, totals)
         known = FittedClasses(classes, self._order(classes), totals)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        self._fit(Rows(given, X, known, codes, weights), {"X": given, "y": y, "metadata": metadata})
-        return self
+        saving.check_arrays(X, classes, codes, weights)
+        rows = Rows(given, X, known, codes, weights)
+        self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
 
     def _order(self, classes: np.ndarray) -> list[int]:
         """Return the codes of the classes, that of the reference last."""

@@ -49,6 +49,8 @@ class Saving:
     #: seed and classes of the run to go on with
     seed: int | None = None
     classes: tuple[Any, ...] = ()
+    #: passes over the rows that a regression has made, None if they are not recorded
+    journal: Any = None
 
     def __enter__(self) -> Self:
         return self

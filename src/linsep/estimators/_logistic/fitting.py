@@ -1,6 +1,7 @@
 """Fit a logistic regression: maximise, check for separation, warn, and set the attributes."""
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from linsep.estimators._logistic.separation import (
     widened,
 )
 from linsep.interrupts import held
+from linsep.online.course import Saving
 from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Task, fitted, null_log_likelihood
 from linsep.regression.logistic.gradient_ascent import climbed
@@ -51,10 +53,12 @@ class LogisticFitting:
     separation_: Any
     weight_names: Any
 
-    def _fit(self, rows: Rows | StreamRows, given: dict[str, Any]) -> None:
+    def _fit(
+        self, rows: Rows | StreamRows, given: dict[str, Any], saving: Saving | None = None
+    ) -> None:
         """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with held():
-            task = rows.task(self)
+            task = replace(rows.task(self), journal=saving.journal if saving else None)
             self._begin(rows.known)
             callbacks = Callbacks(self, given)
 

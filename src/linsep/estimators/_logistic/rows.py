@@ -18,6 +18,7 @@ from linsep.estimators._common.from_source import (
     refuse_one_class,
 )
 from linsep.interrupts import held
+from linsep.online.course import Saving
 from linsep.online.rows.array import RowBatch
 from linsep.online.rows.sample import added
 from linsep.online.rows.stream import SourceStream, StartAgain
@@ -196,8 +197,9 @@ def matrix_of(row_batch: RowBatch, n_features: int) -> Any:
     return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
 
 
-def fit_source(model: Any, source: Source) -> None:
+def fit_source(model: Any, source: Source, saving: Saving) -> None:
     """Fit a logistic regression to a source; also sets ``recipe_``."""
+    saving.check_source(source)
     weight = model.class_weight
     stream = SourceStream(
         source, seed=0, shuffle=False, keep=True,
@@ -211,7 +213,7 @@ def fit_source(model: Any, source: Source) -> None:
         describe(model, stream, stream.n_features)
         source.stage, source.doing = "fitting", rows.doing
         try:
-            model._fit(rows, {"X": None, "y": None, "metadata": None})
+            model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
         finally:
             source.doing = None
         measure(model, stream)

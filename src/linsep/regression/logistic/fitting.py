@@ -9,6 +9,7 @@ import scipy.linalg as sla
 from linsep.parallel import workers
 from linsep.regression.logistic import ascent, preparing
 from linsep.regression.logistic.ascent import Ascent, Goal
+from linsep.regression.logistic.journal import Journal, recalled
 from linsep.regression.logistic.likelihood import Batches, Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
@@ -44,6 +45,7 @@ class Task:
         standard errors
     max_iter : int
     several : bool, whether there are more than two classes, including those without weight
+    journal : Journal of the passes over the rows, or None
     """
 
     batches: Batches
@@ -57,6 +59,7 @@ class Task:
     given_tol: float | None
     max_iter: int
     several: bool
+    journal: Journal | None = None
 
     @property
     def width(self) -> int:
@@ -200,7 +203,7 @@ def problem_of(
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
     factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
-    return likelihood, Penalty(factors, task.share)
+    return recalled(likelihood, task.journal), Penalty(factors, task.share)
 
 
 def _climbed(

@@ -11,6 +11,7 @@ from linsep.errors import DataError
 from linsep.parallel import workers
 from linsep.regression.logistic.ascent import Ascent
 from linsep.regression.logistic.fitting import Fit, Task, answered, fit_of, looked, problem_of
+from linsep.regression.logistic.journal import recalled
 from linsep.regression.logistic.likelihood import Likelihood, Point
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, refuse_overflow, sampled
@@ -56,7 +57,10 @@ def _ascended(
 ) -> Descent:  # fmt: skip
     """Run gradient ascent on the free columns."""
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
-    likelihood = Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool)
+    likelihood = recalled(
+        Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool),
+        task.journal,
+    )
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2
     penalty = Penalty(factors, task.share)

@@ -18,6 +18,7 @@ from scipy.special import chdtrc, chdtri
 from linsep.parallel import workers
 from linsep.regression.logistic.firth import Maximum, Objective, inverse_of, maximised
 from linsep.regression.logistic.fitting import Task
+from linsep.regression.logistic.journal import recalled
 from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.steps import Steps
@@ -208,7 +209,7 @@ def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardiz
             how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool
         )
         used = np.append(how.scales > 0.0, [True] * task.intercept)
-        objective = Objective(likelihood, used, penalised)
+        objective = Objective(recalled(likelihood, task.journal), used, penalised)
         raw = np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]
         yield objective, how, raw
 

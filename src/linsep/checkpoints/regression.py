@@ -1,0 +1,48 @@
+"""Checkpoints of logistic regression: the results of the passes over all rows."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.checkpoints.file import as_checkpoint
+from linsep.checkpoints.fits import SavedFit
+from linsep.online.course import Saving
+from linsep.regression.logistic.journal import Journal
+
+
+def saving_of(checkpoint: Any, estimator: Any) -> "Saving | SavedAscent":
+    """Return how a fit of ``estimator`` is saved; ``checkpoint`` as given to ``fit``."""
+    return Saving() if checkpoint is None else SavedAscent(as_checkpoint(checkpoint), estimator)
+
+
+class SavedAscent(SavedFit):
+    """Saves a logistic regression between two passes over its rows."""
+
+    def __enter__(self) -> "SavedAscent":
+        self.journal = Journal([], self._passed)
+        super().__enter__()
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and self.journal.records:
+            self._write()
+        super().__exit__(kind, *rest)
+
+    def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Take the results of the passes made."""
+        for k, (key, n_arrays) in enumerate(about["passes"]):
+            record = [arrays[f"{k}.{part}"] for part in range(n_arrays)]
+            if not isinstance(key, str) or any(array.dtype != np.float64 for array in record):
+                raise ValueError(f"the results of pass {k}")
+            self.journal.records.append((key, record))
+
+    def _passed(self) -> None:
+        if self.writing.due(0):
+            self._write()
+
+    def _write(self) -> None:
+        records = self.journal.records
+        self.writing.write(
+            {f"{k}.{n}": a for k, (_, record) in enumerate(records) for n, a in enumerate(record)},
+            {"fit": self.agreed, "passes": [[key, len(record)] for key, record in records]},
+        )

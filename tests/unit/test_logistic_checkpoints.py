@@ -1,0 +1,165 @@
+"""A logistic regression goes on from a checkpoint, to the same bits, without its passes made."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+import linsep
+import linsep.errors
+from linsep import Checkpoint, LogisticRegression
+from linsep.errors import CheckpointError
+from linsep.regression.logistic.journal import Journal
+from linsep.regression.logistic.likelihood import Likelihood
+
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.filterwarnings("ignore:The fit was interrupted"),
+    pytest.mark.filterwarnings("ignore:Gradient ascent ended"),
+]
+
+rng = np.random.default_rng(9)
+X = rng.normal(size=(400, 4)) * [1, 2, 5, 0.1] + [3, 0, 0, 1]
+SCORES = X @ rng.normal(size=(4, 3))
+Y = (SCORES + 4 * rng.gumbel(size=SCORES.shape)).argmax(axis=1)
+#: more weights than a Hessian is computed for
+WIDE = sp.random(80, 2600, density=0.01, random_state=1, format="csr")
+LABELS = (WIDE @ rng.normal(size=2600) + 0.1 * rng.normal(size=80) > 0).astype(int)
+EXACT = ("coef_", "intercept_", "log_likelihood_", "n_iter_", "covariance_", "limits_")
+
+
+def ended(fit, path, every):
+    """Interrupt a fit after every so many new passes until it ends; count the processes."""
+    result = Journal.result
+
+    for times in range(1, 200):
+        count = []
+
+        def pressed(self, what, given, compute, count=count):
+            def counted():
+                count.append(1)
+                if len(count) > every:
+                    raise KeyboardInterrupt
+                return compute()
+
+            return result(self, what, given, counted)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Journal, "result", pressed)
+            try:
+                return fit(path), times
+            except KeyboardInterrupt:
+                assert path.exists()
+    raise AssertionError("it does not end")
+
+
+def assert_same_bits(one, other):
+    for name in EXACT:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert (one.stop_reason_, one.stop_sentence_) == (other.stop_reason_, other.stop_sentence_)
+
+
+@pytest.mark.parametrize(
+    ("how", "y", "every"),
+    [
+        ({}, Y, 3), ({"l2": 0.5}, Y, 3), ({"solver": "lbfgs"}, Y, 6),
+        ({"penalty": "firth"}, Y > 0, 40), ({"intervals": "profile"}, Y > 0, 20),
+        ({"solver": "gradient_ascent", "learning_rate": 1e-4, "max_iter": 30}, Y > 0, 12),
+    ],
+    ids=["newton", "l2", "lbfgs", "firth", "profile", "ascent"],
+)  # fmt: skip
+def test_every_solver_goes_on(tmp_path, how, y, every):
+    expected = LogisticRegression(**how).fit(X, y)
+    found, times = ended(
+        lambda path: LogisticRegression(**how).fit(X, y, checkpoint=path), tmp_path / "c", every
+    )
+    assert times > 1
+    assert_same_bits(found, expected)
+    if how.get("intervals"):
+        np.testing.assert_array_equal(found.confidence_intervals(), expected.confidence_intervals())
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("solver", "every"), [("newton", 12), ("lbfgs", 7)])
+def test_many_weights_go_on(tmp_path, solver, every):
+    def fit(path=None):
+        return LogisticRegression(solver=solver, l2=1.0).fit(WIDE, LABELS, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", every)
+    assert times > 1
+    assert_same_bits(found, fit())
+
+
+def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
+    y = (X[:, 0] > 3).astype(int)
+
+    def fit(path=None):
+        with pytest.warns(linsep.errors.SeparationWarning):
+            return LogisticRegression().fit(X, y, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 3)
+    assert times > 1
+    np.testing.assert_array_equal(found.limits_, fit().limits_)
+
+
+def test_passes_are_not_made_again(tmp_path, monkeypatch):
+    def fit(path=None):
+        return LogisticRegression().fit(X, Y, checkpoint=path)
+
+    at, passes = Likelihood.at, []
+    monkeypatch.setattr(
+        Likelihood, "at", lambda self, *of, **how: passes.append(1) or at(self, *of, **how)
+    )
+    fit()
+    whole = len(passes)
+    passes.clear()
+    _, times = ended(fit, tmp_path / "c", 2)
+    # each process standardises the features anew, by one pass
+    assert len(passes) <= whole + times
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 28])
+def test_sources_go_on(tmp_path, memory):
+    dump_svmlight_file(X, Y, str(tmp_path / "t.svm"))
+
+    def fit(path=None):
+        source = linsep.open_source(tmp_path / "t.svm")
+        source.memory_bytes = memory
+        return LogisticRegression().fit(source, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 3)
+    assert times > 1
+    assert_same_bits(found, fit())
+
+
+def test_another_fit_is_refused(tmp_path):
+    path = tmp_path / "c"
+
+    def fit(path):
+        return LogisticRegression().fit(X, Y, checkpoint=path)
+
+    result = Journal.result
+
+    def pressed(self, *of):
+        if len(self.records) == 2:
+            raise KeyboardInterrupt
+        return result(self, *of)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "result", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            fit(path)
+    for model, rows, said in (
+        (LogisticRegression(l2=1.0), X, r"l2 was 0\.0 and is 1\.0"),
+        (LogisticRegression(), X + 1, "the values of the rows"),
+        (linsep.Perceptron(), X, "learner was LogisticRegression and is Perceptron"),
+    ):
+        with pytest.raises(CheckpointError, match=said):
+            model.fit(rows, Y, checkpoint=path)
+    arrays, about = Checkpoint(path).read()
+    for wrong in ({"passes": 3}, {"passes": [["at", 9]]}, {"passes": [[1, 0]]}):
+        Checkpoint(path).write(arrays, about | wrong)
+        with pytest.raises(CheckpointError, match="does not describe a whole fit"):
+            fit(path)
