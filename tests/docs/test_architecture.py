@@ -18,6 +18,7 @@ ROOMS = [
     "cli",
     "lab",
     "plot",
+    "serving",
     "exports",
     "model_files",
     "teaching",
@@ -71,6 +72,7 @@ INNER = {
     "plot": [],
     "regression": ["logistic", "least_squares"],
     "separability": ["search", "exact", "problem"],
+    "serving": [],
     "rewriting": [],
     "sources": ["tables", "vw", "svmlight", "row_cache", "text", "remote"],
     "teaching": ["trace", "textbook"],
@@ -152,7 +154,7 @@ def test_imports_inside_a_room_go_down(room):
 
 def test_production_uses_nothing_of_teaching():
     above = set(ROOMS[: ROOMS.index("teaching")])
-    assert above == {"__main__", "cli", "lab", "plot", "exports", "model_files"}
+    assert above == {"__main__", "cli", "lab", "plot", "serving", "exports", "model_files"}
     for path in FILES:
         if room_of(path) == "model_files":
             assert "teaching" not in imported_rooms(path)

@@ -29,6 +29,7 @@ COMMANDS = {
     "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
     "inspect": ("inspect", "Show how a model was trained and its largest weights."),
     "audit": ("audit", "Show why one row of DATA has its score, feature by feature."),
+    "serve": ("serve", "Serve a model over HTTP: predictions, and rows to learn."),
     "export": ("export", "Write a model for other programs: ONNX, SQL, C and others."),
     "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),

@@ -56,15 +56,20 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     """
     path = Path(path)
     check_free(path, force)
+    content = to_bytes(model)
+    with written_whole(path, force=force) as file:
+        file.write(content)
+    return path
+
+
+def to_bytes(model: BaseEstimator) -> bytes:
+    """Return the content of the file that :func:`save` writes."""
     kind = type(model).__name__
     if KINDS.get(kind) is not type(model):
         raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
     tensors, rest = OTHERS.get(kind, online).contents(model)
-    content = sealed(tensors, _describe(model) | rest, plain)
-    with written_whole(path, force=force) as file:
-        file.write(content)
-    return path
+    return sealed(tensors, _describe(model) | rest, plain)
 
 
 def load(path: str | Path) -> Any:

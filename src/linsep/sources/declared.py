@@ -39,7 +39,7 @@ def checked_batches(path: File, file: BinaryIO, size: int) -> Iterator[None]:
     Each compressed buffer begins with its size after decompression, which is all that is read.
     Raises as :func:`check_record_batches` does.
     """
-    for start, kind, buffers in _batches(file, size):
+    for start, kind, buffers in messages(file, size):
         swollen = compressed = 0
         for offset, length in buffers:
             if length >= 8 and start + offset + length <= size:
@@ -51,7 +51,7 @@ def checked_batches(path: File, file: BinaryIO, size: int) -> Iterator[None]:
             yield
 
 
-def _batches(file: BinaryIO, size: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+def messages(file: BinaryIO, size: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
     """Yield where the body of each message begins, its kind, and its compressed buffers.
 
     What is damaged ends the search: Arrow will say so.

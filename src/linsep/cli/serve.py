@@ -1,0 +1,111 @@
+"""The command ``serve``: a model over HTTP."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linsep.cli import options
+from linsep.cli.failures import note
+from linsep.cli.screen import print_pairs
+from linsep.errors import LinsepError
+from linsep.estimators._common.checking import Parameter
+from linsep.serving.limits import COLUMNS, Limits
+from linsep.sources.limits import bytes_of
+
+#: what linsep[serve] brings
+NEEDED = ("starlette", "uvicorn", "httptools", "orjson")
+DEFAULT = Limits()
+
+Host = Annotated[
+    str, typer.Option("--host", help="Network address to listen on; others than this machine's "
+                      "own with --token only.")
+]  # fmt: skip
+Port = Annotated[int, typer.Option("--port", help="0: any free one.", min=0, max=65535)]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        envvar="LINSEP_TOKEN",
+        show_envvar=False,
+        help="Requests must show this word, as Authorization: Bearer WORD. The environment "
+        "variable LINSEP_TOKEN hides it from other users.",
+        metavar="WORD",
+        show_default=False,
+    ),
+]
+LogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        help="Learn rows sent to /learn, and log them in this file.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+MostBody = Annotated[
+    str, typer.Option("--max-body", help="Largest body of a request.", metavar="SIZE")
+]
+MostRows = Annotated[
+    Any,
+    typer.Option(
+        "--max-rows",
+        parser=options.reader(Parameter("max_rows", int, "", low=1)),
+        help="Most rows of a request.",
+        metavar="N",
+    ),
+]
+MostFeatures = Annotated[
+    Any,
+    typer.Option(
+        "--max-features",
+        parser=options.reader(Parameter("max_features", int, "", low=1)),
+        help="Most columns of a table, or values of a row, if the model has fewer.",
+        metavar="N",
+    ),
+]
+
+
+def serve(
+    model: options.ModelIn,
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token: Token = None,
+    log: LogFile = None,
+    max_body: MostBody = "10MB",
+    max_rows: MostRows = DEFAULT.rows,
+    max_features: MostFeatures = COLUMNS,
+) -> None:
+    """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / explains them.
+
+    A new file in place of MODEL is served within a second, and at SIGHUP.
+
+    Example: linsep serve species.linsep --port 8000
+    """
+    try:
+        from linsep.serving.server import Server
+    except ModuleNotFoundError as problem:
+        if problem.name not in NEEDED:
+            raise
+        raise LinsepError(
+            f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'."
+        ) from None
+    limits = Limits(body=bytes_of(max_body), rows=max_rows, features=max_features)
+    server = Server(model, host=host, port=port, token=token, log=log, limits=limits, say=note)
+    server.run(lambda: _announce(server, host))
+
+
+def _announce(server: Any, host: str) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    about = server.served.about()
+    pairs = [
+        ("serving", f"http://{shown}:{server.port}/"),
+        ("model", f"{about['learner']}, {about['features']:,} features, version "
+                  f"{about['version']}"),
+    ]  # fmt: skip
+    if server.learning is not None:
+        rows = server.learning.log.n_rows
+        pairs.append(("log", f"{server.learning.log.path}, {rows:,} rows learnt"))
+    print_pairs(pairs)
+    print("         Ctrl-C ends it", flush=True)

@@ -1,0 +1,1 @@
+"""A model over HTTP: predictions, explanations, and rows that it learns without losing any."""

@@ -1,0 +1,376 @@
+"""Rows that a served model learns: logged first, then learnt, in the order of the log.
+
+There is one writer, a thread. It has a model of its own, the tip, which tries each row: what the
+learner refuses is never logged. Requests that wait while a transaction is committed are committed
+together by the next. Then the served model learns the same rows in the thread that predicts, so
+that no prediction sees half an update, and the requests are answered.
+"""
+
+import copy
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import scipy.sparse as sp
+
+from linsep.errors import LinsepError
+from linsep.estimators.kernel import KernelPerceptron
+from linsep.model_files import format as model_file
+from linsep.serving.bodies import Bodies
+from linsep.serving.limits import Refused
+from linsep.serving.log import Entry, Log, LogError, Snapshot
+from linsep.serving.model import Served
+
+#: a snapshot is taken after so many rows, or seconds
+ROWS_A_SNAPSHOT, SECONDS_A_SNAPSHOT = 10_000, 60.0
+#: rows of waiting requests that are committed together
+ROWS_A_COMMIT = 5_000
+#: requests that may wait
+MOST_WAITING = 1_000
+LONGEST_ID = 200
+
+
+class Labelled(NamedTuple):
+    """Rows of a request as they are logged, their features, and their labels."""
+
+    entries: list[Entry]
+    X: Any
+    y: np.ndarray
+
+    def part(self, numbers: list[int]) -> "Labelled":
+        """Return some of the rows."""
+        if len(numbers) == len(self.entries):
+            return self
+        return Labelled([self.entries[k] for k in numbers], self.X[numbers], self.y[numbers])
+
+
+class Learnt(NamedTuple):
+    """What came of a request: rows that are new, rows that were known, and all rows of the log."""
+
+    new: int
+    known: int
+    rows: int
+
+
+class Job(NamedTuple):
+    """A waiting request; ``done`` takes what came of it, or its refusal."""
+
+    rows: Labelled
+    done: Callable[[Learnt | Refused], None]
+
+
+def can_learn(model: Any) -> str | None:
+    """Return why a model cannot learn rows one by one, None if it can."""
+    kind = type(model).__name__
+    if not hasattr(model, "partial_fit"):
+        return f"is a {kind}, which does not learn row by row"
+    try:
+        model._check_partial(None)
+    except ValueError as problem:
+        return f"cannot learn row by row: {str(problem).rstrip('.')}"
+    return None
+
+
+def learn(model: Any, X: Any, y: np.ndarray) -> None:
+    """Learn rows in order, to the same bits as one call of ``partial_fit`` for each row."""
+    if isinstance(model, KernelPerceptron) or getattr(model, "update", "single") == "batch":
+        for k in range(len(y)):  # these do something at the end of each call
+            model.partial_fit(X[k : k + 1], y[k : k + 1])
+    else:
+        model.partial_fit(X, y)
+
+
+def labels_of(labels: list[Any], classes: np.ndarray, known: list[Any]) -> np.ndarray:
+    """Return labels of a request as those of a model; Refused names one that is not declared."""
+    codes = {(type(label) is bool, label): code for code, label in enumerate(known)}
+    found = []
+    for number, label in enumerate(labels):
+        code = None if isinstance(label, list | dict) else codes.get((type(label) is bool, label))
+        if code is None:
+            shown = orjson.dumps(label).decode()[:60]
+            raise Refused(
+                422,
+                f"labels[{number}] is {shown}, which is no class of the model: its classes are "
+                f"{orjson.dumps(known[:20]).decode()[1:-1]}{', ...' if len(known) > 20 else ''}.",
+            )
+        found.append(code)
+    return classes[found]
+
+
+class Learning:
+    """The log, the writer, and the served model that follows them.
+
+    Parameters
+    ----------
+    path : Path of the log
+    served : Served, the model of the file
+    bodies : Bodies, to read logged lines of text
+    rows_a_snapshot, seconds_a_snapshot : when to take snapshots
+    say : function that is told what an operator should know
+
+    Attributes
+    ----------
+    served : Served, the model after all rows of the log
+
+    Raises
+    ------
+    LinsepError
+        If the model cannot learn, or the log cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        served: Served,
+        bodies: Bodies,
+        say: Callable[[str], None],
+        rows_a_snapshot: int = ROWS_A_SNAPSHOT,
+        seconds_a_snapshot: float = SECONDS_A_SNAPSHOT,
+    ):
+        if (why := can_learn(served.model)) is not None:
+            raise LinsepError(f"{served.name} {why}: serve it without --log.")
+        self._rows_a_snapshot, self._seconds = rows_a_snapshot, seconds_a_snapshot
+        self.served, self._bodies, self._say = served, bodies, say
+        self.commits, self.snapshots = 0, 0
+        self.log = Log(path, served.digest)
+        try:
+            self._restore()
+        except BaseException:
+            self.log.close()
+            raise
+        self._jobs: queue.Queue[Job | None] = queue.Queue(MOST_WAITING)
+        self._writer = threading.Thread(target=self._run, name="writer", daemon=True)
+
+    def _restore(self) -> None:
+        """Bring the model to the end of the log: from the newest snapshot, then row by row."""
+        snapshot = self.log.newest()
+        model = self.served.model if snapshot is None else self._loaded(snapshot)
+        # Arrays have no names, which scikit-learn would warn about.
+        model.__dict__.pop("feature_names_in_", None)
+        self._taken = 0 if snapshot is None else snapshot.number
+        for entries in self.log.entries(self._taken):
+            for _, same in groupby(entries, lambda entry: entry.row[0]):
+                part = list(same)
+                rows = [orjson.loads(entry.row) for entry in part]
+                labels = [orjson.loads(entry.label) for entry in part]
+                try:
+                    learn(model, self.features(rows), self._labels(labels))
+                except (LinsepError, Refused, ValueError) as problem:
+                    raise LogError(
+                        f"{self.log.path} cannot be learnt again ({str(problem).rstrip('.')}): "
+                        "serve it with the linsep that wrote it."
+                    ) from None
+        self._tip = model
+        self.served._take(copy.deepcopy(model))
+        self.served.learnt = self.log.n_rows
+        self._last = time.monotonic()
+
+    def _loaded(self, snapshot: Snapshot) -> Any:
+        """Return the model of a snapshot, or that of the file if it is damaged."""
+        try:
+            return model_file.load(snapshot.path)
+        except LinsepError as problem:
+            raise LogError(
+                f"The snapshot {snapshot.path} cannot be read ({str(problem).rstrip('.')}): remove "
+                "it, and all rows are learnt again."
+            ) from None
+
+    def features(self, rows: list[Any]) -> Any:
+        """Return the features of rows of JSON; LinsepError or Refused say what is wrong."""
+        with self.served.opened(rows, self._bodies) as source:
+            X = self.served.features(source)
+        if X.shape[0] != len(rows):
+            raise Refused(422, "A line of rows holds no row: give a line for each.")
+        return X
+
+    def _labels(self, labels: list[Any]) -> np.ndarray:
+        return labels_of(labels, self.served.model.classes_, self.served.labels)
+
+    def labelled(self, ids: list[Any], rows: list[Any], labels: list[Any]) -> Labelled:
+        """Return checked rows of a request; LinsepError or Refused say what is wrong."""
+        seen: set[str] = set()
+        for number, id in enumerate(ids):
+            if type(id) is not str or not 0 < len(id) <= LONGEST_ID or not id.isprintable():
+                raise Refused(
+                    422,
+                    f"ids[{number}] is not an id: give a text of 1 to {LONGEST_ID} printable "
+                    "characters.",
+                )
+            if id in seen:
+                raise Refused(422, f"ids[{number}] is {id!r} again: give each row its own id.")
+            seen.add(id)
+        y = self._labels(labels)
+        X = self.features(rows)
+        texts = [orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode() for row in rows]
+        shown = [orjson.dumps(label).decode() for label in labels]
+        return Labelled([Entry(*entry) for entry in zip(ids, texts, shown, strict=True)], X, y)
+
+    def warm_up(self) -> None:
+        """Let a copy learn a row of zeros, which compiles the loops that learning needs."""
+        model, width = copy.deepcopy(self._tip), self.served.model.n_features_in_
+        dtype = np.dtype(self.served.recipe.get("dtype", "float64"))
+        sparse = (
+            self.served.text or self.served.recipe.get("text") or self.served.recipe.get("words")
+        )
+        X = sp.csr_matrix((1, width), dtype=dtype) if sparse else np.zeros((1, width), dtype)
+        learn(model, X, model.classes_[:1])
+
+    def start(self, publish: Callable[[Any, np.ndarray], None]) -> None:
+        """Start the writer; ``publish`` lets the served model learn rows, and returns then."""
+        self._publish = publish
+        self._writer.start()
+
+    def submit(self, job: Job) -> None:
+        """Let a request wait for the writer; Refused if too many wait."""
+        try:
+            self._jobs.put_nowait(job)
+        except queue.Full:
+            raise Refused(
+                503, "Too many requests wait to be learnt: try again.", (b"retry-after", b"1")
+            ) from None
+
+    def stop(self) -> None:
+        """Answer all waiting requests, take a snapshot, and close the log."""
+        if self._writer.is_alive():
+            self._jobs.put(None)
+            self._writer.join()
+        self.log.close()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            group, going = self._waiting()
+            try:
+                self._handle(group)
+                self._perhaps_snapshot(last=not going)
+            except Exception as fault:
+                # What is not foreseen must not leave requests waiting.
+                self._say(f"a fault of linsep while rows were learnt: {fault!r}")
+                self._tip = copy.deepcopy(self.served.model)
+                for job in group:
+                    job.done(Refused(500, "The rows could not be learnt: a fault of the server."))
+
+    def _waiting(self) -> tuple[list[Job], bool]:
+        """Return the requests that wait, at least one unless a snapshot may be due; and whether
+        there may be more.
+        """
+        group: list[Job] = []
+        rows = 0
+        try:
+            job = self._jobs.get(timeout=self._seconds)
+            while job is not None:
+                group.append(job)
+                rows += len(job.rows.entries)
+                if rows >= ROWS_A_COMMIT:
+                    return group, True
+                job = self._jobs.get_nowait()
+        except queue.Empty:
+            return group, True
+        return group, False
+
+    def _handle(self, group: list[Job]) -> None:
+        """Log and learn the rows of some requests, and answer them."""
+        if self.log.n_rows != self.served.learnt:  # after an unforeseen fault
+            for job in group:
+                job.done(Refused(503, "The model is behind its log: start the server again."))
+            return
+        pending: dict[str, Entry] = {}
+        accepted: list[tuple[Job, Labelled]] = []
+        for job in group:
+            try:
+                fresh = self._fresh(job.rows, pending)
+            except Refused as refusal:
+                job.done(refusal)
+                continue
+            accepted.append((job, fresh))
+            pending |= {entry.id: entry for entry in fresh.entries}
+        try:
+            self._commit([fresh for _, fresh in accepted if fresh.entries])
+        except (LogError, ValueError) as problem:
+            self._tip = copy.deepcopy(self.served.model)
+            self._refuse([job for job, _ in accepted], problem)
+            return
+        rows = self.log.n_rows
+        for job, fresh in accepted:
+            new = len(fresh.entries)
+            job.done(Learnt(new, len(job.rows.entries) - new, rows))
+
+    def _refuse(self, jobs: list[Job], problem: Exception) -> None:
+        """Refuse requests that could not be committed together; of bad rows only theirs."""
+        if not isinstance(problem, LogError) and len(jobs) > 1:
+            for job in jobs:
+                self._handle([job])
+            return
+        refusal = Refused(422, _plainly(problem))
+        if isinstance(problem, LogError):
+            refusal = Refused(503, f"{str(problem).rstrip('.')}: nothing was learnt.")
+        for job in jobs:
+            job.done(refusal)
+
+    def _commit(self, parts: list[Labelled]) -> None:
+        """Try rows on the tip, log them, and let the served model learn them."""
+        if not parts:
+            return
+        X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
+        learn(self._tip, X, y)
+        self.log.append(entry for part in parts for entry in part.entries)
+        self.commits += 1
+        self._publish(X, y)
+
+    def _fresh(self, rows: Labelled, pending: dict[str, Entry]) -> Labelled:
+        """Return the rows that are not in the log yet; Refused if an id is of another row."""
+        fresh = []
+        for number, entry in enumerate(rows.entries):
+            try:
+                known = pending.get(entry.id) or self.log.find(entry.id)
+            except LogError as problem:
+                raise Refused(503, f"{problem}: nothing was learnt.") from None
+            if known is None:
+                fresh.append(number)
+            elif known != entry:
+                raise Refused(
+                    409,
+                    f"ids[{number}] is {entry.id!r}, the id of another row that was learnt: give "
+                    "each row its own id.",
+                )
+        return rows.part(fresh)
+
+    def _perhaps_snapshot(self, last: bool) -> None:
+        """Write the tip beside the log where it is time; what goes wrong does not end learning."""
+        due = time.monotonic() - self._last > self._seconds
+        many = self.log.n_rows - self._taken >= self._rows_a_snapshot
+        behind = self.log.n_rows != self.served.learnt  # after an unforeseen fault
+        if behind or self.log.n_rows == self._taken or not (due or many or last):
+            return
+        self._last = time.monotonic()
+        path = self.log.next_snapshot()
+        model = copy.copy(self._tip)
+        if self.served.names is not None:
+            model.feature_names_in_ = self.served.names
+        try:
+            model_file.save(model, path, force=True)
+            self.log.add_snapshot(path)
+        except (LinsepError, OSError) as problem:
+            self._say(f"no snapshot was taken: {problem}")
+            return
+        self._taken, self.snapshots = self.log.n_rows, self.snapshots + 1
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _plainly(problem: Exception) -> str:
+    """Return why a row cannot be learnt, without what scikit-learn's users need."""
+    text = re.sub(r" \(the rows before it were learnt\)\.?$", "", str(problem)).rstrip(".")
+    text = re.sub(r"^Row (\d+)", r"rows[\1]", text)
+    return f"{text}; nothing of the request was learnt."

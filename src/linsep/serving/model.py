@@ -1,0 +1,276 @@
+"""A model that is served: what it answers to rows."""
+
+import copy
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+import linsep
+from linsep.errors import DataError, LinsepError, ModelFileError
+from linsep.estimators._common.checking import plain_labels
+from linsep.estimators._common.explaining import (
+    feature_names,
+    scored_as,
+    terms_of,
+    without_weights,
+)
+from linsep.estimators._common.predicting_sources import probabilities_of
+from linsep.model_files import format as model_file
+from linsep.serving.bodies import Bodies, lines_of
+from linsep.serving.limits import Limits, Refused, too_many_rows
+from linsep.serving.rows import PairReader, TableReader, columns_of
+from linsep.sources.base import Batch, Source
+from linsep.sources.tables.roles import to_recipe
+
+
+class Wanted(NamedTuple):
+    """What an answer has beside predictions."""
+
+    scores: bool = False
+    probabilities: bool = False
+    explanations: bool = False
+
+
+class Served:
+    """A fitted model and how it reads rows and answers.
+
+    Parameters
+    ----------
+    model : fitted estimator of linsep
+    name : str, of its file, for messages
+    digest : str, SHA-256 of its file in hexadecimal
+    limits : Limits
+
+    Raises
+    ------
+    LinsepError
+        If rows of the model cannot come as JSON.
+    """
+
+    def __init__(self, model: Any, name: str, digest: str, limits: Limits):
+        if getattr(getattr(model, "kernel_", None), "takes", "vectors") in ("strings", "gram"):
+            raise LinsepError(
+                f"{name} has a kernel whose rows are no numbers, which linsep serve cannot read: "
+                "use it in Python."
+            )
+        self.name, self.digest, self.limits, self.learnt = name, digest, limits, 0
+        self.recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
+        self.names = getattr(model, "feature_names_in_", None)
+        self.text = {"svmlight": "svmlight", "vw": "vw"}.get(self.recipe["format"])
+        self.reader: TableReader | PairReader | None = None
+        self.file_recipe: dict[str, Any] | None = self.recipe
+        if found := columns_of(model):
+            columns, others = found
+            named = self.recipe["format"] == "table" or self.names is not None
+            self.reader = TableReader(columns, others, named, limits)
+            if self.recipe["format"] == "arrays":
+                self.file_recipe = to_recipe(columns) if named else None
+        elif self.text == "svmlight":
+            base = self.recipe.get("index_base", 1)
+            self.reader = PairReader(model.n_features_in_, base, limits)
+        self._take(model)
+
+    def _take(self, model: Any) -> None:
+        """Answer by this model."""
+        self.model = model
+        self.is_classifier = hasattr(model, "classes_")
+        # The scores of naive Bayes are those of a logistic regression, made once.
+        self._scorer = model
+        if hasattr(model, "to_logistic"):
+            self._scorer = model.to_logistic()
+            if hasattr(model, "recipe_"):
+                self._scorer.recipe_ = model.recipe_
+        self.labels: list[Any] = plain_labels(model.classes_) if self.is_classifier else []
+
+    @property
+    def version(self) -> str:
+        """The beginning of the checksum of the file, and how many rows were learnt since."""
+        return self.digest[:16] + (f"+{self.learnt}" if self.learnt else "")
+
+    def copied(self, learns: bool) -> "Served":
+        """Return a copy for another thread; of the model too if it learns."""
+        other = copy.copy(self)
+        other.reader = copy.deepcopy(self.reader)
+        if learns:
+            other._take(copy.deepcopy(self.model))
+        return other
+
+    @contextmanager
+    def opened(self, rows: list[Any], bodies: Bodies) -> Iterator[Source]:
+        """Open rows of JSON as a source; raises LinsepError or Refused if they cannot be read."""
+        if self.text is not None and type(rows[0]) is str:
+            with self.opened_body(lines_of(rows, self.text), "text", bodies) as source:
+                yield source
+            return
+        if self.reader is None:
+            raise DataError("rows[0] must be a line of Vowpal Wabbit's text, as a string.")
+        yield self.reader.read(rows)
+
+    @contextmanager
+    def opened_body(self, content: bytes, format: str, bodies: Bodies) -> Iterator[Source]:
+        """Open a body in a format of files as a source."""
+        if format == "text":
+            format = self.text or "text"
+        if (format in ("svmlight", "vw", "text")) != (self.text is not None):
+            kind = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text", None: "a table"}
+            accepted = "text/plain" if self.text else "text/csv, JSON lines or Arrow"
+            raise Refused(
+                415, f"The model was learnt from {kind[self.text]}: send {accepted}, or JSON."
+            )
+        if self.file_recipe is None:
+            raise Refused(
+                415, "The columns of this model have no names: send its rows as lists in JSON."
+            )
+        if not content.strip():
+            raise DataError("The body has no rows: send at least one.")
+        with bodies.opened(content, format, self.file_recipe) as source:
+            yield source
+
+    def answer(self, source: Source, wanted: Wanted) -> dict[str, Any]:
+        """Return predictions for the rows of a source, and what is wanted beside them."""
+        self._check(wanted)
+        prediction = self._scorer._prediction(source)
+        if not self.is_classifier:
+            return self._numbers(prediction, source, wanted)
+        found: dict[str, Any] = {"predictions": []}
+        for batch, scores, codes in prediction.codes():
+            self._check_rows(batch)
+            chosen = codes.tolist()
+            found["predictions"] += [self.labels[code] for code in chosen]
+            if wanted.scores:
+                found.setdefault("scores", []).extend(scores.tolist())
+            if wanted.probabilities:
+                shares = probabilities_of(self.model, scores)
+                found.setdefault("probabilities", []).extend(shares.tolist())
+            if wanted.explanations:
+                found.setdefault("explanations", []).extend(
+                    self._explained(source, batch, scores, chosen)
+                )
+        if wanted.scores or wanted.probabilities:
+            found["classes"] = self.labels
+        return found | self._unknown(prediction)
+
+    def _numbers(self, prediction: Any, source: Source, wanted: Wanted) -> dict[str, Any]:
+        found: dict[str, Any] = {"predictions": []}
+        for batch, X in prediction.rows():
+            self._check_rows(batch)
+            numbers = self.model._predict(X, None, 0.5)
+            found["predictions"] += numbers.tolist()
+            if wanted.explanations:
+                found.setdefault("explanations", []).extend(
+                    self._explained(source, batch, numbers, [None] * len(numbers))
+                )
+        return found | self._unknown(prediction)
+
+    def _check_rows(self, batch: Batch) -> None:
+        if batch.first + batch.X.shape[0] > self.limits.rows:
+            raise too_many_rows(self.limits.rows)
+
+    def _unknown(self, prediction: Any) -> dict[str, Any]:
+        return {"unknown_values": prediction.unknown} if prediction.unknown else {}
+
+    def _check(self, wanted: Wanted) -> None:
+        """Raise Refused if the model does not have what is wanted."""
+        kind = type(self.model).__name__
+        if not self.is_classifier and (wanted.scores or wanted.probabilities):
+            raise Refused(422, f"The model is a {kind}, which predicts numbers and has no classes.")
+        if wanted.probabilities and not hasattr(self.model, "predict_proba"):
+            raise Refused(
+                422,
+                f"The model is a {kind} without probabilities: ask for scores, or learn "
+                "probabilities with linsep fit --calibrate.",
+            )
+        if wanted.explanations and (why := without_weights(self.model)) is not None:
+            raise Refused(
+                422, f"The model {why}, so that its scores are no sums of one product per feature."
+            )
+
+    def _explained(self, source: Source, batch: Any, scores: Any, codes: Any) -> Iterator[Any]:
+        if batch.first + len(codes) > self.limits.explained:
+            raise Refused(
+                413, f"Explanations are limited to {self.limits.explained} rows: ask for fewer."
+            )
+        for at, code in enumerate(codes):
+            number = batch.first + at
+            row = scored_as(self.model, number, batch.X[at : at + 1], scores[at], code)
+            if self.names is not None:
+                names = [str(self.names[column]) for column in row.columns]
+            else:
+                names = feature_names(self.model, source, row)
+            found = terms_of(self.model, row, names)
+            del found["prediction"]
+            yield found
+
+    def features(self, source: Source) -> Any:
+        """Return all rows of a source with the features of the model, others left out."""
+        parts = [batch.X for batch in source.batches()]
+        width = self.model.n_features_in_
+        if not sp.issparse(parts[0]):
+            return np.concatenate(parts)
+        for part in parts:
+            if part.shape[1] < width:
+                part.resize((part.shape[0], width))
+        return sp.vstack([part[:, :width] for part in parts], format="csr")
+
+    def warm_up(self, bodies: Bodies) -> None:
+        """Answer one row of zeros, which compiles the loops that answers need."""
+        if self.reader is None:
+            rows: list[Any] = ["| a"]
+        elif isinstance(self.reader, PairReader):
+            rows = [{}]
+        else:
+            kinds = self.reader.kinds.values()
+            rows = [["" if kind == "text" else 0.0 for kind in kinds]]
+        with self.opened(rows, bodies) as source:
+            self.answer(source, Wanted(scores=self.is_classifier))
+
+    def about(self) -> dict[str, Any]:
+        """Return what the model is, as plain JSON."""
+        columns = None
+        if isinstance(self.reader, TableReader) and self.file_recipe is not None:
+            columns = [{"name": name, "type": kind} for name, kind in self.reader.kinds.items()]
+        return {
+            "version": self.version,
+            "sha256": self.digest,
+            "rows_learnt": self.learnt,
+            "learner": type(self.model).__name__,
+            "classes": self.labels if self.is_classifier else None,
+            "features": int(self.model.n_features_in_),
+            "format": self.recipe["format"],
+            "columns": columns,
+            "probabilities": hasattr(self.model, "predict_proba"),
+            "explanations": without_weights(self.model) is None,
+            "linsep": linsep.__version__,
+        }
+
+    def file_bytes(self) -> bytes:
+        """Return the model as a file, as it is now."""
+        model = self.model
+        if self.names is not None and not hasattr(model, "feature_names_in_"):
+            model = copy.copy(model)
+            model.feature_names_in_ = self.names
+        return model_file.to_bytes(model)
+
+
+def read_model(path: Path, limits: Limits) -> Served:
+    """Load a model file to be served; ModelFileError if it is none or changes meanwhile."""
+    before = signature(path)
+    model = model_file.load(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if signature(path) != before:
+        raise ModelFileError(f"{path} changed while it was read: try again.")
+    return Served(model, str(path), digest, limits)
+
+
+def signature(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file is replaced or written to; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,262 @@
+"""Rows of requests, read exactly as the training data of the model were."""
+
+import json
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+from linsep.serving.limits import Limits, too_wide
+from linsep.sources.base import Batch, Source
+from linsep.sources.tables.encoding import Columns, Encoder
+from linsep.sources.tables.roles import from_recipe
+
+#: how the kinds of columns are called in messages
+WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
+#: indices of features that fit into an int32
+MOST_INDEX = 2**31 - 2
+
+
+class RequestRows(Source):
+    """Features of the rows of a request, which are in memory.
+
+    Parameters
+    ----------
+    X : array or csr_matrix of shape (rows, features)
+    unseen : dict of column to how many of its values training did not see
+    """
+
+    name, kind = "the body", "json"
+
+    def __init__(self, X: Any, unseen: dict[str, int] | None = None):
+        self.X, self._unseen = X, unseen or {}
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows."""
+        yield Batch(self.X, None, 0)
+
+    def where(self, row: int) -> str:
+        """Return ``rows[3]``, as the row is called in the request."""
+        return place(row)
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Values that training did not see."""
+        return self._unseen
+
+    def options(self) -> dict[str, Any]:
+        """Nothing: these rows are never cached on disk."""
+        return {}
+
+    def recipe(self) -> dict[str, Any]:
+        """Return that these are rows in memory, already read by the recipe of the model."""
+        return {"format": "arrays"}
+
+
+def place(row: int) -> str:
+    """Return where a row stands in the JSON of a request."""
+    return f"rows[{row}]"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:60]
+
+
+def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
+    """Return the type of all rows; DataError if they differ, or are none of ``kinds``."""
+    first = type(rows[0])
+    for number, row in enumerate(rows):
+        if type(row) is not first or first not in kinds:
+            also = "" if first not in kinds or number == 0 else ", as the rows before"
+            wanted = kinds[first] if also else " or ".join(kinds.values())
+            raise DataError(f"{place(number)} is {_shown(row)}: give {wanted}{also}.")
+    return first
+
+
+class TableReader:
+    """Reads JSON rows of a model that learnt from a table or from arrays.
+
+    Parameters
+    ----------
+    columns : Columns
+        Of the recipe.
+    others : names of columns that may be there and are ignored: labels, weights, those left out
+    named : whether the columns have names, so that rows may be objects
+    limits : Limits
+    """
+
+    def __init__(self, columns: Columns, others: set[str], named: bool, limits: Limits):
+        if columns.missing == "drop":
+            columns.missing = "error"  # there is one prediction per row
+        self.columns, self.limits = columns, limits
+        kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
+        self.kinds, self.names = kinds, list(kinds)
+        self._others, self._known = others, others | set(kinds)
+        self._plain = not (columns.text or columns.words)
+        self._forms: dict[type, str] = {list: f"a list of {len(self.names):,} values"}
+        if named:
+            self._forms[dict] = "an object of values by column name"
+        dtype = np.dtype(columns.dtype)
+        self._scale = np.array(list(columns.scale.values()), dtype).T if columns.scale else None
+
+    def read(self, rows: list[Any]) -> RequestRows:
+        """Return the features of rows, lists of values or objects; DataError says what is wrong."""
+        if self._plain and (X := self._numbers(rows)) is not None:
+            return RequestRows(X)
+        encoder = Encoder(self.columns, False)
+        X, _, _ = encoder.encode(self._table(rows), place)
+        return RequestRows(X, encoder.unseen)
+
+    def _numbers(self, rows: list[Any]) -> np.ndarray | None:
+        """Return the features of complete rows of numbers, as :class:`Encoder` does; None if there
+        is anything else, which it explains.
+        """
+        width = len(self.names)
+        try:
+            if type(rows[0]) is dict:
+                if dict not in self._forms or any(len(row) != width for row in rows):
+                    return None
+                rows = [[row[name] for name in self.names] for row in rows]
+            X = np.array(rows)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
+        if X.dtype.kind not in "fiu" or X.shape != (len(rows), width):
+            return None
+        with np.errstate(over="ignore"):
+            X = X.astype(self.columns.dtype, copy=False)
+        if not np.isfinite(X).all():
+            return None
+        if self._scale is not None:
+            X -= self._scale[0]
+            X /= self._scale[1]
+        return X
+
+    def _table(self, rows: list[Any]) -> pa.Table:
+        if rows_of_one_kind(rows, self._forms) is dict:
+            for number, row in enumerate(rows):
+                self._check_names(number, row)
+        else:
+            for number, row in enumerate(rows):
+                self._check_width(number, row)
+            rows = [dict(zip(self.names, row, strict=True)) for row in rows]
+        return pa.table({name: self._column(name, rows) for name in self.names})
+
+    def _check_names(self, number: int, row: dict[str, Any]) -> None:
+        if row.keys() <= self._known:
+            return
+        unknown = next(name for name in row if name not in self._known)
+        near = get_close_matches(unknown, self.names, 1)
+        advice = f"did you mean {near[0]!r}?" if near else "GET /model lists its columns."
+        raise DataError(
+            f"{place(number)} has a column {unknown[:60]!r}, which the model does not have: "
+            f"{advice}"
+        )
+
+    def _check_width(self, number: int, row: list[Any]) -> None:
+        width = len(self.names)
+        if len(row) > max(width, self.limits.features):
+            raise too_wide(place(number), self.limits.features)
+        if len(row) != width:
+            raise DataError(
+                f"{place(number)} has {len(row):,} values, but the model has {width:,} columns: "
+                "give one for each."
+            )
+
+    def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
+        kind = self.kinds[name]
+        values = [row.get(name) for row in rows]
+        for number, value in enumerate(values):
+            if value is None:
+                continue
+            if type(value) not in ((str,) if kind == "text" else (int, float, bool)):
+                raise DataError(
+                    f"{place(number)}, column '{name}' holds {_shown(value)}, not {WANTED[kind]} "
+                    "as in training: correct it."
+                )
+        if kind != "text":
+            return pa.array([None if v is None else float(v) for v in values], pa.float64())
+        return pa.array(values, pa.string())
+
+
+class PairReader:
+    """Reads JSON rows of a model that learnt from svmlight text: objects of values by index, or
+    lists of all values.
+    """
+
+    names = None
+
+    def __init__(self, width: int, base: int, limits: Limits):
+        self.width, self.base, self.limits = width, base, limits
+        self._forms: dict[type, str] = {
+            dict: "an object of values by index of the feature",
+            list: f"a list of {width:,} values",
+            str: "a line of svmlight text",
+        }
+
+    def read(self, rows: list[Any]) -> RequestRows:
+        """Return the features of rows; DataError says what is wrong."""
+        sparse = rows_of_one_kind(rows, self._forms) is dict
+        pairs = self._of_object if sparse else self._of_list
+        columns: list[int] = []
+        values: list[float] = []
+        starts = [0]
+        for number, row in enumerate(rows):
+            for column, value in sorted(pairs(number, row)):
+                columns.append(column)
+                values.append(value)
+            starts.append(len(values))
+        width = max(self.width, max(columns, default=-1) + 1)
+        data = np.array(values, np.float64), np.array(columns, np.int32), np.array(starts, np.int32)
+        X = sp.csr_matrix(data, shape=(len(rows), width))
+        X.has_canonical_format = True
+        return RequestRows(X)
+
+    def _of_object(self, number: int, row: dict[str, Any]) -> Iterator[tuple[int, float]]:
+        if len(row) > max(self.width, self.limits.features):
+            raise too_wide(place(number), self.limits.features)
+        for key, value in row.items():
+            column = int(key) - self.base if key.isdecimal() and len(key) < 11 else -1
+            if str(column + self.base) != key or not 0 <= column <= MOST_INDEX:
+                raise DataError(
+                    f"{place(number)} has a feature {key[:60]!r}: features of this model are "
+                    f"numbered from {self.base}."
+                )
+            yield column, self._value(number, key, value)
+
+    def _of_list(self, number: int, row: list[Any]) -> Iterator[tuple[int, float]]:
+        if len(row) != self.width:
+            raise DataError(
+                f"{place(number)} has {len(row):,} values, but the model has {self.width:,} "
+                "features: give one for each, or an object of values by index."
+            )
+        for column, value in enumerate(row):
+            if known := self._value(number, str(column + self.base), value):
+                yield column, known
+
+    def _value(self, number: int, feature: str, value: Any) -> float:
+        if type(value) not in (int, float, bool):
+            raise DataError(
+                f"{place(number)}, feature {feature} is {_shown(value)}: give a number."
+            )
+        return float(value)
+
+
+def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
+    """Return the columns of a model of a table or of arrays, and names of columns to ignore; None
+    for text in svmlight's or Vowpal Wabbit's format.
+    """
+    recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
+    if recipe["format"] == "table":
+        columns = from_recipe(recipe, None)
+        others = {*columns.exclude, columns.target, columns.weight, recipe.get("group")}
+        return columns, {name for name in others if name is not None}
+    if recipe["format"] != "arrays":
+        return None
+    names = getattr(model, "feature_names_in_", None)
+    names = [f"feature {j}" for j in range(model.n_features_in_)] if names is None else names
+    numeric = {str(name): "number" for name in names}
+    return Columns(numeric=numeric, text={}, target=None, target_kind=None), set()

@@ -1,0 +1,359 @@
+"""Rows learnt over HTTP: the model is, to the bit, what partial_fit makes of the log row by row."""
+
+import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.errors import LinsepError
+from linsep.serving.log import Entry, Log, LogError
+from served import TOKEN, Client, serving
+
+CLASSES = ["a", "b", "c"]
+MODELS = {
+    "average": linsep.Perceptron(keep="average", max_iter=2),
+    "vote-ovr": linsep.Perceptron(keep="vote", multiclass="ovr", max_iter=2),
+    "best-ovo": linsep.PassiveAggressive(keep="best", multiclass="ovo", max_iter=2),
+    "schedule": linsep.Perceptron(schedule="inverse_sqrt", learning_rate=0.7, max_iter=2),
+    "batch": linsep.Perceptron(update="batch", max_iter=2),
+    "margin": linsep.MarginPerceptron(keep="average", gamma=0.1, max_iter=2),
+    "kernel-budget": linsep.KernelPerceptron(kernel="rbf", gamma=0.5, budget=8, max_iter=2),
+}
+
+
+def rows_of(seed, many):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(many, 4))
+    codes = (X @ rng.normal(size=(4, 3))).argmax(axis=1)
+    return X, np.array(CLASSES)[codes]
+
+
+def fitted(model, folder):
+    X, y = rows_of(0, 40)
+    return linsep.save(model.fit(X, y), folder / "m.linsep", force=True)
+
+
+def replayed(path, X, y):
+    """The oracle: the model of the file, and one call of partial_fit for each row."""
+    model = linsep.load(path)
+    for k in range(len(y)):
+        model.partial_fit(X[k : k + 1], y[k : k + 1])
+    return model
+
+
+def state_of(model):
+    weights = getattr(model, "dual_coef_", None)
+    weights = model.coef_ if weights is None else weights
+    state = model._state
+    # A file leaves out arrays of zeros.
+    shaped = {name: array.tobytes() for name, array in state.shaped.items() if array.any()}
+    counts = {name: array.tobytes() for name, array in state.counts.items()}
+    return weights.tobytes(), shaped, counts, state.rounds, state.n_updates
+
+
+def of_file(client, folder):
+    (folder / "now.linsep").write_bytes(client.get("/model/file"))
+    return linsep.load(folder / "now.linsep")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_model_is_a_replay_to_the_bit_before_and_after_restarts(name, tmp_path):
+    path, (X, y) = fitted(MODELS[name], tmp_path), rows_of(1, 60)
+    how = {"token": TOKEN, "log": tmp_path / "log.db", "rows_a_snapshot": 16}
+    sent = 0
+    for sizes in ([1, 2, 7], [20, 1], [13]):  # three servers, one after the other
+        with serving(path, **how) as client:
+            assert client.get("/model")["rows_learnt"] == sent
+            for size in sizes:
+                part = slice(sent, sent + size)
+                ids = [f"row {k}" for k in range(sent, sent + size)]
+                answer = client.learn(ids, X[part].tolist(), y[part].tolist())
+                sent += size
+                assert answer == {"learnt": size, "known": 0, "rows": sent}
+            expected = replayed(path, X[:sent], y[:sent])
+            assert state_of(client.server.served.model) == state_of(expected)
+            assert client.predict(X.tolist())["predictions"] == expected.predict(X).tolist()
+            found = of_file(client, tmp_path)
+            assert state_of(found) == state_of(expected)
+    snapshots = [p.name for p in tmp_path.glob("log.db-*")]
+    assert snapshots == [f"log.db-{sent}.linsep"]
+    # Without its snapshot, all rows are learnt again.
+    (tmp_path / snapshots[0]).unlink()
+    with serving(path, **how) as client:
+        assert state_of(client.server.served.model) == state_of(expected)
+
+
+def test_many_clients_at_once_are_learnt_in_the_order_of_the_log(tmp_path):
+    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(2, 240)
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+
+        def work(first):
+            own = Client(client.port, TOKEN)
+            for k in range(first, first + 40):
+                own.learn([str(k)], [X[k].tolist()], [y[k]])
+                own.predict([X[k].tolist()])
+            own.close()
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(work, range(0, 240, 40)))
+        commits = client.server.learning.commits
+        found = client.server.served.model
+    order = [int(id) for (id,) in rows_in(tmp_path / "log.db", "id")]
+    assert sorted(order) == list(range(240))
+    assert state_of(found) == state_of(replayed(path, X[order], y[order]))
+    assert commits <= 240
+
+
+def rows_in(log, columns):
+    with sqlite3.connect(log) as db:
+        found = db.execute(f"SELECT {columns} FROM rows ORDER BY number").fetchall()
+    db.close()
+    return found
+
+
+def test_ids_make_retries_safe(tmp_path):
+    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(3, 4)
+    rows, labels, log = X.tolist(), y.tolist(), tmp_path / "log.db"
+    with serving(path, token=TOKEN, log=log) as client:
+        assert client.learn(["a", "b"], rows[:2], labels[:2])["learnt"] == 2
+        again = client.learn(["b", "c", "a"], [rows[1], rows[2], rows[0]],
+                             [labels[1], labels[2], labels[0]])  # fmt: skip
+        assert again == {"learnt": 1, "known": 2, "rows": 3}
+        sent = {"ids": ["d", "a"], "rows": [rows[3], rows[3]], "labels": [labels[3]] * 2}
+        status, why = client.refused("/learn", sent)
+        assert (status, why) == (
+            409,
+            "ids[1] is 'a', the id of another row that was learnt: give each row its own id.",
+        )
+    with serving(path, token=TOKEN, log=log) as client:  # another server knows them, too
+        assert client.learn(["a"], rows[:1], labels[:1]) == {"learnt": 0, "known": 1, "rows": 3}
+        other = next(label for label in CLASSES if label != labels[0])
+        sent = {"ids": ["a"], "rows": rows[:1], "labels": [other]}
+        assert client.refused("/learn", sent)[0] == 409
+        metrics = client.get("/metrics").decode()
+        assert "linsep_rows_known_total 1\n" in metrics
+        assert "linsep_log_rows 3\n" in metrics
+    assert [id for (id,) in rows_in(log, "id")] == ["a", "b", "c"]
+
+
+def test_rows_that_cannot_be_learnt_are_not_logged(tmp_path):
+    path, (X, y) = fitted(linsep.Perceptron(max_iter=2), tmp_path), rows_of(4, 3)
+    fine = {"ids": ["x"], "rows": X[:1].tolist(), "labels": [y[0]]}
+    bad = [
+        ({"labels": ["d"]}, 422, 'labels[0] is "d", which is no class of the model: its classes '),
+        ({"labels": [0]}, 422, "labels[0] is 0, which is no class"),
+        ({"labels": [["a"]]}, 422, 'labels[0] is ["a"], which is no class'),
+        ({"labels": [None]}, 422, "labels[0] is null, which is no class"),
+        ({"rows": [[1, 2, 3]]}, 422, "rows[0] has 3 values, but the model has 4 columns"),
+        ({"rows": [[1, 2, 3, None]]}, 422, "rows[0], column 'feature 3' has no value"),
+        ({"rows": [[1, 2, 3, "4"]]}, 422, "column 'feature 3' holds \"4\", not a number"),
+        ({"rows": [[1e308, 1e308, 1e308, 1e308]] * 1}, 422, "rows[0]: the score is beyond float"),
+        ({"ids": [""]}, 422, "ids[0] is not an id"),
+        ({"ids": ["x" * 201]}, 422, "ids[0] is not an id"),
+        ({"ids": ["a\n"]}, 422, "ids[0] is not an id"),
+        ({"ids": [7]}, 422, "ids[0] is not an id"),
+        ({"ids": ["x", "y"]}, 422, "There are 2 ids and 1 rows"),
+        ({"more": []}, 422, "The body has an unknown field 'more'"),
+        ({"ids": [], "rows": [], "labels": []}, 422, "There are no ids"),
+    ]
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+        client.learn(["before"], (X[1:2] * 1e-3).tolist(), [y[1]])
+        for changed, status, why in bad:
+            found = client.refused("/learn", fine | changed)
+            assert (found[0], why in found[1]) == (status, True), found
+        twice = {"ids": ["x", "x"], "rows": X[:2].tolist(), "labels": y[:2].tolist()}
+        assert "ids[1] is 'x' again" in client.refused("/learn", twice)[1]
+        # The rest of the request is not learnt either, and later requests are.
+        mixed = {"ids": ["p", "q"], "rows": [X[0].tolist(), [1e308] * 4], "labels": ["a", "b"]}
+        status, why = client.refused("/learn", mixed)
+        assert (status, why.endswith("nothing of the request was learnt.")) == (422, True)
+        assert client.learn(["x"], X[:1].tolist(), [y[0]])["rows"] == 2
+        found = state_of(client.server.served.model)
+    rows = np.array([X[1] * 1e-3, X[0]])
+    assert found == state_of(replayed(path, rows, y[[1, 0]]))
+
+
+def test_bad_rows_do_not_harm_those_committed_with_them(tmp_path):
+    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(5, 30)
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+
+        def work(k):
+            own = Client(client.port, TOKEN)
+            row = [1e308, -1e308, 1e308, 1e308] if k % 5 == 0 else X[k].tolist()
+            sent = json.dumps({"ids": [str(k)], "rows": [row], "labels": [y[k]]})
+            status = own.ask("POST", "/learn", sent, "application/json")[0]
+            own.close()
+            return status
+
+        with ThreadPoolExecutor(10) as pool:
+            statuses = list(pool.map(work, range(30)))
+        found = state_of(client.server.served.model)
+    order = [int(id) for (id,) in rows_in(tmp_path / "log.db", "id")]
+    learnt = [k for k in range(30) if statuses[k] == 200]
+    assert {k for k in range(30) if k % 5} <= set(learnt)
+    assert sorted(order) == learnt
+    huge = np.where(np.arange(30)[:, None] % 5 == 0, [[1e308, -1e308, 1e308, 1e308]], X)
+    assert found == state_of(replayed(path, huge[order], y[order]))
+
+
+def test_models_that_cannot_learn_are_refused(tmp_path):
+    X, y = rows_of(6, 60)
+    tree = {
+        "a LinearRegression, which does not learn row by row": linsep.LinearRegression().fit(
+            X, X[:, 0] + 1
+        ),
+        "early_stopping must be False": linsep.Perceptron(early_stopping=True, max_iter=3).fit(
+            X, y
+        ),
+        "give a dict of weights": linsep.Perceptron(class_weight="balanced", max_iter=3).fit(X, y),
+    }
+    for why, model in tree.items():
+        path = linsep.save(model, tmp_path / "m.linsep", force=True)
+        with pytest.raises(LinsepError, match=why), serving(path, token=TOKEN, log=tmp_path / "l"):
+            pass
+    assert not (tmp_path / "l").exists()
+
+
+DIGEST = "ab" * 32
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.db"
+    log = Log(path, DIGEST)
+    log.append(Entry(str(k), f"[{k}]", '"a"') for k in range(6))
+    log.append([Entry("last", "[9]", '"b"')])
+    (tmp_path / "log.db-7.linsep").write_bytes(b"a model")
+    log.add_snapshot(log.next_snapshot())
+    log.close()
+    return path
+
+
+def changed(path, *statements):
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+
+
+EDITS = {
+    "a row": ("UPDATE rows SET row = '[8]' WHERE number = 3", "row 3 does not match its seal"),
+    "a label": ("UPDATE rows SET label = '1' WHERE number = 2", "row 2 does not match its seal"),
+    "an id": ("UPDATE rows SET id = 'x' WHERE number = 1", "row 1 does not match its seal"),
+    "a type": ("UPDATE rows SET row = x'00' WHERE number = 5", "row 5 does not match its seal"),
+    "removed": ("DELETE FROM rows WHERE number = 4", "row 4 does not match its seal"),
+    "cut": ("DELETE FROM rows WHERE number > 5", "it has 5 rows, and a snapshot after row 7"),
+    "swapped": ("UPDATE rows SET number = -number WHERE number IN (1, 2)", "row 1 does not match"),
+    "format": ("UPDATE about SET value = '2' WHERE name = 'format'", "has log format '2'"),
+    "model": ("UPDATE about SET value = 'cd' WHERE name = 'model'", "belongs to another model"),
+    "table": ("DROP TABLE rows", "is damaged"),
+    "kind": ("PRAGMA application_id = 1", "is not a log of linsep serve"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edited_logs_are_refused_in_a_sentence(log, edit):
+    statement, why = EDITS[edit]
+    changed(log, statement)
+    with pytest.raises(LogError) as refused:
+        Log(log, DIGEST)
+    assert why in str(refused.value)
+    assert str(refused.value).count("\n") == 0
+    # Nothing is held: another attempt says the same.
+    with pytest.raises(LogError, match=refused.value.message[-20:-1].replace("(", r"\(")):
+        Log(log, DIGEST)
+
+
+def test_damaged_logs_are_refused_in_a_sentence(log):
+    content = log.read_bytes()
+    for name, damaged in {
+        "text": b"number,id\n1,2\n" * 1000,
+        "half": content[: len(content) // 2],
+        "header": content[:100],
+        "zeros": content[:4096] + bytes(len(content) - 4096),
+    }.items():
+        log.write_bytes(damaged)
+        with pytest.raises(LogError) as refused:
+            Log(log, DIGEST)
+        assert str(log) in str(refused.value), name
+        assert str(refused.value).count("\n") == 0
+
+
+def test_one_server_a_log(log):
+    first = Log(log, DIGEST)
+    with pytest.raises(LogError, match="used by another server"):
+        Log(log, DIGEST)
+    first.close()
+    Log(log, DIGEST).close()
+
+
+def test_a_snapshot_that_is_damaged_is_named(tmp_path):
+    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(7, 5)
+    how = {"token": TOKEN, "log": tmp_path / "log.db"}
+    with serving(path, **how) as client:
+        client.learn(list("abcde"), X.tolist(), y.tolist())
+        expected = state_of(client.server.served.model)
+    snapshot = tmp_path / "log.db-5.linsep"
+    snapshot.write_bytes(snapshot.read_bytes()[:-9])
+    with (
+        pytest.raises(LogError, match=r"log.db-5.linsep cannot be read .*: remove it"),
+        serving(path, **how),
+    ):
+        pass
+    snapshot.unlink()
+    with serving(path, **how) as client:
+        assert state_of(client.server.served.model) == expected
+
+
+def test_a_full_disk_is_a_sentence_and_learning_goes_on(tmp_path, monkeypatch):
+    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(8, 3)
+    rows, labels = X.tolist(), y.tolist()
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+        client.learn(["a"], rows[:1], labels[:1])
+        db = client.server.learning.log._db
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {pages}")  # what SQLite says when the disk is full
+        sent = {"ids": ["b"], "rows": [rows[1]], "labels": [labels[1]]}
+        big = sent | {"ids": [f"{k:0200}" for k in range(200)], "rows": [rows[1]] * 200,
+                      "labels": [labels[1]] * 200}  # fmt: skip
+        status, why = client.refused("/learn", big)
+        assert (status, "full" in why, why.endswith("nothing was learnt.")) == (503, True, True)
+        assert client.get("/model")["rows_learnt"] == 1
+        db.execute("PRAGMA max_page_count = 1000000")
+        client.learn(["b", "c"], rows[1:], labels[1:])
+        found = state_of(client.server.served.model)
+    assert found == state_of(replayed(path, X, y))
+
+
+def test_faults_that_nobody_foresaw_leave_no_request_waiting(tmp_path, monkeypatch):
+    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(9, 3)
+    rows, labels = X.tolist(), y.tolist()
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+        learning = client.server.learning
+        publish = learning._publish
+        monkeypatch.setattr(learning, "_publish", lambda X, y: 1 / 0)
+        sent = {"ids": ["a"], "rows": rows[:1], "labels": labels[:1]}
+        assert client.refused("/learn", sent)[0] == 500
+        monkeypatch.setattr(learning, "_publish", publish)
+        # The row is in the log but not in the model: no other row may be learnt in front of it.
+        status, why = client.refused("/learn", sent | {"ids": ["b"]})
+        assert (status, why) == (503, "The model is behind its log: start the server again.")
+        assert "ZeroDivisionError" in client.said[0]
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+        assert client.learn(["a"], rows[:1], labels[:1]) == {"learnt": 0, "known": 1, "rows": 1}
+        assert state_of(client.server.served.model) == state_of(replayed(path, X[:1], y[:1]))
+
+
+def test_no_token_no_learning(tmp_path):
+    path = fitted(MODELS["average"], tmp_path)
+    with serving(path) as client:
+        status, why = client.refused("/learn", {"ids": ["a"], "rows": [[1] * 4], "labels": ["a"]})
+        assert (status, "--log FILE and --token" in why) == (403, True)
+    with (
+        pytest.raises(LinsepError, match="Anybody on this machine could teach"),
+        serving(path, log=tmp_path / "log"),
+    ):
+        pass
