@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from campaign import (
     batches,
     checker,
+    checkpoints,
     columnar,
     commands,
     damage,
@@ -45,6 +46,7 @@ def _of(case: batches.Case, **how: Any) -> Callable[[Limits], Counter]:
 PARTS = {
     "interrupts": Part(presses.interrupted, 500, 2),
     "kills": Part(_of(kills.killed, batch=50), 1000, 5),
+    "checkpoints": Part(_of(checkpoints.resumed, batch=20, hang_seconds=120), 1000, 12),
     "disks": Part(_of(kills.no_room, batch=50), 1000, 5),
     "signals": Part(_of(commands.signalled, batch=100, hang_seconds=200), 1000, 16),
     "compiling": Part(_of(commands.signalled_compiling, batch=10, hang_seconds=200), 30, 8),

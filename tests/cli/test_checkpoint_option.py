@@ -146,7 +146,7 @@ def test_files_that_do_not_fit(folder, learnt):
 def test_a_checkpoint_of_python_is_no_command(folder):
     path = folder / "c"
     linsep.Checkpoint(path).write({}, {})
-    assert_refused("fit", "--resume", "c", cwd=folder, said="was not written by `linsep fit`")
+    assert_refused("fit", "--resume", "c", cwd=folder, said="c has no command")
 
 
 def test_a_folder_that_is_gone(folder):

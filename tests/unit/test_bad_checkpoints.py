@@ -88,7 +88,7 @@ def test_another_file_is_refused(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             model.fit(source, checkpoint=tmp_path / "c")
     dump_svmlight_file(X[1:], TWO[1:], str(tmp_path / "t.svm"))
-    with pytest.raises(CheckpointError, match=r"t\.svm was [\d,]+ bytes, changed at"):
+    with pytest.raises(CheckpointError, match=r"t\.svm was of [\d,]+ bytes, version \d+ and is of"):
         Perceptron(max_iter=3).fit(
             linsep.open_source(tmp_path / "t.svm"), checkpoint=tmp_path / "c"
         )

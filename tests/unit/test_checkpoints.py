@@ -165,6 +165,31 @@ def test_sources_go_on(tmp_path, small_slices, interrupted, how, late, memory, c
     assert found.recipe_ == expected.recipe_
 
 
+@pytest.mark.parametrize("memory", [0, 1 << 28])
+def test_a_pass_that_is_learnt_but_not_measured_goes_on(tmp_path, monkeypatch, memory):
+    dump_svmlight_file(X, TWO, str(tmp_path / "t.svm"))
+
+    def fit(**more):
+        source = linsep.open_source(tmp_path / "t.svm")
+        source.memory_bytes = memory
+        return Perceptron(max_iter=4, early_stopping=True, update="batch").fit(source, **more)
+
+    measure, count = linsep.online.passes.held_out_accuracy, []
+
+    def pressed(*of):
+        count.append(1)
+        if len(count) in (1, 3, 4):
+            raise KeyboardInterrupt
+        return measure(*of)
+
+    expected = fit()
+    monkeypatch.setattr(linsep.online.passes, "held_out_accuracy", pressed)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            fit(checkpoint=tmp_path / "c")
+    assert_same_bits(fit(checkpoint=tmp_path / "c"), expected)
+
+
 @pytest.mark.parametrize(
     "how",
     [

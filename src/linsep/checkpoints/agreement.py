@@ -55,7 +55,7 @@ def of_source(source: Any) -> dict[str, Any]:
             "checkpoint: save the rows in a file first."
         )
     key = source_key(source.paths, source.options())
-    files = {path: f"{size:,} bytes, changed at {time}" for path, size, time in key["files"]}
+    files = {path: f"of {size:,} bytes, version {state}" for path, size, state in key["files"]}
     options = {name: repr(value) for name, value in key["options"].items()}
     return {"files": files, "options": options}
 

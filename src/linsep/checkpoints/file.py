@@ -11,6 +11,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from linsep.errors import CheckpointError, LinsepError
+from linsep.scratch import sweep
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
 
@@ -142,6 +143,7 @@ class Lock:
             raise CheckpointError(
                 f"{self.path} cannot be locked ({problem.strerror}); choose a folder that can lock."
             ) from None
+        sweep(self.path.parent)  # what killed processes left
 
     def __exit__(self, *_: Any) -> None:
         self._file.unlink(missing_ok=True)

@@ -40,8 +40,10 @@ class Saved(SavedFit):
             if [n_classes, n_columns] != [run.state.n_classes, run.state.n_columns]:
                 return
             self.agree(start=self._start)
-            stream.resume(about["course"]["number"], contents.of_rows(arrays))
-            contents.restore(arrays, about["course"], run, course, progress)
+            where = about["course"]
+            over = where["number"] + (where["learnt"] is True)
+            stream.resume(over, contents.of_rows(arrays))
+            contents.restore(arrays, where, run, course, progress)
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         self._at = course.number, progress.rows

@@ -70,7 +70,7 @@ def _stored(args: list[str]) -> list[str]:
         isinstance(arg, str) for arg in [command.get("folder"), *command.get("arguments", [None])]
     ):
         raise CheckpointError(
-            f"{words[1]} was not written by `linsep fit`: call fit in Python with this checkpoint."
+            f"{words[1]} has no command: give the one that wrote it, or call fit in Python."
         )
     try:
         os.chdir(command["folder"])

@@ -151,9 +151,9 @@ class RowStream(Protocol):
         """Return what rows in the middle of a run depend on besides data and parameters."""
         ...
 
-    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
-        """Prepare to go on in this pass, with the ``arrays`` of then; raise ValueError if they do
-        not fit.
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+        """Prepare to go on after so many passes over the rows, with the ``arrays`` of then; raise
+        ValueError if they do not fit.
         """
         ...
 
@@ -173,7 +173,7 @@ class AsGiven:
         """Return nothing, see :meth:`RowStream.arrays`."""
         return {}
 
-    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
         """Do nothing, see :meth:`RowStream.resume`."""
 
 

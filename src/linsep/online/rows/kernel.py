@@ -270,7 +270,7 @@ class KernelStream(MemoryStream):
             found |= dict(zip(("then.weights", "then.scores"), self._then, strict=True))
         return found | self.grams.arrays()
 
-    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
         for name, own in (("scores", self.scores), ("seen", self.seen)):
             if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype):

@@ -283,9 +283,9 @@ class SourceStream(AsGiven):
             if k > 2 and not self._lengths:
                 self._fed.pack()
 
-    def resume(self, pass_number: int, arrays: dict[str, np.ndarray]) -> None:
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
         """Read the rows again if the first pass is over, for all that it found out about them."""
-        if pass_number:
+        if passes:
             for _ in self.row_batches(0):
                 checkpoint()
 
