@@ -301,9 +301,16 @@ def test_a_missing_package(monkeypatch):
     with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
         open_source("s3://bucket/x.csv")
     monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
-        open_source("s3://bucket/x.csv")
+
+    def without(protocol, **how):
+        raise ImportError("Install s3fs to access S3")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fsspec.filesystem", without)
+        with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
+            open_source("s3://bucket/x.csv")
+        with pytest.raises(DataError, match=r"sftp:// cannot be read \(Install .*: install that"):
+            open_source("sftp://host/x.csv")
     with pytest.raises(DataError, match="nope:// is no protocol that fsspec knows"):
         open_source("nope://bucket/x.csv")
     with pytest.raises(DataError, match="is a chain of addresses"):

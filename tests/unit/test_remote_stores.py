@@ -1,8 +1,11 @@
 """Files in S3 (a server on this machine) and in the memory of fsspec."""
 
+from concurrent.futures import Future
+
 import numpy as np
 import pandas as pd
 import pytest
+from campaign.web_server import WebServer
 
 from linsep import open_source
 from linsep.errors import DataError
@@ -116,6 +119,67 @@ class TestS3:
         assert store._s3 is client
 
 
+#: each fault, and what comes of it if it happens at one request, and at all
+S3_FAULTS = [
+    ("reset", None, r"tried 5 times: try again later"),
+    ("cut", None, r"tried 5 times: try again later"),
+    ("503", None, r"\(.*\b503\b.*\), tried 5 times: try again later"),
+    ("500", None, r"\(.*\b500\b.*\), tried 5 times: try again later"),
+    ("short", None, r"bytes came in place of [\d,]+\), tried 5 times"),
+    ("other range", None, r"other bytes came than those asked for\), tried 5 times"),
+    ("whole", None, r"other bytes came than those asked for\), tried 5 times"),
+    ("changed", "x.csv changed while it was read: start again", None),
+    ("404", "x.csv was removed while it was read", "There is no file s3://bucket/x.csv"),
+    ("403", r"x.csv may not be read \(.*\): check the cred", r"x.csv may not be read \("),
+]
+
+
+class TestS3WithFaults:
+    """A web server answers requests for objects as S3 does, until it fails."""
+
+    @pytest.fixture
+    def server(self, shared, table):
+        shared.files["/bucket/x.csv"] = table.to_csv(index=False).encode()
+        yield shared
+        shared.fault = None
+        shared.requests.clear()
+
+    @pytest.mark.parametrize(("fault", "once"), [row[:2] for row in S3_FAULTS])
+    def test_once(self, server, table, tmp_path, fault, once):
+        table.to_csv(tmp_path / "x.csv", index=False)
+        server.fault = lambda number, path: fault if number == 3 else None
+        if once is None:
+            assert rows_of("s3://bucket/x.csv") == rows_of(tmp_path / "x.csv")
+        else:
+            with pytest.raises(DataError, match=once):
+                rows_of("s3://bucket/x.csv")
+        assert server.requests[3][3] == fault
+
+    @pytest.mark.parametrize(("fault", "always"), [(row[0], row[2]) for row in S3_FAULTS])
+    def test_always(self, server, table, tmp_path, fault, always):
+        table.to_csv(tmp_path / "x.csv", index=False)
+        server.fault = lambda number, path: fault
+        if always is None:
+            assert rows_of("s3://bucket/x.csv") == rows_of(tmp_path / "x.csv")
+            return
+        with pytest.raises(DataError, match=always) as raised:
+            rows_of("s3://bucket/x.csv")
+        assert "\n" not in str(raised.value)
+        assert len(server.requests) in (1, 5, 10)  # aiohttp tries twice after a reset
+
+
+@pytest.fixture(scope="module")
+def shared():
+    pytest.importorskip("s3fs")
+    conf = {"anon": True, "client_kwargs": {"region_name": "us-east-1"}}
+    with WebServer({}) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setitem(fsspec.config.conf, "s3", conf | {"endpoint_url": server.url})
+        patch.delenv("AWS_ENDPOINT_URL", raising=False)
+        asking._filesystem.cache_clear()
+        yield server
+    asking._filesystem.cache_clear()
+
+
 class TestMemory:
     @pytest.fixture
     def store(self, table):
@@ -141,3 +205,15 @@ class TestMemory:
         store.rm("/box/x.parquet")
         with pytest.raises(DataError, match=r"x.parquet was removed while it was read: put it"):
             list(source.batches())
+
+
+def test_requests_that_are_dropped_may_be_put_back():
+    kept, waiting = recent.Recent(), [Future() for _ in range(3)]
+    for number, coming in enumerate(waiting):
+        coming.add_done_callback(lambda done, number=number: kept.put(1, number, number + 1, done))
+        kept.put(0, number * recent.MOST, (number + 1) * recent.MOST, coming)
+    assert [coming.cancelled() for coming in waiting] == [True, True, False]
+    kept.forget(0)
+    kept.forget(1)
+    assert waiting[2].cancelled()
+    assert kept.take(0, 0, 1) is None

@@ -125,8 +125,11 @@ class RemoteFile:
         return self._folder is None
 
     def stat(self) -> Stat:
-        """Return the size; FileNotFoundError if there is no such file."""
-        return Stat(self._size())
+        """Return the size; raises as :meth:`reading` does."""
+        try:
+            return Stat(self._size())
+        except FileNotFoundError:
+            raise self._removed() from None
 
     @property
     def state(self) -> tuple[str, int, str | None]:
@@ -143,10 +146,7 @@ class RemoteFile:
 
         Raises DataError if the file is not there any more, cannot be read, or has changed.
         """
-        try:
-            size = self._size()
-        except FileNotFoundError:
-            raise self._removed() from None
+        size = self.stat().st_size
         if self._copy is not None:
             with self._copy.open("rb", buffering=0) as copy:
                 yield copy
@@ -220,7 +220,9 @@ class RemoteFile:
         coming = asyncio.run_coroutine_threadsafe(get(), loop())
         last = self._seen is not None and end == self._seen.size
         if end - start <= (ahead.FIRST if last else ahead.PAGE):  # a footer is read again
-            coming.add_done_callback(lambda done: self._kept(start, end, done))
+            coming.add_done_callback(
+                lambda done: None if done.cancelled() else self._kept(start, end, done)
+            )
         return coming
 
     async def _asked(self, request: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:

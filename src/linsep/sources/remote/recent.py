@@ -4,7 +4,9 @@ A file is opened several times before its rows are read: for its format, its hea
 """
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
@@ -30,10 +32,11 @@ class Recent:
     def __init__(self) -> None:
         self._entries: dict[tuple[int, int], _Entry] = {}
         self._bytes, self._lock = 0, Lock()
+        self._dropped: list[Future[bytes]] = []
 
     def put(self, file: int, start: int, end: int, coming: "Future[bytes]") -> None:
         """Keep a request, under way or done, until it is old or there are too many."""
-        with self._lock:
+        with self._dropping():
             self._drop((file, start))
             self._entries[file, start] = _Entry(file, start, end, coming, time.monotonic())
             self._bytes += end - start
@@ -43,7 +46,7 @@ class Recent:
     def take(self, file: int, start: int, end: int) -> "Future[bytes] | None":
         """Return a request of these bytes; a large one is kept no longer."""
         oldest = time.monotonic() - FRESH
-        with self._lock:
+        with self._dropping():
             for key, entry in list(self._entries.items()):
                 if entry.time < oldest:
                     self._drop(key)
@@ -58,7 +61,7 @@ class Recent:
 
     def forget(self, file: int) -> None:
         """Keep nothing of a file any more."""
-        with self._lock:
+        with self._dropping():
             for key in [key for key in self._entries if key[0] == file]:
                 self._drop(key)
 
@@ -77,7 +80,18 @@ class Recent:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._bytes -= entry.end - entry.start
-            entry.coming.cancel()
+            self._dropped.append(entry.coming)
+
+    @contextmanager
+    def _dropping(self) -> Iterator[None]:
+        """Hold the lock; cancel afterwards what was dropped, because that calls who waits for it,
+        which may come here again.
+        """
+        with self._lock:
+            yield
+            dropped, self._dropped = self._dropped, []
+        for coming in dropped:
+            coming.cancel()
 
 
 #: of this process

@@ -19,7 +19,7 @@ _RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
 _RESET = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED}
 #: errors of aiohttp and botocore: those that come again, and those that may not
 _FINAL = {"TooManyRedirects", "ClientConnectorCertificateError", "InvalidURL", "NoCredentialsError"}
-_PASSING_ERRORS = {"ClientError", "HTTPClientError"}
+_PASSING_ERRORS = {"ClientError", "HTTPClientError", "ConnectionError"}
 #: seconds without a byte from a web server
 SILENCE = 30
 
@@ -58,14 +58,8 @@ class WebFile:
             self._check(answer)
             if status != 206 or found is None or found[1] is None:
                 return Answer(None, _seen(answer.headers, _length(answer.headers)))
-            size = int(found[3]) if found[3].isdecimal() else None
             data = await answer.read()
-            due = int(found[2]) + 1 - start if size is None else min(end, size) - start
-            if int(found[1]) != start:
-                raise Fault("other bytes came than those asked for")
-            if len(data) != due:
-                raise Fault(f"{len(data):,} bytes came in place of {due:,}")
-            return Answer(data, _seen(answer.headers, size))
+            return Answer(data, _seen(answer.headers, _size(found, start, end, data)))
 
     async def copy(self, out: Any) -> Seen:
         """Write the whole file to ``out``."""
@@ -133,9 +127,9 @@ class S3File:
         async with answer["Body"] as body:
             data = await body.read()
         found = _RANGE.match(answer.get("ContentRange", ""))
-        size = int(found[3]) if found and found[3].isdecimal() else start + len(data)
-        if len(data) != min(end, size) - start:
-            raise Fault(f"{len(data):,} bytes came in place of {min(end, size) - start:,}")
+        size = None if found is None else _size(found, start, end, data)
+        if size is None:
+            raise Fault("other bytes came than those asked for")
         return Answer(data, Seen(size, answer.get("ETag"), str(answer.get("LastModified"))))
 
 
@@ -238,6 +232,17 @@ def _said(error: BaseException) -> int | None:
     answer = getattr(error.__cause__, "response", None) or getattr(error, "response", None)
     about = answer.get("ResponseMetadata", {}) if isinstance(answer, dict) else {}
     return about.get("HTTPStatusCode")
+
+
+def _size(found: re.Match, start: int, end: int, data: bytes) -> int | None:
+    """Return the size of the file, if the range says it; Fault if that is not what came."""
+    size = int(found[3]) if found[3].isdecimal() else None
+    due = int(found[2]) + 1 - start if size is None else min(end, size) - start
+    if found[1] is None or int(found[1]) != start:
+        raise Fault("other bytes came than those asked for")
+    if len(data) != due:
+        raise Fault(f"{len(data):,} bytes came in place of {due:,}")
+    return size
 
 
 def _seen(headers: Any, size: int | None) -> Seen:
