@@ -26,6 +26,7 @@ from campaign import (
     presses,
     remote,
     same_bits,
+    serving,
     texts,
     words,
 )  # fmt: skip
@@ -50,6 +51,7 @@ PARTS = {
     "checkpoints": Part(_of(checkpoints.resumed, batch=20, hang_seconds=120), 1000, 12),
     "disks": Part(_of(kills.no_room, batch=50), 1000, 5),
     "signals": Part(_of(commands.signalled, batch=100, hang_seconds=200), 1000, 16),
+    "serving": Part(_of(serving.killed, batch=20, hang_seconds=60), 200, 8),
     "compiling": Part(_of(commands.signalled_compiling, batch=10, hang_seconds=200), 30, 8),
     "scanner": Part(_of(texts.scanned, batch=20_000), 5_000_000, 10),
     "vowpal-wabbit": Part(_of(texts.wabbit, batch=5_000), 1_000_000, 10),

@@ -1,18 +1,24 @@
 """What requests may do: limits, tokens, slow and rude clients, new models in place of old ones."""
 
+import asyncio
 import json
 import os
 import re
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 
 import linsep
 from linsep.errors import LinsepError
+from linsep.serving.batching import Batches
+from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Limits
+from linsep.serving.model import Served, Wanted
 from linsep.serving.server import is_loopback
 from served import TOKEN, Client, serving
 
@@ -258,6 +264,39 @@ def test_requests_in_one_packet_are_answered_in_order(client):
             answer += part
     assert answer.count(b'{"predictions":["up"]}') == 5
     assert answer.endswith(b'{"status":"ok"}')
+
+
+def test_requests_answered_together_have_their_own_answers(tmp_path):
+    """As many as come in one turn, some of which are refused or ask for more."""
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "c": list("xyxz"), "y": list("uvuv")})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    source = linsep.open_source(tmp_path / "rows.csv", target="y", scale="standard")
+    model = linsep.Perceptron(max_iter=5).fit(source)
+    served = Served(model, "m", "00" * 32, Limits())
+    with closing(Bodies(Limits())) as bodies:
+        alone = Batches(bodies)._alone
+        requests = [([{"a": k, "c": "xyz"[k % 3]}], Wanted(scores=k % 4 == 0)) for k in range(12)]
+        requests += [
+            ([[1.5, "x"], [0.5, "z"]], Wanted()),
+            ([{"a": 1, "c": "new"}], Wanted()),
+            ([{"a": "1", "c": "x"}], Wanted()),
+            ([{"a": 1}], Wanted()),
+            ([{"a": 1, "c": "x"}], Wanted(probabilities=True)),
+            ([{"a": 1, "c": "x"}], Wanted(explanations=True)),
+            ([[1, "x"]] * 40, Wanted()),
+        ]
+
+        async def together():
+            batches = Batches(bodies)
+            waiting = [batches.answer(served, rows, wanted) for rows, wanted in requests]
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+        for (rows, wanted), found in zip(requests, asyncio.run(together()), strict=True):
+            if isinstance(found, Exception):
+                with pytest.raises(type(found), match=re.escape(str(found))):
+                    alone(served, rows, wanted)
+            else:
+                assert found == alone(served, rows, wanted)
 
 
 def test_a_new_model_is_served_without_a_dropped_request(tmp_path):

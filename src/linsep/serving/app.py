@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from linsep.errors import LinsepError
+from linsep.serving.batching import Batches
 from linsep.serving.bodies import FORMATS, Bodies
 from linsep.serving.learning import Job, Labelled, Learning, Learnt, learn
 from linsep.serving.limits import Limits, Refused
@@ -66,7 +67,7 @@ class Service:
         bodies: Bodies,
     ):
         self.served, self.limits, self.learning = served, limits, learning
-        self.metrics, self._bodies, self._guard = Metrics(), bodies, Guard(token)
+        self.metrics, self._batches, self._guard = Metrics(), Batches(bodies), Guard(token)
         self._reader = BodyReader(limits)
         self._frozen: tuple[Served, int, Served] | None = None
         # One thread, so that large bodies are taken apart one after the other.
@@ -86,8 +87,15 @@ class Service:
             Route(path, Endpoint(self, path, answer), methods=[method])
             for path, (method, answer) in answers.items()
         ]
-        self.app = Starlette(routes=routes, exception_handlers={HTTPException: self._no_address})
-        self.app.router.redirect_slashes = False
+        self._others = Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
+        self._others.router.redirect_slashes = False
+
+    async def app(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer a request: predictions at once, others by way of Starlette's router."""
+        if scope["path"] == "/predict" and scope["method"] == "POST":
+            await self.answer("/predict", self._predict, scope, receive, send)
+        else:
+            await self._others(scope, receive, send)
 
     def close(self) -> None:
         """End the thread and remove temporary files."""
@@ -120,18 +128,6 @@ class Service:
             content = _sentence("A fault of linsep: its server printed what happened.")
         await _send(send, status, kind, content, headers)
         self.metrics.count(path, status, perf_counter() - started)
-
-    async def _no_address(self, request: Any, problem: Any) -> Any:
-        """Return the answer to an unknown address or method."""
-        from starlette.responses import Response
-
-        words = f"There is no {request.url.path[:60]}: GET / lists the addresses."
-        if problem.status_code == 405:
-            allowed = ", ".join(sorted(problem.headers["Allow"].split(", ")))
-            words = f"{request.url.path} does not take {request.method}: use {allowed}."
-        return Response(
-            _sentence(words), problem.status_code, problem.headers, media_type="application/json"
-        )
 
     async def _page(self, scope: Scope, receive: Any) -> Answer:
         return HTML, page(), [(b"content-security-policy", POLICY)]
@@ -175,18 +171,17 @@ class Service:
             found = await self._elsewhere(self._of_file, served, body, FORMATS[head.type], wanted)
         elif len(body) > AT_ONCE:
             served = self.frozen()
-            found = await self._elsewhere(self._of_rows, served, body, wanted, self._large_bodies)
+            found = await self._elsewhere(self._of_rows, served, body, wanted)
         else:
             served = self.served
-            found = self._of_rows(served, body, wanted, self._bodies)
+            (rows,) = fields_of(body, ("rows",), self.limits)
+            found = await self._batches.answer(served, rows, wanted)
         self.metrics.rows_predicted += len(found["predictions"])
         return JSON, orjson.dumps(found), [_version(served)]
 
-    def _of_rows(
-        self, served: Served, body: bytes, wanted: Wanted, bodies: Bodies
-    ) -> dict[str, Any]:
+    def _of_rows(self, served: Served, body: bytes, wanted: Wanted) -> dict[str, Any]:
         (rows,) = fields_of(body, ("rows",), self.limits)
-        with served.opened(rows, bodies) as source:
+        with served.opened(rows, self._large_bodies) as source:
             return served.answer(source, wanted)
 
     def _of_file(self, served: Served, body: bytes, format: str, wanted: Wanted) -> dict[str, Any]:
@@ -256,6 +251,19 @@ POLICY = (
     b"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     b"frame-ancestors 'none'"
 )
+
+
+async def _no_address(request: Any, problem: Any) -> Any:
+    """Return the answer to an unknown address or method."""
+    from starlette.responses import Response
+
+    words = f"There is no {request.url.path[:60]}: GET / lists the addresses."
+    if problem.status_code == 405:
+        allowed = ", ".join(sorted(problem.headers["Allow"].split(", ")))
+        words = f"{request.url.path} does not take {request.method}: use {allowed}."
+    return Response(
+        _sentence(words), problem.status_code, problem.headers, media_type="application/json"
+    )
 
 
 class Endpoint:

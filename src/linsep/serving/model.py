@@ -21,6 +21,7 @@ from linsep.estimators._common.explaining import (
 )
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
+from linsep.online.keeping import KeepLast
 from linsep.serving.bodies import Bodies, lines_of
 from linsep.serving.limits import Limits, Refused, too_many_rows
 from linsep.serving.rows import PairReader, TableReader, columns_of
@@ -79,13 +80,16 @@ class Served:
         """Answer by this model."""
         self.model = model
         self.is_classifier = hasattr(model, "classes_")
-        # The scores of naive Bayes are those of a logistic regression, made once.
-        self._scorer = model
-        if hasattr(model, "to_logistic"):
-            self._scorer = model.to_logistic()
-            if hasattr(model, "recipe_"):
-                self._scorer.recipe_ = model.recipe_
+        #: whether the bits of a score do not depend on the rows beside it, as in matrix products
+        self.by_row = hasattr(model, "_keeping") and not hasattr(model, "kernel_")
         self.labels: list[Any] = plain_labels(model.classes_) if self.is_classifier else []
+        self._scorer: tuple[int, Any] = -1, None
+
+    def scorer(self) -> Any:
+        """Return the model, or one of the same scores that computes them faster."""
+        if self._scorer[0] != self.learnt:
+            self._scorer = self.learnt, _scorer_of(self.model)
+        return self._scorer[1]
 
     @property
     def version(self) -> str:
@@ -134,7 +138,7 @@ class Served:
     def answer(self, source: Source, wanted: Wanted) -> dict[str, Any]:
         """Return predictions for the rows of a source, and what is wanted beside them."""
         self._check(wanted)
-        prediction = self._scorer._prediction(source)
+        prediction = self.scorer()._prediction(source)
         if not self.is_classifier:
             return self._numbers(prediction, source, wanted)
         found: dict[str, Any] = {"predictions": []}
@@ -255,6 +259,21 @@ class Served:
             model = copy.copy(model)
             model.feature_names_in_ = self.names
         return model_file.to_bytes(model)
+
+
+def _scorer_of(model: Any) -> Any:
+    """Return a model of the same scores whose weights need not be computed for each request."""
+    if hasattr(model, "to_logistic"):  # naive Bayes
+        scorer = model.to_logistic()
+        if hasattr(model, "recipe_"):
+            scorer.recipe_ = model.recipe_
+        return scorer
+    if getattr(model, "keep", "") != "average" or hasattr(model, "kernel_"):
+        return model
+    scorer = copy.copy(model)
+    scorer._state, scorer._keeping = copy.copy(model._state), KeepLast()
+    scorer._state.shaped = {"W": model._keeping.weights(model._state)}
+    return scorer
 
 
 def read_model(path: Path, limits: Limits) -> Served:

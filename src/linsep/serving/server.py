@@ -139,8 +139,8 @@ class Server:
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.001)
         config = uvicorn.Config(
-            self.service.app, http=Connection, ws="none", lifespan="off", log_config=None,
-            access_log=False, timeout_keep_alive=KEEP_ALIVE, server_header=False,
+            self.service.app, interface="asgi3", http=Connection, ws="none", lifespan="off",
+            log_config=None, access_log=False, timeout_keep_alive=KEEP_ALIVE, server_header=False,
             proxy_headers=False,
             limit_concurrency=self.limits.connections, timeout_graceful_shutdown=FINISH_WITHIN,
         )  # fmt: skip
