@@ -16,6 +16,7 @@ from campaign import (
     batches,
     checker,
     checkpoints,
+    cluster,
     columnar,
     commands,
     damage,
@@ -69,6 +70,7 @@ PARTS = {
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
     "exports": Part(_of(exports.predicted, batch=200), 10_000, 8),
     "estimators": Part(estimators.checked, 329, 10),
+    "cluster": Part(_of(cluster.killed, batch=20, hang_seconds=200), 20, 8),
     "same-bits": Part(same_bits.promised, 384, 3),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")

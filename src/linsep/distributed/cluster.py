@@ -151,19 +151,21 @@ class Cluster:
         address = self.client.scheduler.address if self.client.scheduler else "closed"
         try:
             self.client.wait_for_workers(1, timeout=CONNECTING)
-            found = self.client.run(versions)
+            found = self.client.run(versions, on_error="return")
         except TimeoutError:
             raise ClusterError(
                 f"The cluster at {address} has no worker: start some with `dask worker {address}`."
             ) from None
-        except ImportError as problem:
-            raise ClusterError(
-                f"A worker cannot import linsep ({problem}): install linsep on all workers."
-            ) from None
         except LOST as problem:
             raise _in_a_sentence(problem) from None
         for worker, known in found.items():
-            refuse_others(known, f"The worker at {worker}")
+            if isinstance(known, ImportError):
+                raise ClusterError(
+                    f"The worker at {worker} cannot import linsep ({known}): install linsep on all "
+                    "workers."
+                )
+            if isinstance(known, dict):  # else it was lost meanwhile
+                refuse_others(known, f"The worker at {worker}")
 
     def submit(
         self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from linsep.distributed.cluster import Cluster, client_given
+from linsep.distributed.collections import is_collection, names_of, rows_of_collections
 from linsep.distributed.online import fit_online
 from linsep.distributed.regressions import fit_linear, fit_naive_bayes
-from linsep.distributed.rows import rows_of_source
+from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.from_source import describe
 from linsep.estimators._common.mixing import refuse_unmixable
@@ -23,8 +24,10 @@ REGRESSIONS = (LinearRegression, GaussianNaiveBayes)
 
 def fit(
     estimator: Any,
-    source: Source,
+    source: Any,
+    y: Any = None,
     *,
+    sample_weight: Any = None,
     client: Any = None,
     mixing: MixingName = "uniform",
     shard_mb: float = 64.0,
@@ -42,8 +45,10 @@ def fit(
         Regressions are those of one machine, to the bit. Online learners learn by iterative
         parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
         same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.
-    source : Source
-        Of files, opened by :func:`linsep.open_source`.
+    source : Source, or Dask Array or DataFrame of shape (rows, features)
+        Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
+    y, sample_weight : Dask Array or Series of shape (rows,)
+        For Dask collections, with their partitions; weights are ones by default.
     client : distributed.Client, default None
         None takes the current one; in a task of a worker, that of its cluster.
     mixing : {"uniform", "mistakes"}, default="uniform"
@@ -71,22 +76,16 @@ def fit(
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
     with client_given(client) as found, held():
         with window():
-            rows = rows_of_source(Cluster(found), source, max(1, round(shard_mb * 1e6)))
-            source.stage, read = "reading", [0]
-
-            def one_more(_: int) -> None:
-                read[0] += 1
-
-            source.doing = lambda: f"{read[0]:,} of {len(rows.names):,} shards read"
-            try:
-                rows.describe(classes=not isinstance(estimator, LinearRegression), done=one_more)
-            finally:
-                source.doing = None
-        source.dropped = sum(about.dropped for about in rows.about)
-        describe(estimator, source, rows.width)
-        source.stage = "fitting"
+            cluster = Cluster(found)
+            if isinstance(source, Source):
+                if y is not None or sample_weight is not None:
+                    raise ParameterError("A source brings its own labels: leave out y and weights.")
+                rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)))
+            else:
+                rows = rows_of_collections(cluster, source, y, sample_weight)
+            _describe(estimator, rows, source)
         if isinstance(estimator, LinearRegression):
-            fit_linear(estimator, rows)
+            fit_linear(estimator, rows, reread=not isinstance(source, Source))
         elif isinstance(estimator, GaussianNaiveBayes):
             fit_naive_bayes(estimator, rows)
         else:
@@ -95,15 +94,43 @@ def fit(
     return estimator
 
 
+def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:
+    """Let the workers read all shards; set the number of features, their names and the recipe."""
+    done, read = [0], isinstance(source, Source)
+
+    def one_more(_: int) -> None:
+        done[0] += 1
+
+    if read:
+        source.stage = "reading"
+        source.doing = lambda: f"{done[0]:,} of {len(rows.names):,} shards read"
+    try:
+        rows.describe(classes=not isinstance(estimator, LinearRegression), done=one_more)
+    finally:
+        if read:
+            source.doing = None
+    if read:
+        source.dropped = sum(about.dropped for about in rows.about)
+        describe(estimator, source, rows.width)
+        source.stage = "fitting"
+        return
+    estimator.n_features_in_ = rows.width
+    for name in ("feature_names_in_", "recipe_"):
+        estimator.__dict__.pop(name, None)
+    if names := names_of(source):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
 def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
     if not isinstance(estimator, REGRESSIONS):
         refuse_unmixable(estimator, mixing)
-    if not isinstance(source, Source):
+    if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
-            f"source is of type {type(source).__name__}: give files, opened by linsep.open_source."
+            f"source is of type {type(source).__name__}: give files, opened by linsep.open_source, "
+            "or a Dask Array or DataFrame."
         )
     if not (isinstance(shard_mb, int | float) and 0 < shard_mb < np.inf):
         raise ParameterError(f"shard_mb is {shard_mb!r}: it must be a number above 0.")

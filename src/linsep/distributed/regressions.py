@@ -55,10 +55,10 @@ class Codes(NamedTuple):
         return Block(rows.X, codes, rows.weights)
 
 
-def fit_linear(estimator: Any, rows: ShardedRows) -> None:
-    """Fit a linear regression."""
+def fit_linear(estimator: Any, rows: ShardedRows, reread: bool) -> None:
+    """Fit a linear regression; ``reread``: as to arrays, which are cheap to read again."""
     lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency"))
-    estimator._take_rows(lanes)
+    estimator._take_rows(lanes, reread)
     estimator._warn_of_dependence()
 
 

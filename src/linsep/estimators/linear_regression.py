@@ -228,9 +228,9 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
-    def _take_rows(self, rows: Blocks | Lanes) -> None:
-        """Fit to rows of files, which are expensive to read again."""
-        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=False))
+    def _take_rows(self, rows: Blocks | Lanes, reread: bool = False) -> None:
+        """Fit to rows of files, which are expensive to read again unless ``reread``."""
+        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=reread))
         self.training_deviation_ = self._fitted.deviation
 
     def _take(self, fitted: LeastSquares, target: str | None = None) -> None:

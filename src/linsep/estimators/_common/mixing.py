@@ -20,13 +20,13 @@ from linsep.online.mixing import (
     MixingName,
     Part,
     added,
-    in_tree,
     learn_part,
     mix,
     no_passes,
 )
 from linsep.online.passes import NO_SCORES, PassReport, Plan, Run, StopReason, check_some_rows
 from linsep.online.rows.array import ArrayStream, summed
+from linsep.regression.lanes import Tree
 from linsep.sparse_rows import as_csr
 
 #: parameters that the pass of a shard cannot keep, and the values that it can
@@ -216,8 +216,10 @@ def learn_here(setting: Setting, shards: list[Coded]) -> LearnAll:
     """Return a function that learns all shards in this process."""
 
     def learn(start: Mixed, number: int) -> Part:
-        parts = [setting.learn(k, rows, start, number) for k, rows in enumerate(shards)]
-        return in_tree(parts, added)
+        tree = Tree(lambda a, b: added([a, b]))  # which holds few parts at a time
+        for k, rows in enumerate(shards):
+            tree.push(setting.learn(k, rows, start, number))
+        return tree.total()
 
     return learn
 

@@ -1,0 +1,90 @@
+"""Dask Arrays and DataFrames as shards: each partition is one."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.distributed.cluster import Cluster
+from linsep.distributed.rows import ShardedRows
+from linsep.distributed.shards import Rows
+from linsep.errors import DataError, ParameterError
+from linsep.sparse_rows import as_csr
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether X is a Dask Array, DataFrame or Series."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def rows_of_collections(cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> ShardedRows:
+    """Let the workers compute the partitions of X and y, and of weights if there are any."""
+    if not is_collection(y):
+        raise ParameterError("y must be a Dask Array or Series, with the partitions of X.")
+    given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    parts = {}
+    for name, collection in given.items():
+        if not is_collection(collection):
+            raise ParameterError(f"{name} must be a Dask collection, as X is.")
+        if getattr(collection, "numblocks", ())[1:2] > (1,):
+            collection = collection.rechunk({1: -1})  # noqa: PLW2901  whole rows
+        parts[name] = np.ravel(collection.to_delayed()).tolist()
+        if len(parts[name]) != len(parts["X"]):
+            raise DataError(
+                f"{name} has {len(parts[name]):,} partitions, X {len(parts['X']):,}: repartition "
+                "them alike."
+            )
+    names = [f"partition {k:,}" for k in range(len(parts["X"]))]
+    computed = {name: cluster.client.compute(delayed) for name, delayed in parts.items()}
+    futures = [
+        cluster.submit("read shard", _rows, name, *(part[k] for part in computed.values()))
+        for k, name in enumerate(names)
+    ]
+    return ShardedRows(cluster, names, futures)
+
+
+def names_of(X: Any) -> list[str]:
+    """Return the names of the columns of a DataFrame; none of an Array."""
+    return [str(name) for name in getattr(X, "columns", [])]
+
+
+def _rows(name: str, X: Any, y: Any, weights: Any = None) -> Rows:
+    """Return the rows of a partition; DataError names it, and a column."""
+    values = _numbers(name, X)
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O":  # text, whatever pandas keeps it in, or categories
+        labels = np.array(labels.tolist())
+    if labels.ndim != 1 or len(labels) != values.shape[0]:
+        raise DataError(
+            f"{name} has {values.shape[0]:,} rows of X, and y of shape {labels.shape}: give one "
+            "label a row."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError(f"{name} has a missing or infinite y: leave these rows out.")
+    if weights is None:
+        return Rows(values, labels, None)
+    counts = np.asarray(weights, dtype=np.float64)
+    if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
+        raise DataError(f"{name} has weights that are not one number of at least 0 a row.")
+    return Rows(values, labels, counts)
+
+
+def _numbers(name: str, X: Any) -> Any:
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        for column, kind in zip(X.columns, X.dtypes, strict=True):
+            if getattr(kind, "kind", "O") not in "biuf":
+                raise DataError(
+                    f"{name}, column '{column}' holds {kind}: encode it as numbers, or give files, "
+                    "whose text linsep encodes."
+                )
+        X = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise DataError(f"{name} of X has shape {X.shape} of {X.dtype}: give rows of numbers.")
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    if sp.issparse(X):
+        X.sum_duplicates()
+    values = X.data if sp.issparse(X) else X
+    if not np.isfinite(values).all():
+        raise DataError(f"{name} of X has missing or infinite values: fill them first.")
+    return X

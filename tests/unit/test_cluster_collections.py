@@ -1,0 +1,93 @@
+"""Dask Arrays and DataFrames: a partition is a shard."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+from linsep import GaussianNaiveBayes, LinearRegression, Perceptron
+from linsep.distributed import fit
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.mixing import fit_in_shards
+from linsep.regression import lanes
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as c,
+        Client(c, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 4))
+    return X, X[:, 0] - X[:, 1] + random.normal(size=500)
+
+
+def test_arrays(client, rows, monkeypatch):
+    monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
+    monkeypatch.setattr(lanes, "LEAST_ROWS", 37)
+    monkeypatch.setattr("linsep.regression.least_squares.solving.EXACT_VALUES", 100)
+    X, y = rows
+    chunks = (100, 0, 3, 250, 147)
+    dX, dy = da.from_array(X, chunks=(chunks, (2, 2))), da.from_array(y, chunks=(chunks,))
+    weights = np.arange(500) % 3 + 0.5
+    dw = da.from_array(weights, chunks=(chunks,))
+    one = LinearRegression().fit(X, y, weights)
+    other = fit(LinearRegression(), dX, dy, sample_weight=dw, client=client)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert np.array_equal(one.inference_.standard_errors, other.inference_.standard_errors)
+    one, other = (
+        GaussianNaiveBayes().fit(X, y > 0),
+        fit(GaussianNaiveBayes(), dX, dy > 0, client=client),
+    )
+    assert np.array_equal(one.means_, other.means_)
+    assert not hasattr(other, "recipe_")
+    one = fit_in_shards(Perceptron(max_iter=3), X, y > 0, list(chunks))
+    other = fit(Perceptron(max_iter=3), dX, dy > 0, client=client)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert other.training_accuracy_ == other.score(X, y > 0)
+
+
+def test_data_frames_with_categories_in_any_order(client, rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["kind"] = np.where(y > 1, "up", np.where(y < -1, "down", "middle"))
+    frame = frame.sort_values("kind").reset_index(drop=True)  # most partitions lack a class
+    labels = frame["kind"].astype(pd.CategoricalDtype(["up", "middle", "down"]))
+    parts = dd.from_pandas(frame[list("abcd")], npartitions=5)
+    kinds = dd.from_pandas(labels, npartitions=5)
+    model = fit(Perceptron(max_iter=3), parts, kinds, client=client)
+    assert model.classes_.tolist() == ["down", "middle", "up"]
+    assert model.feature_names_in_.tolist() == list("abcd")
+    codes = frame["kind"].to_numpy(dtype=str)
+    one = fit_in_shards(
+        Perceptron(max_iter=3), frame[list("abcd")].to_numpy(), codes, list(model.mixture_.rows)
+    )
+    assert np.array_equal(one.coef_, model.coef_)
+
+
+def test_what_is_wrong_is_named(client, rows):
+    X, y = rows
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    with pytest.raises(ParameterError, match="y must be a Dask Array"):
+        fit(LinearRegression(), dX, y, client=client)
+    with pytest.raises(DataError, match="y has 10 partitions, X 5: repartition"):
+        fit(LinearRegression(), dX, dy.rechunk(50), client=client)
+    hole = X.copy()
+    hole[250, 1] = np.nan
+    with pytest.raises(DataError, match="partition 2 of X has missing"):
+        fit(LinearRegression(), da.from_array(hole, chunks=(100, 4)), dy, client=client)
+    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), npartitions=1)
+    with pytest.raises(DataError, match="partition 0, column 'b' holds"):
+        fit(LinearRegression(), frame, frame["a"], client=client)
