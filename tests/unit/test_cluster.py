@@ -113,6 +113,16 @@ def test_a_task_of_a_worker_can_fit(client, table):
     assert np.array_equal(found, model.coef_)
 
 
+def test_a_remote_file_is_a_shard(client, table, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/rows/t.parquet", table.read_bytes())
+    one = fit(Perceptron(max_iter=3), open_source(table, target="y"), client=client)
+    source = open_source("memory://rows/t.parquet", target="y")
+    model = fit(Perceptron(max_iter=3), source, client=client, shard_mb=SHARD_MB)
+    assert len(model.mixture_.rows) == 1
+    assert np.array_equal(one.coef_, model.coef_)
+
+
 @pytest.mark.compiled  # floats overflow quietly
 def test_bad_rows_are_named(client, tmp_path):
     lines = [f"{k % 2} 1:{k} 2:1\n" for k in range(300)]

@@ -37,14 +37,14 @@ class Shard(NamedTuple):
     both 0 for a whole file. A range of bytes stands for the lines that begin in it.
     """
 
-    path: str
+    path: str | RemoteFile
     format: str
     start: int = 0
     stop: int = 0
 
     def __str__(self) -> str:
         if not self.stop:
-            return self.path
+            return str(self.path)
         if self.format == "parquet":
             last = self.stop - 1
             groups = f"groups {self.start:,} to {last:,}" if last > self.start else (
@@ -66,7 +66,7 @@ class RowGroups(TableSource):
     """Some row groups of a Parquet file."""
 
     def __init__(self, shard: Shard, recipe: dict[str, Any]):
-        super().__init__([Path(shard.path)], target=None, format="parquet", recipe=recipe)
+        super().__init__([Path(str(shard.path))], target=None, format="parquet", recipe=recipe)
         for file in self._files:
             file.row_groups = range(shard.start, shard.stop)  # type: ignore[attr-defined]
 
@@ -95,17 +95,14 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
             f"{source.name} cannot be cut into shards: give files of svmlight text, Vowpal "
             "Wabbit's text, CSV, JSON lines, Parquet or Arrow."
         )
-    if any(isinstance(path, RemoteFile) for path in source.paths):
-        raise DataError(
-            f"{source.name} is not cut into shards, because it is remote: copy it to a folder that "
-            "all workers read."
-        )
     found: list[Shard] = []
     declared = source.options().get("as", [None])[0]
     for path in source.paths:
         kind = source.kind if source.kind in ("svmlight", "vw") else format_of(path, declared)
-        whole = Shard(str(path), kind)
-        if kind == "parquet":
+        whole = Shard(path if isinstance(path, RemoteFile) else str(path), kind)
+        if isinstance(path, RemoteFile):
+            found.append(whole)
+        elif kind == "parquet":
             found += _row_groups(whole, shard_bytes)
         elif kind in LINES and path.suffix.lower() not in CODECS:
             size = path.stat().st_size
@@ -119,7 +116,7 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
 
 def _row_groups(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
     """Yield runs of row groups of about ``shard_bytes``."""
-    metadata = pq.read_metadata(whole.path)
+    metadata = pq.read_metadata(str(whole.path))
     first = size = 0
     for group in range(metadata.num_row_groups):
         size += metadata.row_group(group).total_byte_size
@@ -180,11 +177,12 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     if shard.format not in HEADED:
         del how["delimiter"]
     try:
-        if shard.format == "parquet":
-            with _named(shard, shard.path, lambda: _rows_before(shard)):
+        if not shard.stop:
+            files: Any = [shard.path]
+            yield _of_data(open_source(files, **how))
+        elif shard.format == "parquet":
+            with _named(shard, str(shard.path), lambda: _rows_before(shard)):
                 yield _of_data(RowGroups(shard, reading.recipe))
-        elif not shard.stop:
-            yield _of_data(open_source(shard.path, **how))
         else:
             with TemporaryDirectory(prefix=process_mark()) as folder:
                 path = Path(folder) / "shard"
@@ -220,13 +218,13 @@ def _named(shard: Shard, name: str, before: Any) -> Iterator[None]:
 
 
 def _rows_before(shard: Shard) -> int:
-    metadata = pq.read_metadata(shard.path)
+    metadata = pq.read_metadata(str(shard.path))
     return sum(metadata.row_group(group).num_rows for group in range(shard.start))
 
 
 def _lines_before(shard: Shard, begins: int | None) -> int:
     """Return how many lines to add to the number of a line in the copy of a range."""
-    with open(shard.path, "rb") as file:
+    with open(str(shard.path), "rb") as file:
         lines, left = 0, begins or 0
         while left and (block := file.read(min(left, _COPIED))):
             lines, left = lines + block.count(b"\n"), left - len(block)
@@ -238,7 +236,7 @@ def _copied(shard: Shard, path: Path) -> int | None:
 
     Returns where they begin; None if there is none.
     """
-    with open(shard.path, "rb") as file, open(path, "wb") as copy:
+    with open(str(shard.path), "rb") as file, open(path, "wb") as copy:
         header = b""
         if shard.start and shard.format in HEADED:
             while not header.strip(b"\r\n \t" + _MARK):
