@@ -165,6 +165,16 @@ def test_two_fits_cannot_use_one_checkpoint(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_folder_without_locks_is_refused(tmp_path, monkeypatch):
+    def lockless(*of, **how):
+        raise NotImplementedError("no flock here")
+
+    monkeypatch.setattr("linsep.checkpoints.file.FileLock.acquire", lockless)
+    with pytest.raises(CheckpointError, match=r"c cannot be locked .* \(no flock here\); choose"):
+        Perceptron().fit(X, TWO, checkpoint=tmp_path / "c")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")

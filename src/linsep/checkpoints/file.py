@@ -139,9 +139,10 @@ class Lock:
                 f"{self.path} is used by another fit that runs now; wait for it, or choose another "
                 "name."
             ) from None
-        except OSError as problem:
+        except (OSError, NotImplementedError) as problem:  # network folders without locks
             raise CheckpointError(
-                f"{self.path} cannot be locked ({problem.strerror}); choose a folder that can lock."
+                f"{self.path} cannot be locked against other fits ({problem}); choose a folder of "
+                "this machine."
             ) from None
         sweep(self.path.parent)  # what killed processes left
 
