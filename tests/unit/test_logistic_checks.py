@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from estimator_configurations import SEPARABLE
 from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import SeparationWarning
+from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
 
@@ -34,10 +35,16 @@ def expected(estimator):
     [
         LogisticRegression(),
         GaussianNaiveBayes(),
-        LogisticRegression(solver="lbfgs"),
-        LogisticRegression(on_separation="raise"),
-        LogisticRegression(solver="gradient_ascent", l2=1.0, max_iter=200, tol=1e-4),
         LogisticRegression(fit_intercept=False, penalty="firth", intervals="wald"),
+        *(
+            LogisticRegression(**how)
+            for how in (
+                {"solver": "lbfgs"},
+                {"on_separation": "raise"},
+                {"solver": "gradient_ascent", "l2": 1.0, "max_iter": 200, "tol": 1e-4},
+            )
+            if THOROUGH
+        ),
     ],
     expected_failed_checks=expected,
     xfail_strict=True,

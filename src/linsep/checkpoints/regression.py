@@ -19,12 +19,13 @@ class SavedAscent(SavedFit):
     """Saves a logistic regression between two passes over its rows."""
 
     def __enter__(self) -> "SavedAscent":
-        self.journal = Journal([], self._passed)
+        self.journal, self._fresh = Journal([], self._passed), False
         super().__enter__()
         return self
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt) and self.journal.records:
+        # Before a new pass, the file is as it should be, and the rows may not have been checked.
+        if self._fresh and issubclass(kind or Exception, KeyboardInterrupt):
             self._write()
         super().__exit__(kind, *rest)
 
@@ -37,11 +38,13 @@ class SavedAscent(SavedFit):
             self.journal.records.append((key, record))
 
     def _passed(self) -> None:
+        self._fresh = True
         if self.writing.due(0):
             self._write()
 
     def _write(self) -> None:
         records = self.journal.records
+        self._fresh = False
         self.writing.write(
             {f"{k}.{n}": a for k, (_, record) in enumerate(records) for n, a in enumerate(record)},
             {"fit": self.agreed, "passes": [[key, len(record)] for key, record in records]},
