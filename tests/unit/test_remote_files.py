@@ -32,7 +32,6 @@ def small(monkeypatch):
         monkeypatch.setattr(ahead, name, size)
     monkeypatch.setattr(asking, "WAIT", 0.001)
     monkeypatch.setattr(recent, "FRESH", 0.05)
-    monkeypatch.setattr(servers, "SILENCE", 0.3)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +130,8 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("fault", "once"), [row[:2] for row in TABLE])
-def test_a_fault_at_one_request(serve, folder, fault, once):
+def test_a_fault_at_one_request(serve, folder, monkeypatch, fault, once):
+    monkeypatch.setattr(servers, "SILENCE", 0.3 if fault == "stall" else 30)
     server = serve(fault=lambda number, path: fault if number == 4 else None, stall=0.6)
     if once is None:
         assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
@@ -143,7 +143,8 @@ def test_a_fault_at_one_request(serve, folder, fault, once):
 
 
 @pytest.mark.parametrize(("fault", "always"), [(row[0], row[2]) for row in TABLE])
-def test_a_fault_at_every_request(serve, folder, fault, always):
+def test_a_fault_at_every_request(serve, folder, monkeypatch, fault, always):
+    monkeypatch.setattr(servers, "SILENCE", 0.3 if fault == "stall" else 30)
     server = serve(fault=lambda number, path: fault, stall=0.6)
     if always is None:
         assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")

@@ -4,7 +4,7 @@ import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 #: bytes of a request; the first is smaller, because some read only the head of a file
@@ -14,10 +14,39 @@ AHEAD = 32 << 20
 #: bytes of a request that nothing announced, such as for the end of a Parquet file
 PAGE = 1 << 16
 
+
+class Pieces:
+    """Bytes of a file from a place on, in pieces as they came.
+
+    Attributes
+    ----------
+    start, end : int
+    """
+
+    def __init__(self, start: int, parts: list[bytes]):
+        self._parts = parts
+        *self._starts, self.end = accumulate(map(len, parts), initial=start)
+        self.start = start
+
+    def around(self, offset: int) -> tuple[int, bytes]:
+        """Return the piece that has a byte, and where it starts."""
+        k = bisect_right(self._starts, offset) - 1
+        return self._starts[k], self._parts[k]
+
+    def cut(self, start: int, end: int) -> "Pieces":
+        """Return some of the bytes."""
+        parts, at = [], start
+        while at < end:
+            begin, piece = self.around(at)
+            parts.append(piece[at - begin : end - begin])
+            at += len(parts[-1])
+        return Pieces(start, parts)
+
+
 #: requests the bytes from a start to an end
-Request = Callable[[int, int], "Future[bytes]"]
+Request = Callable[[int, int], "Future[Pieces]"]
 #: takes a request from a start to an end that was not read to its end
-Leave = Callable[[int, int, "Future[bytes]"], None]
+Leave = Callable[[int, int, "Future[Pieces]"], None]
 Blocks = list[tuple[int, int]]
 
 
@@ -35,22 +64,23 @@ class ReadAhead(io.RawIOBase):
     size : int
         Bytes in the file.
     request : function that requests bytes
-    plan : list of (start, end)
+    plan : list of (start, end), or None
         The blocks, in the order in which they will be read; none overlap. Other bytes can be read,
-        too, but nothing is requested ahead of them.
+        too, but nothing is requested ahead of them. None is the order of the file.
     leave : function that takes the requests that are left over
 
     What is under way grows with what was read, so that a look at the head of a file costs little.
     """
 
-    def __init__(self, size: int, request: Request, plan: Blocks, leave: Leave):
-        self.size, self._request, self._plan, self._leave = size, request, plan, leave
+    def __init__(self, size: int, request: Request, plan: Blocks | None, leave: Leave):
+        self.size, self._request, self._leave = size, request, leave
+        self._forward = plan is None
+        self._plan = plan = in_order(size) if plan is None else plan
         self._order = sorted(range(len(plan)), key=plan.__getitem__)
         self._starts = [plan[k][0] for k in self._order]
-        self._coming: dict[int, Future[bytes]] = {}
+        self._coming: dict[int, Future[Pieces]] = {}
         self._unread: dict[int, int] = {}
         self._done: set[int] = set()
-        self._forward = plan == sorted(plan)
         self._next = self._bytes_coming = self._bytes_read = self._at = 0
 
     def readable(self) -> bool:
@@ -117,7 +147,7 @@ class ReadAhead(io.RawIOBase):
             self._next = k + 1
             self._ask(k)
             self._ask_ahead()
-        return self._plan[k][0], self._coming[k].result()
+        return self._coming[k].result().around(offset)
 
     def _block_at(self, offset: int) -> int | None:
         place = bisect_right(self._starts, offset) - 1
@@ -129,7 +159,7 @@ class ReadAhead(io.RawIOBase):
     def _page_at(self, offset: int) -> tuple[int, bytes]:
         """Return bytes that nothing announced."""
         start = offset // PAGE * PAGE
-        return start, self._request(start, min(start + PAGE, self.size)).result()
+        return self._request(start, min(start + PAGE, self.size)).result().around(offset)
 
     def _ask(self, k: int) -> None:
         start, end = self._plan[k]

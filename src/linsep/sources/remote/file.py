@@ -20,7 +20,7 @@ from linsep.sources.remote.address import (
     protocol_of,
     shown,
 )
-from linsep.sources.remote.ahead import Blocks, ReadAhead, in_order
+from linsep.sources.remote.ahead import Blocks, Pieces, ReadAhead
 from linsep.sources.remote.asking import asked, filesystem, loop, waited
 from linsep.sources.remote.servers import Answer, Seen, file_on
 
@@ -151,7 +151,6 @@ class RemoteFile:
             with self._copy.open("rb", buffering=0) as copy:
                 yield copy
             return
-        plan = in_order(size) if plan is None else plan
         with ReadAhead(size, self._requested, plan, self._kept) as stream:
             yield stream
 
@@ -178,9 +177,9 @@ class RemoteFile:
             weakref.finalize(self, self._folder.cleanup)
         recent.RECENT.forget(self._number)
         if answer.data is not None:
-            head: Future[bytes] = Future()
-            head.set_result(answer.data)
-            recent.RECENT.put(self._number, 0, len(answer.data), head)
+            head: Future[Pieces] = Future()
+            head.set_result(Pieces(0, answer.data))
+            recent.RECENT.put(self._number, 0, head.result().end, head)
         self._looked = time.monotonic()
 
     def _copied(self) -> None:
@@ -195,15 +194,15 @@ class RemoteFile:
         waited(self._asked(copy))
         self._copy = path
 
-    def _kept(self, start: int, end: int, coming: "Future[bytes]") -> None:
+    def _kept(self, start: int, end: int, coming: "Future[Pieces]") -> None:
         recent.RECENT.put(self._number, start, end, coming)
 
-    def _requested(self, start: int, end: int) -> "Future[bytes]":
+    def _requested(self, start: int, end: int) -> "Future[Pieces]":
         """Request some bytes, whose future raises as :meth:`reading` does."""
         if (coming := recent.RECENT.take(self._number, start, end)) is not None:
             return coming
 
-        async def get() -> bytes:
+        async def get() -> Pieces:
             try:
                 answer = await self._asked(lambda: self._file.get(start, end))
             except FileNotFoundError:
@@ -213,9 +212,10 @@ class RemoteFile:
                     f"{self} comes from a server that sends parts of it at times, and at times the "
                     "whole: copy it to this machine."
                 )
-            if len(answer.data) != end - start:
+            found = Pieces(start, answer.data)
+            if found.end != end:
                 raise self._changed(answer.seen)
-            return answer.data
+            return found
 
         coming = asyncio.run_coroutine_threadsafe(get(), loop())
         last = self._seen is not None and end == self._seen.size

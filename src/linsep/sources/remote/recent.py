@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
+from linsep.sources.remote.ahead import Pieces
+
 #: seconds for which bytes count as recent
 FRESH = 5.0
 #: bytes of all files together
@@ -22,7 +24,7 @@ class _Entry(NamedTuple):
     file: int
     start: int
     end: int
-    coming: "Future[bytes]"
+    coming: "Future[Pieces]"
     time: float
 
 
@@ -32,9 +34,9 @@ class Recent:
     def __init__(self) -> None:
         self._entries: dict[tuple[int, int], _Entry] = {}
         self._bytes, self._lock = 0, Lock()
-        self._dropped: list[Future[bytes]] = []
+        self._dropped: list[Future[Pieces]] = []
 
-    def put(self, file: int, start: int, end: int, coming: "Future[bytes]") -> None:
+    def put(self, file: int, start: int, end: int, coming: "Future[Pieces]") -> None:
         """Keep a request, under way or done, until it is old or there are too many."""
         with self._dropping():
             self._drop((file, start))
@@ -43,7 +45,7 @@ class Recent:
             while self._bytes > MOST:
                 self._drop(next(iter(self._entries)))
 
-    def take(self, file: int, start: int, end: int) -> "Future[bytes] | None":
+    def take(self, file: int, start: int, end: int) -> "Future[Pieces] | None":
         """Return a request of these bytes; a large one is kept no longer."""
         oldest = time.monotonic() - FRESH
         with self._dropping():
@@ -65,13 +67,13 @@ class Recent:
             for key in [key for key in self._entries if key[0] == file]:
                 self._drop(key)
 
-    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[bytes] | None":
+    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[Pieces] | None":
         """Return some bytes of a request that is done, None if it failed."""
         coming = self._entries[key].coming
         failed = coming.cancelled() or coming.exception() is not None
-        part: Future[bytes] = Future()
+        part: Future[Pieces] = Future()
         if not failed:
-            part.set_result(coming.result()[start - key[1] : end - key[1]])
+            part.set_result(coming.result().cut(start, end))
         if failed or end - start > SMALL:
             self._drop(key)
         return None if failed else part

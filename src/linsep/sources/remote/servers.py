@@ -37,9 +37,9 @@ class Seen(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Some bytes; None if the server sends the whole file only."""
+    """Some bytes, as they came; None if the server sends the whole file only."""
 
-    data: bytes | None
+    data: list[bytes] | None
     seen: Seen
 
 
@@ -54,11 +54,12 @@ class WebFile:
         async with await self._ask({"Range": f"bytes={start}-{end - 1}"}) as answer:
             status, found = answer.status, _RANGE.match(answer.headers.get("Content-Range", ""))
             if status == 416 and found and found[3].isdecimal() and int(found[3]) <= start:
-                return Answer(b"", _seen(answer.headers, int(found[3])))
+                return Answer([], _seen(answer.headers, int(found[3])))
             self._check(answer)
             if status != 206 or found is None or found[1] is None:
                 return Answer(None, _seen(answer.headers, _length(answer.headers)))
-            data = await answer.read()
+            # Joining them would take half as long again as receiving them.
+            data = [part async for part in answer.content.iter_any()]
             return Answer(data, _seen(answer.headers, _size(found, start, end, data)))
 
     async def copy(self, out: Any) -> Seen:
@@ -120,12 +121,12 @@ class S3File:
             status = _said(error)
             if status == 416:  # empty, or shorter than it was
                 about = await self._fs._call_s3("head_object", **self._where)
-                return Answer(b"", Seen(about["ContentLength"], about.get("ETag")))
+                return Answer([], Seen(about["ContentLength"], about.get("ETag")))
             if status is not None:
                 raise refused(status, self._address) from None
             raise
         async with answer["Body"] as body:
-            data = await body.read()
+            data = [await body.read()]
         found = _RANGE.match(answer.get("ContentRange", ""))
         size = None if found is None else _size(found, start, end, data)
         if size is None:
@@ -163,7 +164,7 @@ class OtherFile:
         tag = next((str(about[name]) for name in names if about.get(name)), None)
         dates = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
         date = next((str(about[name]) for name in dates if about.get(name)), None)
-        return Answer(data, Seen(size, tag, date))
+        return Answer([data], Seen(size, tag, date))
 
 
 def file_on(fs: Any, address: str) -> Any:
@@ -234,14 +235,14 @@ def _said(error: BaseException) -> int | None:
     return about.get("HTTPStatusCode")
 
 
-def _size(found: re.Match, start: int, end: int, data: bytes) -> int | None:
+def _size(found: re.Match, start: int, end: int, data: list[bytes]) -> int | None:
     """Return the size of the file, if the range says it; Fault if that is not what came."""
     size = int(found[3]) if found[3].isdecimal() else None
     due = int(found[2]) + 1 - start if size is None else min(end, size) - start
     if found[1] is None or int(found[1]) != start:
         raise Fault("other bytes came than those asked for")
-    if len(data) != due:
-        raise Fault(f"{len(data):,} bytes came in place of {due:,}")
+    if (came := sum(map(len, data))) != due:
+        raise Fault(f"{came:,} bytes came in place of {due:,}")
     return size
 
 

@@ -22,7 +22,7 @@ from linsep.sources.chunks import opened
 from linsep.sources.declared import check_record_batches, text_columns
 from linsep.sources.limits import Unchanged
 from linsep.sources.remote.file import File, RemoteFile
-from linsep.sources.tables.parquet_sizes import check_columns, check_sizes
+from linsep.sources.tables.parquet_sizes import Column, check_sizes, checked_columns
 from linsep.sources.tables.remote_files import arrow_stream, parquet_stream
 
 #: what each column is read as: "number", "bool" or "text"
@@ -107,6 +107,8 @@ class ParquetFile(TableFile):
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
     _done, _fine = 0.0, False
+    #: those of a remote file, whose pages are checked as they come
+    _columns: Sequence[Column] = ()
 
     @property
     def position(self) -> int:
@@ -150,8 +152,10 @@ class ParquetFile(TableFile):
         """Open the file with text columns as dictionaries, to read some columns or all."""
         with self._open() as file:
             if not self._fine:
-                remote = isinstance(self.path, RemoteFile) and self.path.in_parts
-                (check_columns if remote else check_sizes)(self.path)
+                if isinstance(self.path, RemoteFile) and self.path.in_parts:
+                    self._columns = checked_columns(self.path)
+                else:
+                    check_sizes(self.path)
                 self._fine = True
             texts, metadata = text_columns(file.schema_arrow), file.metadata
             names = file.schema_arrow.names if kinds is None else list(kinds)
@@ -177,7 +181,7 @@ class ParquetFile(TableFile):
     def _stream(self, metadata: Any, names: Sequence[str]) -> Any:
         """Open the bytes of the file."""
         if isinstance(self.path, RemoteFile):
-            return parquet_stream(self.path, metadata, names)
+            return parquet_stream(self.path, metadata, names, self._columns)
         return pa.OSFile(os.fsencode(self.path))
 
 

@@ -61,11 +61,15 @@ def check_sizes(path: File) -> None:
                 raise pa.ArrowInvalid("its columns overlap")
 
 
-def check_columns(path: File) -> None:
-    """Check the columns of every row group as :func:`check_sizes` does, but no page."""
+def checked_columns(path: File) -> list[Column]:
+    """Return the columns of every row group; they are checked as by :func:`check_sizes`, but no
+    page.
+    """
     with path.open("rb") as file:
-        for column in columns_of(file, path.stat().st_size):
-            check_growth(path, max(1, column.compressed), column.size, INSTEAD)
+        columns = columns_of(file, path.stat().st_size)
+    for column in columns:
+        check_growth(path, max(1, column.compressed), column.size, INSTEAD)
+    return columns
 
 
 def columns_of(file: BinaryIO, size: int) -> list[Column]:

@@ -6,7 +6,7 @@ each page and each record batch twice, so they are checked as they pass.
 
 import io
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -17,25 +17,26 @@ import pyarrow.parquet as pq
 from linsep.sources.declared import checked_batches
 from linsep.sources.remote.ahead import AHEAD, BLOCK, PAGE, Blocks, ReadAhead
 from linsep.sources.remote.file import RemoteFile
-from linsep.sources.tables.parquet_sizes import Column, Pages, columns_of
+from linsep.sources.tables.parquet_sizes import Column, Pages
 
 
 @contextmanager
-def parquet_stream(path: RemoteFile, metadata: Any, names: Collection[str]) -> Iterator[Any]:
+def parquet_stream(
+    path: RemoteFile, metadata: Any, names: Collection[str], columns: Sequence[Column]
+) -> Iterator[Any]:
     """Open a Parquet file to read some columns of it.
 
     Parameters
     ----------
     metadata : of the file; None reads nothing ahead
     names : of the columns
+    columns : of all row groups, whose pages are checked
     """
     plan = [] if metadata is None else parquet_plan(metadata, names, path.stat().st_size)
     with path.reading(plan) as stream:
         if metadata is None or not isinstance(stream, ReadAhead):
             yield pa.PythonFile(stream, "r")
             return
-        with path.open() as file:
-            columns = columns_of(file, stream.size)
         yield pa.PythonFile(_CheckedPages(path, stream, columns), "r")
 
 
@@ -98,7 +99,7 @@ def _joined(ends: Blocks) -> Blocks:
 class _CheckedPages(io.RawIOBase):
     """A Parquet file whose pages are checked before they are handed out."""
 
-    def __init__(self, path: RemoteFile, stream: ReadAhead, columns: list[Column]):
+    def __init__(self, path: RemoteFile, stream: ReadAhead, columns: Sequence[Column]):
         self._stream, self._path = stream, path
         self._columns = sorted(columns)
         self._starts = [column.first for column in self._columns]
