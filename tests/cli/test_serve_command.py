@@ -4,16 +4,14 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
-from contextlib import contextmanager
 
 import pytest
 
 import linsep
 from command_line import assert_refused, here
-from served import TOKEN, Client
+from served import TOKEN, Client, Forked
 
 pytestmark = [
     pytest.mark.compiled,
@@ -29,54 +27,38 @@ def fitted(folder, **how):
     return linsep.save(model, folder / "m.linsep", force=True)
 
 
-@contextmanager
-def process(*arguments, cwd):
-    """A server in a process of its own, its client, and what it prints at the start."""
-    command = [sys.executable, "-W", "error", "-m", "linsep", "serve", *map(str, arguments)]
-    env = os.environ | {"LINSEP_TOKEN": TOKEN}
-    server = subprocess.Popen(
-        [*command, "--port", "0"], cwd=cwd, env=env, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    lines = []
-    while not lines or "Ctrl-C" not in lines[-1]:
-        lines.append(server.stdout.readline())
-        assert lines[-1], server.communicate(timeout=30)
-    client = Client(int(lines[0].split(":")[-1].strip(" /\n")), TOKEN)
-    client.process, client.lines = server, "".join(lines)
-    try:
-        yield client
-    finally:
-        client.close()
-        if server.poll() is None:
-            server.kill()
-        server.communicate(timeout=30)
-
-
 def test_requests_in_flight_finish_and_rows_stay(tmp_path):
     fitted(tmp_path)
-    log = ("m.linsep", "--log", "rows.log")
-    with process(*log, cwd=tmp_path) as client:
-        assert "log      rows.log, 0 rows learnt" in client.lines
-        assert client.learn(["a"], X[:1], ["+"])["rows"] == 1
-        client.process.send_signal(signal.SIGHUP)
-        assert "the log is of the model before" in client.process.stderr.readline()
-        body = json.dumps({"ids": ["b"], "rows": X[1:2], "labels": ["+"]}).encode()
-        slow = client.raw()
+    server = Forked("serve", "m.linsep", "--log", "rows.log", "--port", 0, cwd=tmp_path,
+                    LINSEP_TOKEN=TOKEN)  # fmt: skip
+    lines = server.started(4)
+    assert "log      rows.log, 0 rows learnt" in lines
+    assert TOKEN not in lines
+    client = Client(int(lines.splitlines()[0].rstrip("/").rpartition(":")[2]), TOKEN)
+    assert client.learn(["a"], X[:1], ["+"])["rows"] == 1
+    os.kill(server.pid, signal.SIGHUP)
+    assert "the log is of the model before" in server.stderr.readline()
+    body = json.dumps({"ids": ["b"], "rows": X[1:2], "labels": ["+"]}).encode()
+    with client.raw() as slow:
         head = f"POST /learn HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
         slow.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:9])
         client.get("/health")  # the head of the slow one has been read before
-        client.process.send_signal(signal.SIGTERM)
+        os.kill(server.pid, signal.SIGTERM)
         refused_soon(client.port)
         slow.sendall(body[9:])
         answer = slow.recv(10_000)
-        assert answer.startswith(b"HTTP/1.1 200")
-        assert answer.endswith(b'{"learnt":1,"known":0,"rows":2}')
-        slow.close()
-        out, said = client.process.communicate(timeout=30)
-        assert (client.process.returncode, out, said) == (0, "", "")
-        assert TOKEN not in client.lines
+    client.close()
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(b'{"learnt":1,"known":0,"rows":2}')
+    assert server.waited() == (0, "", "")
     assert linsep.load(tmp_path / "rows.log-2.linsep").n_features_in_ == 2
+
+
+def test_ctrl_c_ends_it(tmp_path):
+    fitted(tmp_path)
+    server = Forked("serve", "m.linsep", "--port", 0, cwd=tmp_path)
+    assert server.started(3).endswith("Ctrl-C ends it\n")
+    assert server.ended(signal.SIGINT) == (0, "", "")
 
 
 def refused_soon(port):

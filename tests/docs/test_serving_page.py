@@ -3,15 +3,14 @@
 import doctest
 import os
 import re
+import shlex
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from documents import ROOT, comparable, run_command
+from served import Forked
 
 pytestmark = [
     pytest.mark.compiled,
@@ -19,8 +18,6 @@ pytestmark = [
         os.name == "nt" or not shutil.which("curl"), reason="needs a shell and curl"
     ),
 ]
-pytest.importorskip("uvicorn")
-
 VERSION = re.compile(r"version [0-9a-f]{16}")
 
 
@@ -44,8 +41,8 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
                 command, _, shown = part.partition("\n")
                 if "linsep serve" in command:
                     stop(server)
-                    server = started(command)
-                    found = "".join(server.stdout.readline() for _ in shown.splitlines())
+                    server = started(command, tmp_path)
+                    found = server.started(len(shown.splitlines()))
                 else:
                     made = run_command(command, tmp_path)
                     assert made.returncode == 0, made.stderr
@@ -62,13 +59,12 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
     assert (tmp_path / "students.log-2.linsep").exists()
 
 
-def started(command):
-    command = command.replace("linsep serve", f"{sys.executable} -m linsep serve", 1)
-    return subprocess.Popen("exec env " + command, shell=True, stdout=subprocess.PIPE, text=True)
+def started(command, folder):
+    token, _, words = command.partition("linsep ")
+    environment = dict(part.split("=") for part in token.split())
+    return Forked(*shlex.split(words), cwd=folder, **environment)
 
 
 def stop(server):
     if server is not None:
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == 0
-        server.stdout.close()
+        assert server.ended() == (0, "", "")

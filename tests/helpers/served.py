@@ -2,14 +2,19 @@
 
 import http.client
 import json
+import os
+import signal
 import socket
+import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
 
 pytest.importorskip("uvicorn")
 
+from linsep.cli import main
 from linsep.serving.server import Server
 
 TOKEN = "a-token-of-the-tests"
@@ -87,3 +92,44 @@ def serving(path, **how):
         server.stop()
         thread.join(60)
     assert not thread.is_alive()
+
+
+class Forked:
+    """``linsep`` with these words in a process of its own, without the seconds that imports take.
+
+    Attributes
+    ----------
+    stdout, stderr : files to read
+    """
+
+    def __init__(self, *words, cwd, **environment):
+        pipes = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.environ |= environment
+            sys.argv = ["linsep", *map(str, words)]
+            sys.stdout, sys.stderr = (os.fdopen(writing, "w", buffering=1) for _, writing in pipes)
+            main()
+        for _, writing in pipes:
+            os.close(writing)
+        self.stdout, self.stderr = (os.fdopen(reading) for reading, _ in pipes)
+
+    def started(self, lines):
+        """What it prints at the start."""
+        return "".join(self.stdout.readline() for _ in range(lines))
+
+    def ended(self, number=signal.SIGTERM):
+        """Send a signal; the exit code, and what it has printed since."""
+        os.kill(self.pid, number)
+        return self.waited()
+
+    def waited(self):
+        """The exit code, and what it has printed since the start."""
+        until = time.monotonic() + 30
+        while (found := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
+            if time.monotonic() > until:
+                os.kill(self.pid, signal.SIGKILL)
+            time.sleep(0.01)
+        with self.stdout, self.stderr:
+            return os.waitstatus_to_exitcode(found[1]), self.stdout.read(), self.stderr.read()
