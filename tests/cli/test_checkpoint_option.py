@@ -118,7 +118,6 @@ REFUSED = {
     "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
     "--every '5' is no time between checkpoints": (*SAVED, "--every", "5"),
     "this one reads its rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
-    "for fits on this machine": (*SAVED, "--cluster", "local"),
     "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
 }
 

@@ -9,9 +9,10 @@ import pytest
 from distributed import Client, LocalCluster
 from distributed.scheduler import KilledWorker
 
-from linsep import PassiveAggressive, Perceptron, open_source
+from linsep import LinearRegression, PassiveAggressive, Perceptron, open_source
 from linsep.distributed import ClusterError, cluster as clusters, fit
-from linsep.errors import DataError, ParameterError
+from linsep.errors import CheckpointError, DataError, ParameterError
+from linsep.estimators._common import mixing
 from linsep.estimators._common.mixing import fit_in_shards
 
 SHARD_MB = 0.002
@@ -206,3 +207,63 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
         pytest.raises(ClusterError, match="has no worker: start some with `dask worker"),
     ):
         fit(Perceptron(), open_source(table, target="y"), client=client)
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatch, keep):
+    path = tmp_path / "c"
+
+    def learnt(**more):
+        model = Perceptron(max_iter=5, keep=keep)
+        source = open_source(table, target="y", cache=None)
+        return fit(model, source, client=client, shard_mb=SHARD_MB, mixing="mistakes", **more)
+
+    mix, count = mixing.mix, []
+
+    def lost(*of):
+        count.append(1)
+        if len(count) in (3, 5):
+            raise KeyboardInterrupt if len(count) == 3 else ClusterError("the scheduler was lost")
+        return mix(*of)
+
+    expected = learnt()
+    monkeypatch.setattr(mixing, "mix", lost)
+    for problem in (KeyboardInterrupt, ClusterError):
+        with pytest.raises(problem):
+            learnt(checkpoint=path)
+    model = learnt(checkpoint=path)
+    assert model.coef_.tolist() == expected.coef_.tolist()
+    assert model.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert model.mixture_.mistakes.tolist() == expected.mixture_.mistakes.tolist()
+    assert model.mixture_.amounts.tolist() == expected.mixture_.amounts.tolist()
+    assert len(count) == 5 + 2  # no pass was made twice but those lost
+    assert not path.exists()
+
+
+def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monkeypatch):
+    def learnt(model, **more):
+        source = open_source(table, target="y", cache=None)
+        return fit(model, source, client=client, checkpoint=tmp_path / "c", **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mixing, "_report", lambda *of: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            learnt(Perceptron(max_iter=3), shard_mb=SHARD_MB)
+    assert not (tmp_path / "c").exists()  # nothing was mixed yet
+    with monkeypatch.context() as patch:
+        mixes = iter([mixing.mix, press])
+        patch.setattr(mixing, "mix", lambda *of: next(mixes)(*of))
+        with pytest.raises(KeyboardInterrupt):
+            learnt(Perceptron(max_iter=3), shard_mb=SHARD_MB)
+    for how, said in (
+        ({"mixing": "mistakes", "shard_mb": SHARD_MB}, "mixing was uniform and is mistakes"),
+        ({"shard_mb": 1}, r"shard_mb was 0\.002 and is 1\.0"),
+    ):
+        with pytest.raises(CheckpointError, match=said):
+            learnt(Perceptron(max_iter=3), **how)
+    with pytest.raises(ParameterError, match="reads its rows once: leave out the checkpoint"):
+        learnt(LinearRegression())
+
+
+def press(*of):
+    raise KeyboardInterrupt

@@ -82,14 +82,12 @@ def _stored(args: list[str]) -> list[str]:
     return [*command["arguments"], "--checkpoint", str(path)]
 
 
-def check(path: Path | None, every: str | None, model: Path | None, cluster: str | None) -> None:
+def check(path: Path | None, every: str | None, model: Path | None) -> None:
     """Raise BadParameter for options that do not go together."""
     if path is None and every is not None:
         raise typer.BadParameter("--every needs --checkpoint FILE.")
     if path is not None and model is None:
         raise typer.BadParameter("--checkpoint needs --model FILE, where the fit ends.")
-    if path is not None and cluster is not None:
-        raise typer.BadParameter("--checkpoint is for fits on this machine, not on a --cluster.")
 
 
 @contextmanager

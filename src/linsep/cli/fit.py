@@ -83,7 +83,7 @@ def fit(
     )  # fmt: skip
     _check_held_out(curve, source.grouped, estimator)
     start = InitialWeights(init_weights, learner, estimator, source)
-    checkpointing.check(checkpoint, every, model, cluster)
+    checkpointing.check(checkpoint, every, model)
     with checkpointing.opened(checkpoint, every, context, source, estimator) as saved:
         whole = _fitted(estimator, source, start, place, saved)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.checkpoints.online import saving_of
 from linsep.distributed.cluster import Cluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
 from linsep.distributed.online import fit_online
@@ -33,6 +34,7 @@ def fit(
     shard_mb: float = 64.0,
     coef_init: Any = None,
     intercept_init: Any = None,
+    checkpoint: Any = None,
 ) -> Any:
     """Fit an estimator to shards of files, which the workers of a Dask cluster read.
 
@@ -57,6 +59,9 @@ def fit(
     shard_mb : float, default=64
         Size of a shard in MB: of text on disk, of Parquet without compression.
     coef_init, intercept_init : as for ``estimator.fit``
+    checkpoint : path or :class:`linsep.Checkpoint`, default None
+        A file of the client in which online learners of files save the mixed weights between
+        passes, to go on from there, to the same bits, if the client or the cluster is lost.
 
     Returns
     -------
@@ -74,12 +79,17 @@ def fit(
         If rows are invalid; the message names the file, and the line or the range.
     """
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
-    with client_given(client) as found, held():
+    if checkpoint is not None:
+        _check_checkpoint(estimator, source)
+    saving = saving_of(checkpoint, estimator)
+    with saving, client_given(client) as found, held():
         with window():
             cluster = Cluster(found)
             if isinstance(source, Source):
                 if y is not None or sample_weight is not None:
                     raise ParameterError("A source brings its own labels: leave out y and weights.")
+                saving.check_source(source)
+                saving.agree(mixing=mixing, shard_mb=float(shard_mb))
                 rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)))
             else:
                 rows = rows_of_collections(cluster, source, y, sample_weight)
@@ -90,8 +100,20 @@ def fit(
             fit_naive_bayes(estimator, rows)
         else:
             start = {"coef_init": coef_init, "intercept_init": intercept_init}
-            fit_online(estimator, rows, mixing, start)
+            fit_online(estimator, rows, mixing, start, saving)
     return estimator
+
+
+def _check_checkpoint(estimator: Any, source: Any) -> None:
+    """Raise ParameterError if a fit cannot go on from a checkpoint."""
+    if isinstance(estimator, REGRESSIONS):
+        raise ParameterError(
+            f"{type(estimator).__name__} reads its rows once: leave out the checkpoint."
+        )
+    if not isinstance(source, Source):
+        raise ParameterError(
+            "A checkpoint needs files, which another process can read again: give an open_source."
+        )
 
 
 def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:

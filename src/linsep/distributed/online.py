@@ -7,15 +7,16 @@ from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.estimators._common.mixing import Coded, LearnAll, Setting, fit_mixed, setting_of
+from linsep.online.course import Saving
 from linsep.online.mixing import Mixed, MixingName, Part, added, in_tree
 
 
 def fit_online(
-    estimator: Any, rows: ShardedRows, mixing: MixingName, start: dict[str, Any]
+    estimator: Any, rows: ShardedRows, mixing: MixingName, start: dict[str, Any], saving: Saving
 ) -> None:
     """Fit an online estimator to described rows."""
     classes, totals = rows.classes()
-    setting = setting_of(estimator, classes, totals, estimator.n_features_in_, mixing)
+    setting = setting_of(estimator, classes, totals, estimator.n_features_in_, mixing, saving)
     shared = rows.cluster.submit("share setting", given, setting)
     coded = [
         rows.cluster.submit("prepare shard", _coded, shared, each, rows.width, name, priority=FIRST)
@@ -23,7 +24,7 @@ def fit_online(
     ]
     rows.rows = []  # the prepared rows take their place
     learn = _learning(estimator, rows, shared, coded)
-    fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start)
+    fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start, saving=saving)
     estimator.progress_.stage = "measuring"
     measure(estimator, rows, coded, _labelled, totals)
 

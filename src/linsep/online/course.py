@@ -58,6 +58,9 @@ class Saving:
     def __exit__(self, *_: Any) -> None:
         """End the fit."""
 
+    def agree(self, **more: Any) -> None:
+        """Raise CheckpointError if the run to go on with had other settings than these."""
+
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
         """Raise CheckpointError if the run to go on with learnt other rows."""
 

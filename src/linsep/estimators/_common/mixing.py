@@ -8,16 +8,18 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from sklearn.base import clone
 
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.reference import codes_given
 from linsep.interrupts import window
+from linsep.online.course import Course, Saving
 from linsep.online.keeping import KeepAverage, keeping_of
 from linsep.online.learner import State, Unlearnable
 from linsep.online.mixing import (
     Counts,
     Mixed,
     MixingName,
+    Mixture,
     Part,
     added,
     learn_part,
@@ -25,7 +27,7 @@ from linsep.online.mixing import (
     no_passes,
 )
 from linsep.online.passes import NO_SCORES, PassReport, Plan, Run, StopReason, check_some_rows
-from linsep.online.rows.array import ArrayStream, summed
+from linsep.online.rows.array import ArrayStream, AsGiven, summed
 from linsep.regression.lanes import Tree
 from linsep.sparse_rows import as_csr
 
@@ -135,8 +137,9 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
 
 
 def setting_of(
-    estimator: Any, classes: np.ndarray, totals: np.ndarray, n_features: int, mixing: MixingName
-) -> Setting:
+    estimator: Any, classes: np.ndarray, totals: np.ndarray, n_features: int, mixing: MixingName,
+    saving: Saving | None = None,
+) -> Setting:  # fmt: skip
     """Return the setting of a fit; ``totals`` are the summed row weights of the classes."""
     labels.check_two_classes(classes, "the data")
     weights = None
@@ -144,14 +147,16 @@ def setting_of(
         weights = labels.weigh_classes(estimator.class_weight, classes, totals)
         labels.warn_of_weightless(classes, weights)
     alone = clone(estimator).set_params(warm_start=False, verbose=0)
-    return Setting(alone, classes, weights, n_features, estimator._seed(), mixing)
+    return Setting(alone, classes, weights, n_features, estimator._seed(saving), mixing)
 
 
 def fit_mixed(
     estimator: Any, setting: Setting, learn: LearnAll, n_shards: int, weighted: bool,
-    coef_init: Any = None, intercept_init: Any = None,
+    coef_init: Any = None, intercept_init: Any = None, saving: Saving | None = None,
 ) -> None:  # fmt: skip
-    """Fit ``estimator`` by passes over shards; ``learn`` makes a pass over all of them."""
+    """Fit ``estimator`` by passes over shards; ``learn`` makes a pass over all of them. ``saving``
+    saves the mixed weights between two passes.
+    """
     estimator.__dict__.pop("_schedule", None)
     run = estimator._start(
         estimator._learner(), setting.classes, setting.n_features, coef_init, intercept_init
@@ -160,30 +165,75 @@ def fit_mixed(
     estimator._mixes, estimator._fresh = estimator._fresh, False
     estimator._weighted = weighted or setting.class_weights is not None
     estimator.mixture_ = no_passes(n_shards, setting.mixing)
-    estimator._run(lambda plan: _passes(estimator, run, learn, plan), None, None, None)
+    estimator._run(
+        lambda plan: _passes(estimator, run, learn, plan, saving or Saving()), None, None, None
+    )
 
 
-def _passes(estimator: Any, run: Run, learn: LearnAll, plan: Plan) -> Iterator[PassReport]:
+class _Between(AsGiven):
+    """What is between two passes, as the row stream of a run that is saved."""
+
+    of_features = True
+
+    def __init__(self, estimator: Any, mixed: Mixed) -> None:
+        self.estimator, self.mixed = estimator, mixed
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the mixed weights and the counts of all passes."""
+        mixture = self.estimator.mixture_
+        found = {"W": self.mixed.W, "mistakes": mixture.mistakes, "amounts": mixture.amounts}
+        if self.mixed.average is not None:
+            found["average"] = self.mixed.average
+        return found | {"rows": np.array(mixture.rows, np.int64)}
+
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        mixture, shape = self.estimator.mixture_, self.mixed.W.shape
+        average = None if self.mixed.average is None else arrays["average"]
+        wrong = [a.shape for a in (arrays["W"], average) if a is not None and a.shape != shape]
+        mistakes, amounts = arrays["mistakes"], arrays["amounts"]
+        expected = (passes, mixture.mistakes.shape[1])
+        if wrong or mistakes.shape != expected or amounts.shape != expected:
+            raise ValueError("weights or counts of other shards")
+        self.mixed = Mixed(arrays["W"], average)
+        rows = tuple(arrays["rows"].tolist())
+        self.estimator.mixture_ = Mixture(mistakes, amounts, rows, mixture.mixing)
+
+
+def _passes(
+    estimator: Any, run: Run, learn: LearnAll, plan: Plan, saving: Saving
+) -> Iterator[PassReport]:
     """Yield a report of every pass; weights are those mixed after it."""
     state, progress = run.state, estimator.progress_
-    averages = isinstance(run.keeping, KeepAverage)
-    mixed = Mixed(state.W.copy(), np.zeros_like(state.W) if averages else None)
-    for number in range(plan.max_iter):
-        progress.begin(number, None)
-        started = perf_counter()
-        with window():
-            total = learn(mixed, number)
-        progress.learning += perf_counter() - started
-        mixed = mix(mixed, total, number)
-        _take(estimator, run, mixed, total)
-        report = _report(number, total.counts, plan)
-        progress.tally[:] = report.mistakes, report.updates, report.errors
-        progress.rows = report.rows
-        check_some_rows(progress)
-        run.reports.append(report)
-        yield report
-        if report.stop_reason is not None:
-            return
+    average = np.zeros_like(state.W) if isinstance(run.keeping, KeepAverage) else None
+    between = _Between(estimator, Mixed(state.W.copy(), average))
+    course = Course(state.n_updates)
+    where = run, between, course, progress
+    saving.resume(*where)
+    try:
+        while course.number < plan.max_iter:
+            progress.begin(course.number, None)
+            started = perf_counter()
+            with window():
+                total = learn(between.mixed, course.number)
+            progress.learning += perf_counter() - started
+            between.mixed = mix(between.mixed, total, course.number)
+            _take(estimator, run, between.mixed, total)
+            report = _report(course.number, total.counts, plan)
+            progress.tally[:] = report.mistakes, report.updates, report.errors
+            progress.rows = report.rows
+            check_some_rows(progress)
+            run.reports.append(report)
+            course.advance(state.n_updates)
+            saving.pause(*where)
+            yield report
+            if report.stop_reason is not None:
+                return
+    except (KeyboardInterrupt, GeneratorExit, LinsepError):  # the last if the cluster is lost
+        if course.number and run.reports[-1].stop_reason is None:
+            progress.begin(course.number, None)  # what was learnt since the last mixture is lost
+            saving.interrupted(*where)
+        raise
 
 
 def _take(estimator: Any, run: Run, mixed: Mixed, total: Part) -> None:
@@ -225,8 +275,9 @@ def learn_here(setting: Setting, shards: list[Coded]) -> LearnAll:
 
 
 def fit_in_shards(
-    estimator: Any, X: Any, y: Any, rows: list[int], mixing: MixingName = "uniform"
-) -> Any:
+    estimator: Any, X: Any, y: Any, rows: list[int], mixing: MixingName = "uniform",
+    saving: Saving | None = None,
+) -> Any:  # fmt: skip
     """Fit to arrays cut into shards, in this process: what a cluster computes, to the bit.
 
     Parameters
@@ -239,10 +290,10 @@ def fit_in_shards(
     X, y = estimator._checked(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     totals = np.bincount(codes, minlength=classes.size).astype(np.float64)
-    setting = setting_of(estimator, classes, totals, X.shape[1], mixing)
+    setting = setting_of(estimator, classes, totals, X.shape[1], mixing, saving)
     edges = np.cumsum([0, *rows])
     shards = [setting.coded(as_csr(X[a:b]), y[a:b], None) for a, b in pairwise(edges)]
-    fit_mixed(estimator, setting, learn_here(setting, shards), len(rows), weighted=False)
+    fit_mixed(estimator, setting, learn_here(setting, shards), len(rows), False, saving=saving)
     return estimator
 
 
