@@ -251,8 +251,13 @@ def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monk
             learnt(Perceptron(max_iter=3), shard_mb=SHARD_MB)
     assert not (tmp_path / "c").exists()  # nothing was mixed yet
     with monkeypatch.context() as patch:
-        mixes = iter([mixing.mix, press])
-        patch.setattr(mixing, "mix", lambda *of: next(mixes)(*of))
+        mix, count = mixing.mix, []
+
+        def once(*of):
+            count.append(1)
+            return mix(*of) if len(count) == 1 else press()
+
+        patch.setattr(mixing, "mix", once)
         with pytest.raises(KeyboardInterrupt):
             learnt(Perceptron(max_iter=3), shard_mb=SHARD_MB)
     for how, said in (
@@ -265,5 +270,5 @@ def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monk
         learnt(LinearRegression())
 
 
-def press(*of):
+def press():
     raise KeyboardInterrupt
