@@ -7,6 +7,7 @@ import sys
 
 from benchmarks import (
     accuracy,
+    cluster,
     files,
     harness,
     in_memory,
@@ -35,6 +36,7 @@ from benchmarks import (
 REPORTS = {
     "startup": startup.main,
     "accuracy": accuracy.main,
+    "cluster": cluster.main,
     "lab": lab.main,
     "mistakes": mistakes.main,
     "mixing": mixing.main,

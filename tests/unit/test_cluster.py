@@ -9,7 +9,13 @@ import pytest
 from distributed import Client, LocalCluster
 from distributed.scheduler import KilledWorker
 
-from linsep import LinearRegression, PassiveAggressive, Perceptron, open_source
+from linsep import (
+    LinearRegression,
+    LogisticRegression,
+    PassiveAggressive,
+    Perceptron,
+    open_source,
+)
 from linsep.distributed import ClusterError, cluster as clusters, fit
 from linsep.errors import CheckpointError, DataError, ParameterError
 from linsep.estimators._common import mixing
@@ -154,6 +160,8 @@ def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
     source = open_source(table, target="y")
     with pytest.raises(ParameterError, match="source is of type ndarray: give files"):
         fit(Perceptron(), np.ones((3, 2)), client=client)
+    with pytest.raises(ParameterError, match="LogisticRegression cannot be fitted on a cluster"):
+        fit(LogisticRegression(), source, client=client)
     with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
         fit(Perceptron(), source, client=client, shard_mb=0)
     with pytest.raises(ParameterError, match="keep='vote' cannot be learnt in shards"):

@@ -14,6 +14,7 @@ from linsep.errors import ParameterError
 from linsep.estimators._common.from_source import describe
 from linsep.estimators._common.mixing import refuse_unmixable
 from linsep.estimators.linear_regression import LinearRegression
+from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.interrupts import held, window
 from linsep.online.mixing import MixingName
@@ -147,6 +148,11 @@ def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
+    if isinstance(estimator, LogisticRegression):
+        raise ParameterError(
+            "LogisticRegression cannot be fitted on a cluster yet: fit it on one machine, which "
+            "reads files of any size, or take GaussianNaiveBayes, which has the same form."
+        )
     if not isinstance(estimator, REGRESSIONS):
         refuse_unmixable(estimator, mixing)
     if not isinstance(source, Source) and not is_collection(source):
