@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.errors import LinsepError
+from linsep.errors import DataError, LinsepError
+from linsep.serving.limits import Limits, Refused
 from linsep.serving.log import Entry, Log, LogError
+from linsep.serving.model import Wanted, read_model
+from linsep.serving.rows import RequestRows
 from served import TOKEN, Client, serving
 
 CLASSES = ["a", "b", "c"]
@@ -198,6 +201,47 @@ def test_bad_rows_do_not_harm_those_committed_with_them(tmp_path):
     assert statuses == [422 if k % 5 == 0 else 200 for k in range(30)]
     assert sorted(order) == [k for k in range(30) if k % 5]
     assert found == state_of(replayed(path, X[order], y[order]))
+
+
+@pytest.mark.compiled  # numpy's warnings of overflow are errors in tests
+def test_a_row_that_would_spoil_the_weights_is_refused(tmp_path):
+    X, y = rows_of(10, 40)
+    how = {"learning_rate": 1e10, "max_iter": 2, "fit_intercept": False}
+    path = linsep.save(linsep.Perceptron(**how).fit(X, y), tmp_path / "m.linsep")
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+        fine = client.learn(["a"], X[:1].tolist(), [y[0]])
+        rows = [[0.0, 0.0, 0.0, 1e299]] * 3
+        for label in CLASSES:  # two of these are mistakes
+            sent = {"ids": [label], "rows": rows[:1], "labels": [label]}
+            client.ask("POST", "/learn", json.dumps(sent), "application/json")
+        assert client.get("/model")["rows_learnt"] < 4
+        assert fine["rows"] == 1
+        assert len(client.predict(X.tolist())["predictions"]) == 40
+        found = state_of(client.server.served.model)
+    with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
+        assert state_of(client.server.served.model) == found
+
+
+@pytest.mark.compiled  # numpy's warnings of overflow are errors in tests
+def test_answers_are_finite_or_refused(tmp_path):
+    X, y = rows_of(11, 30)
+    kernel = MODELS["kernel-budget"].fit(X, y)
+    line = linsep.LinearRegression().fit(X, 1e9 * X[:, 0])
+    odds = linsep.LogisticRegression().fit(X * 1e-9, np.arange(30) % 2)
+    for model, value, why in [
+        (kernel, np.inf, "Input contains infinity"),
+        (line, 1e308, r"rows\[0\]: the score is beyond floating point"),
+        (odds, 1e308, r"rows\[0\]: the score is beyond floating point"),
+    ]:
+        served = read_model(linsep.save(model, tmp_path / "m.linsep", force=True), Limits())
+        row = RequestRows(np.array([[value, 0.0, 0.0, 0.0]]))
+        with np.errstate(all="ignore"), pytest.raises((Refused, DataError), match=why):
+            served.answer(row, Wanted())
+    model = linsep.Perceptron(max_iter=3, learning_rate=1e9).fit(X, y)
+    served = read_model(linsep.save(model, tmp_path / "m.linsep", force=True), Limits())
+    row = RequestRows(np.array([[1e298, -1e298, 1e298, 1e298]]) * 1e2)
+    with np.errstate(all="ignore"), pytest.raises(DataError, match="beyond floating point"):
+        served.answer(row, Wanted(explanations=True))
 
 
 def test_models_that_cannot_learn_are_refused(tmp_path):

@@ -320,6 +320,9 @@ class Learning:
             return
         X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
         learn(self._tip, X, y)
+        if not all(np.isfinite(array).all() for array in self._tip._state.shaped.values()):
+            # No later row could be predicted or learnt.
+            raise ValueError("A weight would be beyond floating point; scale the features")
         self.log.append(entry for part in parts for entry in part.entries)
         self.commits += 1
         self._publish(X, y)

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,11 +139,20 @@ class Served:
         """Return predictions for the rows of a source, and what is wanted beside them."""
         self._check(wanted)
         prediction = self.scorer()._prediction(source)
-        if not self.is_classifier:
+        try:
+            if self.is_classifier:
+                return self._classes(prediction, source, wanted)
             return self._numbers(prediction, source, wanted)
+        except ValueError as problem:
+            if isinstance(problem, LinsepError) or not hasattr(self.model, "kernel_"):
+                raise
+            # scikit-learn's checks of rows for kernels
+            raise Refused(422, str(problem).partition("\n")[0].rstrip(".") + ".") from None
+
+    def _classes(self, prediction: Any, source: Source, wanted: Wanted) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
         for batch, scores, codes in prediction.codes():
-            self._check_rows(batch)
+            self._check_rows(source, batch, scores)
             chosen = codes.tolist()
             found["predictions"] += [self.labels[code] for code in chosen]
             if wanted.scores:
@@ -162,8 +171,8 @@ class Served:
     def _numbers(self, prediction: Any, source: Source, wanted: Wanted) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
         for batch, X in prediction.rows():
-            self._check_rows(batch)
             numbers = self.model._predict(X, None, 0.5)
+            self._check_rows(source, batch, numbers)
             found["predictions"] += numbers.tolist()
             if wanted.explanations:
                 found.setdefault("explanations", []).extend(
@@ -171,9 +180,12 @@ class Served:
                 )
         return found | self._unknown(prediction)
 
-    def _check_rows(self, batch: Batch) -> None:
+    def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray) -> None:
         if batch.first + batch.X.shape[0] > self.limits.rows:
             raise too_many_rows(self.limits.rows)
+        if not np.isfinite(scores).all():  # JSON has no infinity
+            row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
+            raise DataError(f"{source.where(row)}: the score is beyond floating point.")
 
     def _unknown(self, prediction: Any) -> dict[str, Any]:
         return {"unknown_values": prediction.unknown} if prediction.unknown else {}
@@ -230,7 +242,7 @@ class Served:
         else:
             kinds = self.reader.kinds.values()
             rows = [["" if kind == "text" else 0.0 for kind in kinds]]
-        with self.opened(rows, bodies) as source:
+        with suppress(LinsepError, Refused), self.opened(rows, bodies) as source:
             self.answer(source, Wanted(scores=self.is_classifier))
 
     def about(self) -> dict[str, Any]:

@@ -47,7 +47,10 @@ def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
 
 
 def terms_of(model: Any, scored: Scored, names: list[str]) -> dict[str, Any]:
-    """Return the terms of the score of a row with features of these names, as plain JSON."""
+    """Return the terms of the score of a row with features of these names, as plain JSON.
+
+    Raises DataError as :func:`explained` does, and if a term is not finite.
+    """
     machines = machine_names(model)
     coef, intercept = (np.atleast_1d(part) for part in _weights(model))
     coef = coef.reshape(len(machines), -1)
@@ -60,6 +63,8 @@ def terms_of(model: Any, scored: Scored, names: list[str]) -> dict[str, Any]:
     terms = [term for term in terms if term.product]
     if intercept[k]:
         terms.append(Term("intercept", 1.0, float(intercept[k])))
+    if not np.isfinite([score, *(term.product for term in terms)]).all():
+        raise DataError("A product or the score of the row is beyond floating point.")
     terms.sort(key=lambda term: -abs(term.product))
     rest = Fraction(score) - sum(Fraction(term.product) for term in terms)
     label = None if scored.code is None else plain_labels(model.classes_)[scored.code]
