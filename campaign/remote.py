@@ -66,7 +66,8 @@ def _judged(address: str, name: str, swapped_at: int | None) -> str | None:
         one = said.endswith(".") and "\n" not in said and f"/{name}" in said
         hidden = not any(secret in said for secret in SECRETS)
         return None if one and hidden else f"{name}: {said}"
-    right = [_local(0, name)] + [_local(1, name)] * (swapped_at == 0)
+    # The first answer without a fault may be of the other file, but then all are.
+    right = [_local(0, name)] + [_local(1, name)] * (swapped_at is not None)
     return None if found in right else f"{name}: other rows"
 
 

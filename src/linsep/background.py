@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from typing import Any
 
-from linsep.interrupts import checkpoint
+from linsep.interrupts import checkpoint, count_signal
 
 #: longest time before a Ctrl-C is noticed while an item is computed
 SECONDS = 0.1
@@ -33,6 +33,9 @@ def elsewhere(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None,
                 del item  # frees its memory before the next one is yielded
                 if not ahead:
                     coming = pool.submit(next, items, None)
+        except KeyboardInterrupt:
+            count_signal()
+            raise
         finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
                 pool.submit(items.close).result()

@@ -355,9 +355,17 @@ def test_columns_that_swell_are_refused_before_they_do(tmp_path, name, write):
     path = tmp_path / name
     write(path)
     before = pa.total_allocated_bytes()
-    with pytest.raises(DataError, match=f"{name} becomes more than 500 times as large"):
-        next(open_source(path, target="kind").batches())
-    assert pa.total_allocated_bytes() - before < 1 << 20
+    for data in (path, afar(path)):
+        with pytest.raises(DataError, match=f"{name} becomes more than 500 times as large"):
+            next(open_source(data, target="kind").batches())
+        assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+def afar(path):
+    """Return the address of the same bytes as a remote file."""
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.pipe(f"/hostile/{path.name}", path.read_bytes())
+    return f"memory://hostile/{path.name}"
 
 
 def zigzag(number):
@@ -388,9 +396,10 @@ def test_pages_that_claim_gigabytes_are_refused(tmp_path, version, dictionary, w
     cut = 40 + len(large) - (end - start)  # as many bytes less of the page, so that the footer fits
     path.write_bytes(data[:start] + large + data[end : end + 40] + data[end + cut :])
     assert path.stat().st_size == len(data)
-    with pytest.raises(DataError, match=said):
-        next(open_source(path, target="kind").batches())
-    assert pa.default_memory_pool().max_memory() < 1 << 30
+    for place in (path, afar(path)):
+        with pytest.raises(DataError, match=said):
+            next(open_source(place, target="kind").batches())
+        assert pa.default_memory_pool().max_memory() < 1 << 30
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """Files in S3 (a server on this machine) and in the memory of fsspec."""
 
-from concurrent.futures import Future
+import time
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 from campaign.web_server import WebServer
 
-from linsep import open_source
+from linsep import interrupts, open_source
 from linsep.errors import DataError
 from linsep.sources.remote import ahead, asking, recent
 
@@ -218,3 +219,18 @@ def test_requests_that_are_dropped_may_be_put_back():
     kept.forget(1)
     assert waiting[2].cancelled()
     assert kept.take(0, 0, 1) is None
+
+
+def test_who_waits_for_an_answer_gives_up_after_ctrl_c():
+    never: Future = Future()
+    stream = ahead.ReadAhead(100, lambda start, end: never, None, lambda *left: None)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(stream.read, 10)
+        while not stream._coming:
+            time.sleep(0.001)
+        time.sleep(2 * ahead.MOMENT)
+        assert not reading.done()
+        interrupts.count_signal()
+        with pytest.raises(CancelledError):
+            reading.result(timeout=10)
+    stream.close()

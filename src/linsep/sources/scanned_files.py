@@ -9,6 +9,7 @@ from typing import Any
 
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, LinsepError
+from linsep.interrupts import count_signal
 from linsep.parallel import thread_count
 from linsep.sources.base import Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
@@ -170,6 +171,9 @@ def scanned_chunks(
             if part is None:
                 return
             yield part
+    except KeyboardInterrupt:
+        count_signal()
+        raise
     finally:
         # Reading ends first: a scan may be waiting for its chunk.
         reading.shutdown(wait=True, cancel_futures=True)

@@ -102,7 +102,7 @@ class TextFile(TableFile):
         self,
         open_reader: Callable[[pa.NativeFile], pa.RecordBatchReader],
         explain: Callable[[pa.ArrowInvalid, int], DataError | None],
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Generator[pa.RecordBatch, None, None]:
         """Yield the batches of a reader; on an error, find the line behind it."""
         done = 0
         try:

@@ -3,14 +3,18 @@
 import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from itertools import accumulate, pairwise
 from typing import Any
+
+from linsep.interrupts import signals_so_far
 
 #: bytes of a request; the first is smaller, because some read only the head of a file
 BLOCK, FIRST = 4 << 20, 1 << 20
 #: bytes that are requested and not yet read; so many blocks are under way at once
 AHEAD = 32 << 20
+#: seconds until Ctrl-C is noticed by who waits for an answer
+MOMENT = 0.2
 #: bytes of a request that nothing announced, such as for the end of a Parquet file
 PAGE = 1 << 16
 
@@ -54,6 +58,16 @@ def in_order(size: int) -> Blocks:
     """Return the blocks of a file that is read from its start to its end."""
     edges = [0, *range(min(FIRST, size), size, BLOCK), size]
     return [(a, b) for a, b in pairwise(edges) if a < b]
+
+
+def _arrived(coming: "Future[Pieces]") -> Pieces:
+    """Wait for a request; give up if Ctrl-C comes meanwhile, because who reads then ends."""
+    pressed = signals_so_far()
+    while not coming.done():
+        wait([coming], MOMENT)
+        if signals_so_far() != pressed and not coming.done():
+            coming.cancel()
+    return coming.result()
 
 
 class ReadAhead(io.RawIOBase):
@@ -147,7 +161,7 @@ class ReadAhead(io.RawIOBase):
             self._next = k + 1
             self._ask(k)
             self._ask_ahead()
-        return self._coming[k].result().around(offset)
+        return _arrived(self._coming[k]).around(offset)
 
     def _block_at(self, offset: int) -> int | None:
         place = bisect_right(self._starts, offset) - 1
@@ -159,7 +173,7 @@ class ReadAhead(io.RawIOBase):
     def _page_at(self, offset: int) -> tuple[int, bytes]:
         """Return bytes that nothing announced."""
         start = offset // PAGE * PAGE
-        return self._request(start, min(start + PAGE, self.size)).result().around(offset)
+        return _arrived(self._request(start, min(start + PAGE, self.size))).around(offset)
 
     def _ask(self, k: int) -> None:
         start, end = self._plan[k]

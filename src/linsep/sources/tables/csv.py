@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -89,8 +90,9 @@ class CsvFile(TextFile):
         """Return the rows of the first block with the types Arrow guesses."""
         if not self._has_rows:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
-        for batch in self._read({}, None):
-            return batch.slice(0, SAMPLE_ROWS)
+        with closing(self._read({}, None)) as batches:
+            for batch in batches:
+                return batch.slice(0, SAMPLE_ROWS)
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
@@ -122,7 +124,7 @@ class CsvFile(TextFile):
         for _, fields in islice(self._records(), 1, None):
             yield dict(zip(self._header, fields, strict=True))
 
-    def _read(self, kinds: Kinds, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    def _read(self, kinds: Kinds, names: list[str] | None) -> Generator[pa.RecordBatch, None, None]:
         open_reader = self._in_strips if self._strips else self._reader_of
         return self._checked(
             lambda stream: open_reader(stream, kinds, names),

@@ -3,7 +3,8 @@
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from itertools import islice
 
 import numpy as np
@@ -30,11 +31,12 @@ class JsonFile(TextFile):
     def head(self) -> pa.RecordBatch:
         """Return the rows of the first block with the types Arrow guesses."""
         options = pa.json.ParseOptions(unexpected_field_behavior="infer")
-        for batch in self._read(options, {}, True):
-            if batch.num_rows:
-                with reading(self.path, "UTF-8 text"):
-                    check_names(self.path, batch.schema.names)
-                return batch.slice(0, SAMPLE_ROWS)
+        with closing(self._read(options, {}, True)) as batches:
+            for batch in batches:
+                if batch.num_rows:
+                    with reading(self.path, "UTF-8 text"):
+                        check_names(self.path, batch.schema.names)
+                    return batch.slice(0, SAMPLE_ROWS)
         return pa.record_batch([], names=[])
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
@@ -64,10 +66,10 @@ class JsonFile(TextFile):
 
     def _read(
         self, options: pa.json.ParseOptions, kinds: Kinds, others_allowed: bool
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Generator[pa.RecordBatch, None, None]:
         if next(self._lines(), None) is None:
-            return iter(())
-        return self._checked(
+            return
+        yield from self._checked(
             lambda stream: pa.json.open_json(
                 stream,
                 read_options=pa.json.ReadOptions(block_size=LARGEST_BLOCK),
