@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
@@ -32,7 +33,6 @@ try:
         get_worker,
         rejoin,
         secede,
-        wait,
     )
     from distributed.client import FutureCancelledError, FuturesCancelledError
     from distributed.comm import CommClosedError
@@ -195,25 +195,28 @@ class Cluster:
         """
         left, alone = dict(enumerate(futures)), time.monotonic()
         futures.clear()
+        ended: SimpleQueue[int] = SimpleQueue()
+        for k, future in left.items():
+            future.add_done_callback(lambda _, k=k: ended.put(k))
         try:
             while left:
                 checkpoint()
-                with suppress(TimeoutError), self.client.as_current():
-                    wait(list(left.values()), timeout=LOOK, return_when="FIRST_COMPLETED")
-                finished = [k for k, future in left.items() if future.done()]
-                for k in finished:
-                    future = left.pop(k)
-                    if future.status != "finished":
-                        self.client.gather(future)  # raises what was wrong
-                    if done is not None:
-                        done(k)
-                if finished or self._has_workers():
-                    alone = time.monotonic()
-                elif time.monotonic() - alone > ALONE:
-                    raise ClusterError(
-                        f"The cluster has had no worker for {ALONE:.0f} seconds: start workers and "
-                        "fit again."
-                    )
+                try:
+                    k = ended.get(timeout=LOOK)
+                except Empty:
+                    if self._has_workers():
+                        alone = time.monotonic()
+                    elif time.monotonic() - alone > ALONE:
+                        raise ClusterError(
+                            f"The cluster has had no worker for {ALONE:.0f} seconds: start workers "
+                            "and fit again."
+                        ) from None
+                    continue
+                future, alone = left.pop(k), time.monotonic()
+                if future.status != "finished":
+                    self.client.gather(future)  # raises what was wrong
+                if done is not None:
+                    done(k)
         except BaseException as problem:
             self.cancel(list(left.values()))
             raise _in_a_sentence(problem) from None
