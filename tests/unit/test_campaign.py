@@ -12,7 +12,7 @@ from estimator_configurations import in_turn
 from linsep.compiled.core.jit import COMPILING
 
 FEW = {
-    "kills": 3, "disks": 3, "signals": 1, "serving": 2, "scanner": 1000,
+    "kills": 3, "disks": 3, "signals": 1, "serving": 2, "requests": 40, "scanner": 1000,
     "vowpal-wabbit": 500, "words": 60,
     "csv": 60, "jsonl": 60,
     "columnar": 60, "models": 60, "remote": 20,
