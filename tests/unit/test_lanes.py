@@ -10,6 +10,8 @@ from hypothesis import given, strategies as st
 from linsep.regression.blocks import Block
 from linsep.regression.lanes import FAN, Lanes, Tree, lane_rows, lanes_of
 
+pytestmark = pytest.mark.compiled  # nothing of it is compiled
+
 
 def grown(a, b):
     return f"({a}+{b})"

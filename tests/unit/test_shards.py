@@ -15,6 +15,8 @@ from linsep.errors import DataError
 
 ROWS = 300
 
+pytestmark = pytest.mark.compiled  # the interpreter would read and send the same
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -204,6 +204,8 @@ class Cluster:
                 try:
                     k = ended.get(timeout=LOOK)
                 except Empty:
+                    for k in [k for k, future in left.items() if future.done()]:
+                        ended.put(k)  # its call may be late
                     if self._has_workers():
                         alone = time.monotonic()
                     elif time.monotonic() - alone > ALONE:
@@ -212,7 +214,10 @@ class Cluster:
                             "and fit again."
                         ) from None
                     continue
-                future, alone = left.pop(k), time.monotonic()
+                alone = time.monotonic()
+                if k not in left:
+                    continue
+                future = left.pop(k)
                 if future.status != "finished":
                     self.client.gather(future)  # raises what was wrong
                 if done is not None:

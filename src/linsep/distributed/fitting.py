@@ -150,7 +150,7 @@ def check(
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
     if isinstance(estimator, LogisticRegression):
         raise ParameterError(
-            "LogisticRegression cannot be fitted on a cluster yet: fit it on one machine, which "
+            "LogisticRegression cannot be fitted on a cluster: fit it on one machine, which "
             "reads files of any size, or take GaussianNaiveBayes, which has the same form."
         )
     if not isinstance(estimator, REGRESSIONS):
