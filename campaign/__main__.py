@@ -62,7 +62,8 @@ PARTS = {
     "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 10),
     "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 10),
     "columnar": Part(_of(columnar.columnar, batch=2000), 50_000, 6),
-    "remote": Part(_of(remote.fetched, batch=200), 5_000, 5),
+    # The first case of a format may have to compile its scanner.
+    "remote": Part(_of(remote.fetched, batch=500, hang_seconds=60), 5_000, 5),
     "models": Part(_of(models.damaged_model, batch=2000), 200_000, 7),
     "forged-models": Part(_of(models.forged_model, batch=2000), 20_000, 4),
     "row-cache": Part(_of(damage.row_cache, batch=2000), 200_000, 7),

@@ -201,11 +201,14 @@ class TestMemory:
         with pytest.raises(DataError, match=r"x.parquet changed while it was read \([\d,]+ bytes"):
             list(source.batches())
 
-    def test_a_file_that_is_removed(self, store):
-        source = open_source("memory://box/x.parquet", target="kind")
-        store.pipe("/box/y.parquet", b"")
-        store.rm("/box/x.parquet")
-        with pytest.raises(DataError, match=r"x.parquet was removed while it was read: put it"):
+    @pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+    def test_a_file_that_is_removed(self, store, table, tmp_path, name):
+        table.to_feather(tmp_path / "x.arrow", chunksize=50)
+        store.pipe("/box/x.arrow", (tmp_path / "x.arrow").read_bytes())
+        source = open_source(f"memory://box/{name}", target="kind")
+        store.rm(f"/box/{name}")
+        time.sleep(2 * recent.FRESH)
+        with pytest.raises(DataError, match=f"{name} was removed while it was read: put it"):
             list(source.batches())
 
 
