@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
+import linsep.checkpoints.regression
 import linsep.online.passes
 from command_line import assert_refused, here
 
@@ -85,6 +86,42 @@ def test_resume_needs_nothing_but_the_file(folder, learnt, tmp_path_factory):
     assert os.listdir(elsewhere) == []
 
 
+def test_names_are_quoted_and_options_may_end(folder, learnt):
+    command = ("fit", *SAVED[2:-1], "c k", "--", "t.svm")
+    done = stopped(folder, 2, command=command)
+    assert done.stderr == "linsep: interrupted; `linsep fit --resume 'c k'` goes on.\n"
+    assert here("fit", "--resume", "c k", cwd=folder).returncode == 0
+    assert_same_models(folder / "m", learnt)
+
+
+def test_a_logistic_regression_goes_on(folder):
+    command = ("fit", "t.svm", "--learner", "logistic", "--model", "m")
+    assert here(*command, cwd=folder).returncode == 0
+    expected = linsep.load(folder / "m")
+    (folder / "m").unlink()
+    count = []
+
+    def pressed(journal):
+        count.append(1)
+        if len(count) == 4:
+            signal.raise_signal(signal.SIGTERM)
+
+    command += ("--checkpoint", "c", "--every", "10rows")
+    with pytest.MonkeyPatch.context() as patch:
+        walk = linsep.checkpoints.regression.SavedAscent._passed
+        patch.setattr(
+            linsep.checkpoints.regression.SavedAscent,
+            "_passed",
+            lambda self: walk(self) or pressed(self),
+        )
+        done = here(*command, cwd=folder)
+    assert done.returncode == 143
+    assert "linsep: interrupted; `linsep fit --resume c` goes on.\n" in done.stderr
+    done = here(*command, cwd=folder)
+    assert done.stderr == "linsep: going on from c: after 4 passes over the rows.\n"
+    assert linsep.load(folder / "m").coef_.tolist() == expected.coef_.tolist()
+
+
 def test_a_killed_process_goes_on(folder, learnt):
     code = (
         "import os, signal, linsep.online.passes as passes; from linsep.cli import main\n"
@@ -118,6 +155,7 @@ REFUSED = {
     "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
     "--every '5' is no time between checkpoints": (*SAVED, "--every", "5"),
     "this one reads its rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
+    "--resume needs the FILE": ("fit", "--resume"),
     "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
 }
 
@@ -133,13 +171,14 @@ def test_files_that_do_not_fit(folder, learnt):
     assert_refused(*SAVED, cwd=folder, said="c is a model file, not a checkpoint")
     assert_refused("fit", "--resume", "c", cwd=folder, said="c is a model file")
     assert_refused(*SAVED[:-1], "t.svm", cwd=folder, said="t.svm is read by this command")
+    assert_refused(*SAVED[:-1], "./m", cwd=folder, said="m is to be two files at once")
     (folder / "c").unlink()
     stopped(folder, 2)
     assert_refused("predict", "c", "t.svm", cwd=folder, said="linsep fit --resume c`")
     other = ("fit", "t.svm", "--max-iter", "9", *SAVED[4:])
     done = here(*other, cwd=folder)
     assert done.returncode == 1
-    assert "linsep: c is the checkpoint of another fit: max_iter was 6 and is 9. " in done.stderr
+    assert done.stderr.startswith("linsep: c is the checkpoint of another fit: max_iter was 6 and")
 
 
 def test_a_checkpoint_of_python_is_no_command(folder):

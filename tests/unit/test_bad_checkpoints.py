@@ -88,7 +88,7 @@ def test_another_file_is_refused(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             model.fit(source, checkpoint=tmp_path / "c")
     dump_svmlight_file(X[1:], TWO[1:], str(tmp_path / "t.svm"))
-    with pytest.raises(CheckpointError, match=r"t\.svm was of [\d,]+ bytes, version \d+ and is of"):
+    with pytest.raises(CheckpointError, match=r"t\.svm was of [\d,]+ bytes, written at 20\d\d-"):
         Perceptron(max_iter=3).fit(
             linsep.open_source(tmp_path / "t.svm"), checkpoint=tmp_path / "c"
         )
@@ -190,9 +190,9 @@ def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
 
 
 def test_bad_folders_are_refused_before_the_fit(tmp_path):
-    with pytest.raises(ValueError, match=r"The folder .* does not exist"):
+    with pytest.raises(CheckpointError, match=r"The folder .* does not exist"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path / "none" / "c")
-    with pytest.raises(ValueError, match="is a directory"):
+    with pytest.raises(CheckpointError, match="is a directory"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path)
 
 
@@ -203,7 +203,7 @@ def test_rows_that_cannot_be_read_again_have_no_checkpoint(tmp_path):
         Perceptron().fit(ArraySource(sp.csr_matrix(X), TWO), checkpoint=tmp_path / "c")
 
 
-@pytest.mark.parametrize("every", ["", "60", "0s", "-1s", "5 days", 0, -1, float("nan")])
+@pytest.mark.parametrize("every", ["", "60", "0s", "-1s", "5 days", 0, -1, np.nan, np.inf])
 def test_intervals(tmp_path, every):
     with pytest.raises(ValueError, match="is no time between checkpoints"):
         Checkpoint(tmp_path / "c", every=every)
@@ -212,8 +212,45 @@ def test_intervals(tmp_path, every):
 @pytest.mark.parametrize(
     ("every", "seconds", "rows"),
     [("90s", 90, np.inf), ("1.5m", 90, np.inf), ("2h", 7200, np.inf), (3, 3, np.inf),
-     ("500 rows", np.inf, 500), ("500rows", np.inf, 500)],
+     ("500 rows", np.inf, 500), ("500rows", np.inf, 500),
+     (1e20, 1e20, np.inf), (1e-07, 1e-07, np.inf)],
 )  # fmt: skip
 def test_intervals_as_text(tmp_path, every, seconds, rows):
     checkpoint = Checkpoint(tmp_path / "c", every=every)
     assert (checkpoint.seconds, checkpoint.rows) == (seconds, rows)
+
+
+def test_another_function_of_the_same_name_is_refused(tmp_path):
+    def stopped(kernel):
+        walk = linsep.online.passes.learn_batch
+
+        def pressed(run, scheme, batch, progress, pause):
+            if progress.pass_number == 1:
+                raise KeyboardInterrupt
+            walk(run, scheme, batch, progress, pause)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(linsep.online.passes, "learn_batch", pressed)
+            linsep.KernelPerceptron(kernel=kernel, max_iter=3).fit(
+                X[:20], TWO[:20], checkpoint=tmp_path / "c"
+            )
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped(lambda a, b: float(a @ b + 1) ** 2)
+    with pytest.raises(CheckpointError, match=r"kernel was (the function .* of code|another)"):
+        stopped(lambda a, b: float(a @ b + 1) ** 3)
+    with pytest.raises(KeyboardInterrupt):
+        stopped(lambda a, b: float(a @ b + 1) ** 2)
+
+
+def test_a_link_stays_and_what_it_names_is_removed(tmp_path):
+    left(tmp_path / "real")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    Perceptron(max_iter=4).fit(X, TWO, checkpoint=tmp_path / "link")
+    assert os.listdir(tmp_path) == ["link"]
+    assert not (tmp_path / "real").exists()
+
+
+def test_an_empty_path_is_refused():
+    with pytest.raises(CheckpointError, match="is a directory; name a file"):
+        Perceptron().fit(X, TWO, checkpoint="")

@@ -166,6 +166,14 @@ def test_an_interrupt_before_the_rows_are_checked_changes_nothing(tmp_path, monk
     assert (tmp_path / "c").read_bytes() == before
 
 
+def test_rows_are_counted_between_two_checkpoints(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(Checkpoint, "write", lambda self, arrays, about: written.append(about))
+    LogisticRegression().fit(X, Y, checkpoint=Checkpoint(tmp_path / "c", every="800 rows"))
+    assert [len(about["passes"]) for about in written] == list(range(2, 2 * len(written) + 1, 2))
+    assert len(written) > 1
+
+
 def test_another_fit_is_refused(tmp_path):
     path = tmp_path / "c"
     left(path)

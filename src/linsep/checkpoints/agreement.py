@@ -1,6 +1,6 @@
 """What must be the same for a fit to go on from a checkpoint: version, parameters and data."""
 
-from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import linsep
 from linsep.errors import CheckpointError
 from linsep.sources.row_cache.reading import source_key
 
+#: longest text of a value in a message
+LONGEST = 90
 #: parameters that do not change what is learnt
 FREE = ("verbose", "n_jobs")
 
@@ -28,10 +30,17 @@ def of_estimator(estimator: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
-        return f"the function {value.__qualname__}"
+    if hasattr(value, "__code__"):
+        return f"the function {value.__qualname__} of code {_code(value.__code__)}"
     text = repr(value)
     return type(value).__name__ if " at 0x" in text or "0x" in text else text
+
+
+def _code(code: Any) -> str:
+    """Return a hash of the code of a function, without what it refers to."""
+    constants = [_code(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
+    text = repr((code.co_code, constants, code.co_names, code.co_varnames))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def of_arrays(X: Any, *labels: np.ndarray) -> dict[str, Any]:
@@ -55,9 +64,16 @@ def of_source(source: Any) -> dict[str, Any]:
             "checkpoint: save the rows in a file first."
         )
     key = source_key(source.paths, source.options())
-    files = {path: f"of {size:,} bytes, version {state}" for path, size, state in key["files"]}
+    files = {path: f"of {size:,} bytes, {_written(state)}" for path, size, state in key["files"]}
     options = {name: repr(value) for name, value in key["options"].items()}
     return {"files": files, "options": options}
+
+
+def _written(state: Any) -> str:
+    """Return when a file was written, in words; of remote files, their version."""
+    if isinstance(state, int):
+        return f"written at {datetime.fromtimestamp(state / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return f"version {state}"
 
 
 def refuse_other(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
@@ -81,6 +97,8 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
             return "the values of the rows, their labels or weights were others"
         if name == "start":
             return "the initial weights were others"
+        if max(len(str(before)), len(str(after))) > LONGEST:
+            return f"{name} was another"
         return f"{name} was {_or_missing(before)} and is {_or_missing(after)}"
     return None
 

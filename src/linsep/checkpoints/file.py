@@ -4,13 +4,14 @@ import os
 import re
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
 
-from linsep.errors import CheckpointError, LinsepError
+from linsep.errors import CheckpointError, LinsepError, ModelFileError
 from linsep.scratch import sweep
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
@@ -53,6 +54,8 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, every: str | float = "60s", *, keep: bool = False):
         self.path, self.every, self.keep = Path(path), every, keep
+        #: called with the place where a fit goes on
+        self.on_resume: Callable[[str], None] = lambda place: None
         #: how the fit was started on the command line, stored with it
         self.command: dict[str, Any] | None = None
         self.seconds, self.rows = _interval(every)
@@ -93,7 +96,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the file, once the results of the fit are safe."""
-        self.path.unlink(missing_ok=True)
+        Path(os.path.realpath(self.path)).unlink(missing_ok=True)
 
     def locked(self) -> "Lock":
         """Return a context in which no other process uses the file."""
@@ -102,7 +105,9 @@ class Checkpoint:
 
 def _interval(every: str | float) -> tuple[float, float]:
     """Return seconds and rows between two writes; infinity for what does not matter."""
-    found = EVERY.fullmatch(every if isinstance(every, str) else f"{every}s")
+    if isinstance(every, int | float) and 0 < every < np.inf:
+        return float(every), np.inf
+    found = EVERY.fullmatch(every) if isinstance(every, str) else None
     number = float(found[1]) if found else 0.0
     if found is None or number == 0.0:
         raise ValueError(
@@ -131,7 +136,10 @@ class Lock:
         self._lock = FileLock(self._file, timeout=0)
 
     def __enter__(self) -> None:
-        check_free(self.path, force=True)
+        try:
+            check_free(self.path, force=True)
+        except ModelFileError as problem:
+            raise CheckpointError(str(problem)) from None
         try:
             self._lock.acquire()
         except Timeout:

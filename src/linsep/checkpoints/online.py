@@ -47,6 +47,7 @@ class Saved(SavedFit):
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         self._at = course.number, progress.rows
+        self.checkpoint.on_resume(f"pass {course.number + 1}, after {progress.rows:,} of its rows")
 
     def pause(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
         """Save the run between two slices of rows, if it is time."""

@@ -37,9 +37,15 @@ class SavedAscent(SavedFit):
                 raise ValueError(f"the results of pass {k}")
             self.journal.records.append((key, record))
 
+    def agree(self, **more: Any) -> None:
+        """Add to what must be as it was; raise CheckpointError if it is not."""
+        super().agree(**more)
+        if more and self.journal.records:  # the rows are the last
+            self.checkpoint.on_resume(f"after {len(self.journal.records):,} passes over the rows")
+
     def _passed(self) -> None:
         self._fresh = True
-        if self.writing.due(0):
+        if self.writing.due(self.rows_per_pass):
             self._write()
 
     def _write(self) -> None:

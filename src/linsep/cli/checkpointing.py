@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,8 @@ class Resumable(OptionsInGroups):
 def _stored(args: list[str]) -> list[str]:
     """Return the arguments of the command that wrote the checkpoint; go to its folder."""
     words = args[0].split("=", 1) if len(args) == 1 else args
+    if words in (["--resume"], ["--resume", ""]):
+        raise typer.BadParameter("--resume needs the FILE of a checkpoint.")
     if len(words) != 2 or words[0] != "--resume":
         raise typer.BadParameter("--resume FILE takes no other arguments: all are in the file.")
     path = Path(words[1]).absolute()
@@ -79,7 +82,7 @@ def _stored(args: list[str]) -> list[str]:
             f"The folder {command['folder']}, where this fit began, cannot be entered: "
             f"{problem.strerror}."
         ) from None
-    return [*command["arguments"], "--checkpoint", str(path)]
+    return ["--checkpoint", str(path), *command["arguments"]]
 
 
 def check(path: Path | None, every: str | None, model: Path | None) -> None:
@@ -103,7 +106,8 @@ def opened(
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.path.exists():
             raise
-        fail(f"interrupted; `linsep fit --resume {checkpoint.path}` goes on.", interrupted_code())
+        command = f"linsep fit --resume {shlex.quote(str(checkpoint.path))}"
+        fail(f"interrupted; `{command}` goes on.", interrupted_code())
 
 
 def _opened(
@@ -128,17 +132,8 @@ def _opened(
     except ValueError as problem:
         raise typer.BadParameter(str(problem).replace("every=", "--every ")) from None
     checkpoint.command = {"folder": os.getcwd(), "arguments": _without(context.meta["arguments"])}
-    found = checkpoint.read()
-    if found is not None:
-        note(f"going on from {path}{_place(found[1].get('course'))}.")
+    checkpoint.on_resume = lambda place: note(f"going on from {path}: {place}.")
     return checkpoint
-
-
-def _place(course: Any) -> str:
-    try:
-        return f": pass {course['number'] + 1}, after {course['rows']:,} of its rows"
-    except (TypeError, LookupError, ValueError):  # the fit will say what is wrong with the file
-        return ""
 
 
 def _without(args: list[str]) -> list[str]:

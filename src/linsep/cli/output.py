@@ -1,5 +1,6 @@
 """Writing results to the screen, or atomically to a file."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +35,11 @@ def check_all_free(force: bool, *paths: Path | None) -> None:
 
 
 def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
-    """Raise DataError if a file to write, with --force, is one of the files to read."""
+    """Raise DataError if a file to write, with --force, is one of the files to read or to write."""
+    written = [os.path.realpath(path) for path in paths if path is not None]
+    for path in filter(None, paths):
+        if written.count(os.path.realpath(path)) > 1:
+            raise DataError(f"{path} is to be two files at once; give each a name of its own.")
     for path in filter(None, paths):
         if path.exists() and any(path.samefile(file) for file in read if isinstance(file, Path)):
             raise DataError(f"{path} is read by this command; give the result another name.")

@@ -51,6 +51,8 @@ class Saving:
     classes: tuple[Any, ...] = ()
     #: passes over the rows that a regression has made, None if they are not recorded
     journal: Any = None
+    #: rows in one such pass
+    rows_per_pass = 0
 
     def __enter__(self) -> Self:
         return self

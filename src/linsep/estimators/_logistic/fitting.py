@@ -58,7 +58,9 @@ class LogisticFitting:
     ) -> None:
         """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with held():
-            task = replace(rows.task(self), journal=saving.journal if saving else None)
+            task = rows.task(self)
+            if saving is not None:
+                task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
             self._begin(rows.known)
             callbacks = Callbacks(self, given)
 
