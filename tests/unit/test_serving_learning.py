@@ -142,14 +142,41 @@ def test_ids_make_retries_safe(tmp_path):
     assert [id for (id,) in rows_in(log, "id")] == ["a", "b", "c"]
 
 
+def test_the_same_row_may_be_written_differently(tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text("a,t,y\n1,u,p\n-1,v,q\n2,v,p\n")
+    (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n")
+    same = {
+        "rows.csv": ([1, "u"], [1.0, "u"], {"t": "u", "a": 1}, {"a": True, "t": "u", "y": "q"}),
+        "rows.svm": ([1, 0], [1.0, 0.0], {"1": 1}, {"2": 0, "1": True}),
+    }
+    for name, written in same.items():
+        source = linsep.open_source(tmp_path / name, **({"target": "y"} if "csv" in name else {}))
+        model = linsep.Perceptron(max_iter=2).fit(source)
+        path, label = linsep.save(model, tmp_path / f"{name}.linsep"), model.classes_[0].item()
+        with serving(path, token=TOKEN, log=tmp_path / f"{name}.log") as client:
+            learnt = [client.learn(["a"], [row], [label])["learnt"] for row in written]
+            assert learnt == [1, 0, 0, 0]
+            other = [2, *written[0][1:]]
+            for changed in ({"rows": [other]}, {"labels": [model.classes_[1].item()]}):
+                sent = {"ids": ["a"], "rows": [written[0]], "labels": [label]} | changed
+                assert client.refused("/learn", sent)[0] == 409
+            if name == "rows.csv":  # the label may be in the row, but not anything
+                row = {"a": 1, "t": "u", "y": json.loads("[" * 900 + "]" * 900)}
+                sent = {"ids": ["b"], "rows": [row], "labels": [label]}
+                assert "rows[0] is nested too deeply" in client.refused("/learn", sent)[1]
+
+
 @pytest.mark.compiled  # numpy's warnings of overflow are errors in tests
 def test_rows_that_cannot_be_learnt_are_not_logged(tmp_path):
     path, (X, y) = fitted(linsep.Perceptron(max_iter=2), tmp_path), rows_of(4, 3)
     fine = {"ids": ["x"], "rows": X[:1].tolist(), "labels": [y[0]]}
+    deep = json.loads("[" * 900 + "]" * 900)
     bad = [
         ({"labels": ["d"]}, 422, 'labels[0] is "d", which is no class of the model: its classes '),
         ({"labels": [0]}, 422, "labels[0] is 0, which is no class"),
         ({"labels": [["a"]]}, 422, 'labels[0] is ["a"], which is no class'),
+        ({"labels": [deep]}, 422, "labels[0] is [[[[[[[["),
         ({"labels": [None]}, 422, "labels[0] is null, which is no class"),
         ({"rows": [[1, 2, 3]]}, 422, "rows[0] has 3 values, but the model has 4 columns"),
         ({"rows": [[1, 2, 3, None]]}, 422, "rows[0], column 'feature 3' has no value"),
@@ -159,7 +186,7 @@ def test_rows_that_cannot_be_learnt_are_not_logged(tmp_path):
         ({"ids": ["x" * 201]}, 422, "ids[0] is not an id"),
         ({"ids": ["a\n"]}, 422, "ids[0] is not an id"),
         ({"ids": [7]}, 422, "ids[0] is not an id"),
-        ({"ids": ["x", "y"]}, 422, "There are 2 ids and 1 rows"),
+        ({"ids": ["x", "y"]}, 422, "The body has 2 ids and 1 row: send one of each"),
         ({"more": []}, 422, "The body has an unknown field 'more'"),
         ({"ids": [], "rows": [], "labels": []}, 422, "There are no ids"),
     ]
@@ -312,7 +339,7 @@ def test_edited_logs_are_refused_in_a_sentence(log, edit):
         Log(log, DIGEST)
 
 
-def test_damaged_logs_are_refused_in_a_sentence(log):
+def test_damaged_logs_are_refused_in_a_sentence(log, tmp_path):
     content = log.read_bytes()
     for name, damaged in {
         "text": b"number,id\n1,2\n" * 1000,
@@ -321,13 +348,16 @@ def test_damaged_logs_are_refused_in_a_sentence(log):
         "zeros": content[:4096] + bytes(len(content) - 4096),
     }.items():
         log.write_bytes(damaged)
+        (tmp_path / "log.db.lock").unlink(missing_ok=True)
         with pytest.raises(LogError) as refused:
             Log(log, DIGEST)
         assert str(log) in str(refused.value), name
+        assert not (tmp_path / "log.db.lock").exists()
         assert str(refused.value).count("\n") == 0
 
 
 def test_one_server_a_log(log):
+    log.with_name("log.db.lock").unlink()
     first = Log(log, DIGEST)
     with pytest.raises(LogError, match="used by another server"):
         Log(log, DIGEST)

@@ -39,11 +39,16 @@ def reader(*parameters: Parameter) -> Callable[[Any], Any]:
     return read
 
 
-def _max_line(text: Any) -> int:
-    try:
-        return bytes_of(text)
-    except DataError as problem:
-        raise typer.BadParameter(str(problem)) from None
+def size_of(what: str) -> Callable[[Any], int]:
+    """Return a parser of an option's text into bytes, the size of ``what``."""
+
+    def read(text: Any) -> int:
+        try:
+            return bytes_of(text, what)
+        except DataError as problem:
+            raise typer.BadParameter(str(problem)) from None
+
+    return read
 
 
 def numbers(text: Any) -> list[float]:
@@ -199,7 +204,7 @@ MaxLine = Annotated[
     typer.Option(
         "--max-line",
         help="Refuse longer lines of text.  [default: 64MB]",
-        parser=_max_line,
+        parser=size_of("a line"),
         metavar="SIZE",
         show_default=False,
     ),

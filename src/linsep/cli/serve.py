@@ -7,11 +7,10 @@ import typer
 
 from linsep.cli import options
 from linsep.cli.failures import note
-from linsep.cli.screen import print_pairs
+from linsep.cli.screen import count, print_pairs
 from linsep.errors import LinsepError
 from linsep.estimators._common.checking import Parameter
 from linsep.serving.limits import COLUMNS, Limits
-from linsep.sources.limits import bytes_of
 
 #: what linsep[serve] brings
 NEEDED = ("starlette", "uvicorn", "httptools", "orjson")
@@ -44,7 +43,13 @@ LogFile = Annotated[
     ),
 ]
 MostBody = Annotated[
-    str, typer.Option("--max-body", help="Largest body of a request.", metavar="SIZE")
+    Any,
+    typer.Option(
+        "--max-body",
+        parser=options.size_of("a body"),
+        help="Largest body of a request.",
+        metavar="SIZE",
+    ),
 ]
 MostRows = Annotated[
     Any,
@@ -91,7 +96,7 @@ def serve(
         raise LinsepError(
             f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'."
         ) from None
-    limits = Limits(body=bytes_of(max_body), rows=max_rows, features=max_features)
+    limits = Limits(body=max_body, rows=max_rows, features=max_features)
     server = Server(model, host=host, port=port, token=token, log=log, limits=limits, say=note)
     server.run(lambda: _announce(server, host))
 
@@ -101,11 +106,11 @@ def _announce(server: Any, host: str) -> None:
     about = server.served.about()
     pairs = [
         ("serving", f"http://{shown}:{server.port}/"),
-        ("model", f"{about['learner']}, {about['features']:,} features, version "
+        ("model", f"{about['learner']}, {count(about['features'], 'feature')}, version "
                   f"{about['version']}"),
     ]  # fmt: skip
     if server.learning is not None:
         rows = server.learning.log.n_rows
-        pairs.append(("log", f"{server.learning.log.path}, {rows:,} rows learnt"))
+        pairs.append(("log", f"{server.learning.log.path}, {count(rows, 'row')} learnt"))
     print_pairs(pairs)
     print("         Ctrl-C ends it", flush=True)

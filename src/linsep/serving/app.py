@@ -163,7 +163,8 @@ class Service:
         if head.type not in FORMATS and head.type not in (JSON, b""):
             known = ", ".join(kind.decode() for kind in (JSON, *FORMATS))
             raise Refused(
-                415, f"The body is {head.type.decode('ascii', 'replace')[:60]!r}: send {known}."
+                415,
+                f"The Content-Type is {head.type.decode('ascii', 'replace')[:60]!r}: send {known}.",
             )
         body = await self._reader.read(head, receive)
         if head.type in FORMATS:

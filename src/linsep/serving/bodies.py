@@ -4,6 +4,7 @@ They are written to a temporary file and read by the sources that :func:`linsep.
 so that they mean what they mean to ``linsep predict``.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -15,6 +16,7 @@ import pyarrow as pa
 from linsep.errors import DataError, LinsepError
 from linsep.scratch import scratch_folder
 from linsep.serving.limits import Limits, Refused, too_wide
+from linsep.serving.rows import rows_of_one_kind
 from linsep.sources.base import Source
 from linsep.sources.declared import messages
 from linsep.sources.opening import open_source
@@ -103,16 +105,18 @@ def _arrow_columns(path: Path) -> int:
 def _without(path: Path, message: str) -> str:
     """Return a message that calls the file what users know it as."""
     message = message.replace(str(path), THE_BODY)
+    message = re.sub(rf"{THE_BODY} (line|row) (\d+)", rf"\1 \2 of {THE_BODY}", message)
+    message = message.replace("give a file with rows", "send at least one")
+    message = message.replace("give a file with", "send")
     return message[0].upper() + message[1:]
 
 
 def lines_of(rows: list[Any], format: str) -> bytes:
     """Return rows that are lines of text as a body; DataError if one is none, or no row."""
     kind = "svmlight text" if format == "svmlight" else "Vowpal Wabbit's text"
+    rows_of_one_kind(rows, {str: f"a line of {kind}"})
     for number, row in enumerate(rows):
-        line = row if type(row) is str else ""
-        if format == "svmlight":
-            line = line.partition("#")[0]
+        line = row.partition("#")[0] if format == "svmlight" else row
         if not line.strip() or set(line) & set("\r\n"):
             raise DataError(f"rows[{number}] is not one line of {kind}: give a line for each row.")
     return "\n".join(rows).encode() + b"\n"

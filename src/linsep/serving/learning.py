@@ -27,6 +27,7 @@ from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Refused
 from linsep.serving.log import Entry, Log, LogError, Snapshot
 from linsep.serving.model import Served
+from linsep.serving.rows import place, shown
 
 #: a snapshot is taken after so many rows, or seconds
 ROWS_A_SNAPSHOT, SECONDS_A_SNAPSHOT = 10_000, 60.0
@@ -94,11 +95,11 @@ def labels_of(labels: list[Any], classes: np.ndarray, known: list[Any]) -> np.nd
     for number, label in enumerate(labels):
         code = None if isinstance(label, list | dict) else codes.get((type(label) is bool, label))
         if code is None:
-            shown = orjson.dumps(label).decode()[:60]
             raise Refused(
                 422,
-                f"labels[{number}] is {shown}, which is no class of the model: its classes are "
-                f"{orjson.dumps(known[:20]).decode()[1:-1]}{', ...' if len(known) > 20 else ''}.",
+                f"labels[{number}] is {shown(label)}, which is no class of the model: its "
+                f"classes are {orjson.dumps(known[:20]).decode()[1:-1]}"
+                f"{', ...' if len(known) > 20 else ''}.",
             )
         found.append(code)
     return classes[found]
@@ -208,9 +209,9 @@ class Learning:
             seen.add(id)
         y = self._labels(labels)
         X = self.features(rows)
-        texts = [orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode() for row in rows]
-        shown = [orjson.dumps(label).decode() for label in labels]
-        return Labelled([Entry(*entry) for entry in zip(ids, texts, shown, strict=True)], X, y)
+        texts = [_written(number, row) for number, row in enumerate(rows)]
+        written = [orjson.dumps(label).decode() for label in labels]
+        return Labelled([Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y)
 
     def warm_up(self) -> None:
         """Let a copy learn a row of zeros, which compiles the loops that learning needs."""
@@ -337,13 +338,21 @@ class Learning:
                 raise Refused(503, f"{problem}: nothing was learnt.") from None
             if known is None:
                 fresh.append(number)
-            elif known != entry:
+            elif not self._same(known, entry):
                 raise Refused(
                     409,
                     f"ids[{number}] is {entry.id!r}, the id of another row that was learnt: give "
                     "each row its own id.",
                 )
         return rows.part(fresh)
+
+    def _same(self, one: Entry, other: Entry) -> bool:
+        """Return whether two rows have the same values and label, however they are written."""
+        if one == other:
+            return True
+        rows = [self.served.values(orjson.loads(entry.row)) for entry in (one, other)]
+        codes = self._labels([orjson.loads(entry.label) for entry in (one, other)])
+        return bool(rows[0] == rows[1] and codes[0] == codes[1])
 
     def _perhaps_snapshot(self, last: bool) -> None:
         """Write the tip beside the log where it is time; what goes wrong does not end learning."""
@@ -364,6 +373,16 @@ class Learning:
             self._say(f"no snapshot was taken: {problem}")
             return
         self._taken, self.snapshots = self.log.n_rows, self.snapshots + 1
+
+
+def _written(number: int, row: Any) -> str:
+    """Return a row as it is logged; Refused if a column that is ignored is nested too deeply."""
+    try:
+        return orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode()
+    except orjson.JSONEncodeError:
+        raise Refused(
+            422, f"{place(number)} is nested too deeply: send only the columns of the model."
+        ) from None
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -44,6 +44,11 @@ class Refused(Exception):
         self.status, self.sentence, self.headers = status, sentence, headers
 
 
+def count(number: int, what: str) -> str:
+    """Return a count with its noun: 1 row, 1,200 rows."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
 def too_large(limit: int) -> Refused:
     """Return the refusal of a body of more than ``limit`` bytes."""
     return Refused(
@@ -58,8 +63,8 @@ def too_many_rows(limit: int) -> Refused:
     """Return the refusal of a request of more than ``limit`` rows."""
     return Refused(
         413,
-        f"The request has more than {limit:,} rows, the limit of this server (--max-rows): send "
-        "fewer at once.",
+        f"The request has more than {count(limit, 'row')}, the limit of this server (--max-rows): "
+        "send fewer at once.",
     )
 
 
@@ -67,6 +72,6 @@ def too_wide(what: str, limit: int) -> Refused:
     """Return the refusal of a row or table, called ``what``, of more than ``limit`` features."""
     return Refused(
         422,
-        f"{what} has more than {limit:,} features, the limit of this server (--max-features): send "
-        "only those of the model.",
+        f"{what} has more than {count(limit, 'feature')}, the limit of this server "
+        "(--max-features): send only those of the model.",
     )

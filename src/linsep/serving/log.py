@@ -78,6 +78,7 @@ class Log:
     def __init__(self, path: Path, model: str):
         self.path, self._model = path, model
         check_free(path, force=True)  # the lock would make folders
+        fresh = not Path(f"{path}.lock").exists()
         self._lock = FileLock(f"{path}.lock", thread_local=False)
         try:
             self._lock.acquire(timeout=0)
@@ -90,6 +91,9 @@ class Log:
         try:
             self._open()
         except BaseException:
+            if fresh:  # before others can have it; on Windows its release removes it
+                with suppress(OSError):
+                    Path(self._lock.lock_file).unlink()
             self.close()
             raise
 

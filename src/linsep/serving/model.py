@@ -107,13 +107,15 @@ class Served:
     @contextmanager
     def opened(self, rows: list[Any], bodies: Bodies) -> Iterator[Source]:
         """Open rows of JSON as a source; raises LinsepError or Refused if they cannot be read."""
-        if self.text is not None and type(rows[0]) is str:
-            with self.opened_body(lines_of(rows, self.text), "text", bodies) as source:
+        if self.reader is None or (self.text is not None and type(rows[0]) is str):
+            with self.opened_body(lines_of(rows, self.text or "vw"), "text", bodies) as source:
                 yield source
             return
-        if self.reader is None:
-            raise DataError("rows[0] must be a line of Vowpal Wabbit's text, as a string.")
         yield self.reader.read(rows)
+
+    def values(self, row: Any) -> Any:
+        """Return the values of a row of JSON, equal for the same row written differently."""
+        return row if self.reader is None else self.reader.values(row)
 
     @contextmanager
     def opened_body(self, content: bytes, format: str, bodies: Bodies) -> Iterator[Source]:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from linsep.serving.limits import Limits, Refused, too_large, too_many_rows
+from linsep.serving.limits import Limits, Refused, count, too_large, too_many_rows
 from linsep.serving.model import Wanted
 
 JSON = b"application/json"
@@ -157,7 +157,7 @@ def fields_of(body: bytes, names: tuple[str, ...], limits: Limits) -> list[list[
         if len(values) != len(lists[0]):
             raise Refused(
                 422,
-                f"There are {len(lists[0]):,} {names[0]} and {len(values):,} {name}: send one of "
-                "each for every row.",
+                f"The body has {count(len(lists[0]), names[0][:-1])} and "
+                f"{count(len(values), name[:-1])}: send one of each for every row.",
             )
     return lists

@@ -10,7 +10,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep.errors import DataError
-from linsep.serving.limits import Limits, too_wide
+from linsep.serving.limits import Limits, count, too_wide
 from linsep.sources.base import Batch, Source
 from linsep.sources.tables.encoding import Columns, Encoder
 from linsep.sources.tables.roles import from_recipe
@@ -62,8 +62,16 @@ def place(row: int) -> str:
     return f"rows[{row}]"
 
 
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)[:60]
+def shown(value: Any) -> str:
+    """Return the first 60 characters of a value as JSON; the rest, which may be nested deeper than
+    Python encodes, is not looked at.
+    """
+    text = ""
+    for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        text += part
+        if len(text) >= 60:
+            break
+    return text[:60]
 
 
 def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
@@ -73,7 +81,7 @@ def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
         if type(row) is not first or first not in kinds:
             also = "" if first not in kinds or number == 0 else ", as the rows before"
             wanted = kinds[first] if also else " or ".join(kinds.values())
-            raise DataError(f"{place(number)} is {_shown(row)}: give {wanted}{also}.")
+            raise DataError(f"{place(number)} is {shown(row)}: give {wanted}{also}.")
     return first
 
 
@@ -97,7 +105,7 @@ class TableReader:
         self.kinds, self.names = kinds, list(kinds)
         self._others, self._known = others, others | set(kinds)
         self._plain = not (columns.text or columns.words)
-        self._forms: dict[type, str] = {list: f"a list of {len(self.names):,} values"}
+        self._forms: dict[type, str] = {list: f"a list of {count(len(self.names), 'value')}"}
         if named:
             self._forms[dict] = "an object of values by column name"
         dtype = np.dtype(columns.dtype)
@@ -145,6 +153,10 @@ class TableReader:
             rows = [dict(zip(self.names, row, strict=True)) for row in rows]
         return pa.table({name: self._column(name, rows) for name in self.names})
 
+    def values(self, row: Any) -> Any:
+        """Return the values of a row by column: those of rows written differently are equal."""
+        return [row.get(name) for name in self.names] if type(row) is dict else row
+
     def _check_names(self, number: int, row: dict[str, Any]) -> None:
         if row.keys() <= self._known:
             return
@@ -162,8 +174,8 @@ class TableReader:
             raise too_wide(place(number), self.limits.features)
         if len(row) != width:
             raise DataError(
-                f"{place(number)} has {len(row):,} values, but the model has {width:,} columns: "
-                "give one for each."
+                f"{place(number)} has {count(len(row), 'value')}, but the model has "
+                f"{count(width, 'column')}: give one for each."
             )
 
     def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
@@ -174,7 +186,7 @@ class TableReader:
                 continue
             if type(value) not in ((str,) if kind == "text" else (int, float, bool)):
                 raise DataError(
-                    f"{place(number)}, column '{name}' holds {_shown(value)}, not {WANTED[kind]} "
+                    f"{place(number)}, column '{name}' holds {shown(value)}, not {WANTED[kind]} "
                     "as in training: correct it."
                 )
         if kind != "text":
@@ -193,7 +205,7 @@ class PairReader:
         self.width, self.base, self.limits = width, base, limits
         self._forms: dict[type, str] = {
             dict: "an object of values by index of the feature",
-            list: f"a list of {width:,} values",
+            list: f"a list of {count(width, 'value')}",
             str: "a line of svmlight text",
         }
 
@@ -215,6 +227,13 @@ class PairReader:
         X.has_canonical_format = True
         return RequestRows(X)
 
+    def values(self, row: Any) -> Any:
+        """Return the values of a row by index, without zeros; a line of text as it is."""
+        if type(row) is str:
+            return row
+        pairs = row.items() if type(row) is dict else enumerate(row, self.base)
+        return {int(index): value for index, value in pairs if value}
+
     def _of_object(self, number: int, row: dict[str, Any]) -> Iterator[tuple[int, float]]:
         if len(row) > max(self.width, self.limits.features):
             raise too_wide(place(number), self.limits.features)
@@ -230,8 +249,9 @@ class PairReader:
     def _of_list(self, number: int, row: list[Any]) -> Iterator[tuple[int, float]]:
         if len(row) != self.width:
             raise DataError(
-                f"{place(number)} has {len(row):,} values, but the model has {self.width:,} "
-                "features: give one for each, or an object of values by index."
+                f"{place(number)} has {count(len(row), 'value')}, but the model has "
+                f"{count(self.width, 'feature')}: give one for each, or an object of values by "
+                "index."
             )
         for column, value in enumerate(row):
             if known := self._value(number, str(column + self.base), value):
@@ -239,9 +259,7 @@ class PairReader:
 
     def _value(self, number: int, feature: str, value: Any) -> float:
         if type(value) not in (int, float, bool):
-            raise DataError(
-                f"{place(number)}, feature {feature} is {_shown(value)}: give a number."
-            )
+            raise DataError(f"{place(number)}, feature {feature} is {shown(value)}: give a number.")
         return float(value)
 
 

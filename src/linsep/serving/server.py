@@ -140,8 +140,8 @@ class Server:
         sys.setswitchinterval(0.001)
         config = uvicorn.Config(
             self.service.app, interface="asgi3", http=Connection, ws="none", lifespan="off",
-            log_config=None, access_log=False, timeout_keep_alive=KEEP_ALIVE, server_header=False,
-            proxy_headers=False,
+            log_config=None, log_level="error", access_log=False, server_header=False,
+            timeout_keep_alive=KEEP_ALIVE, proxy_headers=False,
             limit_concurrency=self.limits.connections, timeout_graceful_shutdown=FINISH_WITHIN,
         )  # fmt: skip
         config.linsep_limits = self.limits  # type: ignore[attr-defined]
@@ -301,6 +301,10 @@ class Connection(HttpToolsProtocol):
                 self._refuse(b"431 Request Header Fields Too Large", "The head is too large.")
             elif self._timer is None:
                 self._timer = self.loop.call_later(self._patience, self._too_late)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP in the form of all errors."""
+        self._refuse(b"400 Bad Request", "The request is not valid HTTP.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timer."""

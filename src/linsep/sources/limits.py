@@ -23,10 +23,11 @@ _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 
 
-def bytes_of(size: int | str) -> int:
+def bytes_of(size: int | str, what: str = "a line") -> int:
     """Parse a size such as 1000, "500 kB" or "64MB" (of 1,024 kB) to bytes.
 
-    Raises DataError unless it is a size from one byte to a gigabyte.
+    Raises DataError, which calls what has this size ``what``, unless it is a size from one byte to
+    a gigabyte.
     """
     found = _SIZE.fullmatch(str(size).strip())
     if found is not None:
@@ -35,7 +36,7 @@ def bytes_of(size: int | str) -> int:
         if 1 <= count <= LARGEST:
             return count
     raise DataError(
-        f"{size!r} is no size of a line: give bytes, or a number with a unit such as '64MB', up to "
+        f"{size!r} is no size of {what}: give bytes, or a number with a unit such as '64MB', up to "
         "1GB."
     )
 
