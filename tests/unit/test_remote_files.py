@@ -3,6 +3,7 @@
 import pickle
 import socket
 import sys
+import threading
 import time
 import traceback
 
@@ -19,6 +20,7 @@ from linsep.private import CacheWarning
 from linsep.sources.chunks import CODECS
 from linsep.sources.remote import ahead, asking, recent, servers
 from linsep.sources.remote.address import shown
+from linsep.sources.remote.file import located, no_file
 
 pytestmark = pytest.mark.compiled
 pytest.importorskip("aiohttp")
@@ -196,11 +198,13 @@ def test_files_of_no_bytes_and_of_no_server(serve):
     server = serve()
     with pytest.raises(DataError, match=r"/empty.csv is empty: give a file with rows"):
         open_source(f"{server.url}/empty.csv", target="kind")
-    with pytest.raises(DataError, match=r"There is no file http://.*/none.csv\."):
+    with pytest.raises(DataError, match=r"There is no file http://.*/none.csv: check the address"):
         open_source(f"{server.url}/none.csv", target="kind")
     with socket.create_server(("127.0.0.1", 0)) as unused:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-    with pytest.raises(DataError, match=r"/x.csv cannot be read \(.*\), tried 5 times: try again"):
+    with pytest.raises(
+        DataError, match=r"read \(nobody answers at 127.*:\d+\), tried 5 times: try"
+    ):
         open_source(f"{url}/x.csv", target="kind")
 
 
@@ -290,6 +294,12 @@ def test_nothing_shows_user_password_or_signature(serve, tmp_path):
         ("HTTPS://token@host/a.csv#part?x", "https://host/a.csv"),
         ("https://host?key=1", "https://host?..."),
         ("https://me:p?w@host/a.csv", "https://host/a.csv"),
+        ("ftp://me:p/w@host/a.csv", "ftp://host/a.csv"),
+        ("http://host:80/a@b.csv", "http://host:80/a@b.csv"),
+        ("http://[::1]:80/a@b.csv", "http://[::1]:80/a@b.csv"),
+        ("zip://a.csv::http://u:pw@host/x.zip?sig=7", "zip://a.csv::http://host/x.zip?..."),
+        ("simplecache::ftp://u:pw@host/x.csv", "simplecache::ftp://host/x.csv"),
+        ("https://host/a.csv?k=7::http://b/key", "https://host/a.csv?..."),
     ],
 )  # fmt: skip
 def test_shown_addresses(address, seen):
@@ -310,9 +320,79 @@ def test_a_missing_package(monkeypatch):
         patch.setattr("fsspec.filesystem", without)
         with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
             open_source("s3://bucket/x.csv")
-        with pytest.raises(DataError, match=r"sftp:// cannot be read \(Install .*: install that"):
-            open_source("sftp://host/x.csv")
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(DataError, match=r"gs:// cannot be read \(.*\bgcsfs\b.*\): install that"):
+        open_source("gs://bucket/x.csv")
     with pytest.raises(DataError, match="nope:// is no protocol that fsspec knows"):
         open_source("nope://bucket/x.csv")
-    with pytest.raises(DataError, match="is a chain of addresses"):
-        open_source("zip://x.csv::https://host/x.zip")
+
+
+@pytest.mark.parametrize("start", ["zip://x.csv", "simplecache"])
+def test_chains_are_refused_without_their_passwords(start):
+    with pytest.raises(
+        DataError, match=r"::https://host/x.zip\?\.\.\. is a chain of addresses"
+    ) as no:
+        open_source(f"{start}::https://me:pass1word@host/x.zip?sig=hidden")
+    assert not [word for word in ("pass1word", "hidden", "me:") if word in str(no.value)]
+    with pytest.raises(DataError, match=r"zip://x.csv is a chain of addresses, or a part of one"):
+        open_source("zip://x.csv")
+
+
+def test_addresses_with_two_colons_that_are_no_chain(serve):
+    server = serve()
+    server.files["/a::b.csv"] = server.files["/x.csv"]
+    rows_of(f"{server.url}/a::b.csv", "x.csv")
+    with pytest.raises(
+        DataError, match=r"http://\[::1\]:1/x.csv cannot be read \(nobody answers at"
+    ):
+        open_source("http://[::1]:1/x.csv")
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("http://", "http:// names no server: write http://HOST/FILE"),
+        ("http://:80/x.csv", "http://:80/x.csv names no server: write http://HOST/FILE"),
+        ("http://u:p/w@host/x.csv", "http://host/x.csv is not a valid address: check it"),
+        (
+            "http://x.invalid/x.csv",
+            r"read \(no server of the name x.invalid is known\), tried 5 times",
+        ),
+    ],
+)
+def test_addresses_of_no_server(address, message):
+    with pytest.raises(DataError, match=message):
+        open_source(address)
+
+
+def test_a_server_that_does_not_speak_tls():
+    def answer():
+        connection, _ = plain.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"127.0.0.1:{plain.getsockname()[1]}"
+        with pytest.raises(
+            DataError, match=rf"\({address} does not speak TLS\): check the address"
+        ):
+            open_source(f"https://{address}/x.csv")
+        thread.join()
+
+
+def test_the_end_of_an_address_with_a_query():
+    file = located("http://host/x.csv?sig=1")
+    assert str(no_file(file)) == "There is no file http://host/x.csv?...: check the address."
+
+
+def test_a_file_that_is_removed_before_its_state_is_asked(serve):
+    server = serve()
+    source = open_source(f"{server.url}/x.csv", target="kind")
+    del server.files["/x.csv"]
+    time.sleep(2 * recent.FRESH)
+    for what in ("state", "in_parts"):
+        with pytest.raises(DataError, match=r"/x.csv was removed while it was read: put it back"):
+            getattr(source.paths[0], what)

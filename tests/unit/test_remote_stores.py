@@ -1,7 +1,11 @@
 """Files in S3 (a server on this machine) and in the memory of fsspec."""
 
+import re
+import socket
 import time
+import warnings
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from threading import Event, Thread
 
 import numpy as np
 import pandas as pd
@@ -49,7 +53,7 @@ def bucket(table):
         patch.setenv("AWS_ACCESS_KEY_ID", "key")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
         asking._filesystem.cache_clear()
-        store = asking.filesystem("s3")
+        store = asking.filesystem("s3://bucket")
         store.mkdir("bucket")
         for number, part in enumerate((table[:100], table[100:])):
             store.pipe(f"bucket/parts/part-{number}.csv", part.to_csv(index=False).encode())
@@ -85,8 +89,8 @@ class TestS3:
     @pytest.mark.parametrize(
         ("address", "message"),
         [
-            ("s3://bucket/none.csv", r"There is no file s3://bucket/none\.csv\."),
-            ("s3://nobucket/x.csv", r"There is no file s3://nobucket/x\.csv\."),
+            ("s3://bucket/none.csv", r"There is no file s3://bucket/none\.csv: check the"),
+            ("s3://nobucket/x.csv", r"There is no file s3://nobucket/x\.csv: check"),
             ("s3://bucket/none-*.csv", r"No file matches s3://bucket/none-\*\.csv\."),
             ("s3://bucket/texts", "The folder s3://bucket/texts holds no data file; name files"),
             ("s3://bucket/empty.csv", r"s3://bucket/empty\.csv is empty: give a file with rows"),
@@ -108,7 +112,7 @@ class TestS3:
         bucket.pipe("bucket/folder/x.csv", table.to_csv(index=False).encode())
 
     def test_no_permission(self, bucket, monkeypatch):
-        store = asking.filesystem("s3")
+        store = asking.filesystem("s3://bucket")
         client = store._s3
 
         async def refuse(*args, **kwargs):
@@ -210,6 +214,93 @@ class TestMemory:
         time.sleep(2 * recent.FRESH)
         with pytest.raises(DataError, match=f"{name} was removed while it was read: put it"):
             list(source.batches())
+
+    def test_the_state_of_a_file_that_is_removed(self, store):
+        source = open_source("memory://box/x.parquet", target="kind")
+        store.pipe("/box/y.parquet", b"")
+        store.rm("/box/x.parquet")
+        time.sleep(2 * recent.FRESH)
+        for what in ("state", "in_parts"):
+            with pytest.raises(DataError, match=r"x.parquet was removed while it was read: put it"):
+                getattr(source.paths[0], what)
+
+    @pytest.mark.parametrize(
+        "address", ["MEMORY://box/x.parquet", "Memory://box", "MEMORY://box/*"]
+    )
+    def test_a_protocol_in_upper_case(self, store, address):
+        assert rows_of(address) == rows_of("memory://box/x.parquet")
+
+
+@pytest.fixture
+def ftp(tmp_path, table):
+    """Address of a server of files, in a thread."""
+    with warnings.catch_warnings(action="ignore"):  # of asyncore
+        authorizers = pytest.importorskip("pyftpdlib.authorizers")
+        from pyftpdlib.handlers import FTPHandler
+        from pyftpdlib.servers import FTPServer
+    (tmp_path / "parts").mkdir()
+    table.to_csv(tmp_path / "x.csv", index=False)
+    table[:100].to_csv(tmp_path / "parts" / "a.csv", index=False)
+    table[100:].to_csv(tmp_path / "parts" / "b.csv", index=False)
+    users = authorizers.DummyAuthorizer()
+    users.add_user("me", "pass1word", str(tmp_path))
+    how = {"authorizer": users, "auth_failed_timeout": 0}
+    server = FTPServer(("127.0.0.1", 0), type("Handler", (FTPHandler,), how))
+    stop = Event()
+
+    def serve():
+        while not stop.is_set():
+            server.serve_forever(timeout=0.01, blocking=False, handle_exit=False)
+
+    thread = Thread(target=serve)
+    thread.start()
+    yield f"127.0.0.1:{server.address[1]}"
+    stop.set()
+    thread.join()
+    server.close_all()
+    asking._filesystem.cache_clear()
+
+
+class TestFTP:
+    @pytest.mark.parametrize("name", ["x.csv", "parts", "parts/*.csv"])
+    def test_rows(self, ftp, tmp_path, name):
+        assert rows_of(f"ftp://me:pass1word@{ftp}/{name}") == rows_of(tmp_path / "x.csv")
+
+    def test_a_server_that_hangs_up_between_passes(self, ftp):
+        source = open_source(f"ftp://me:pass1word@{ftp}/x.csv", target="kind")
+        time.sleep(2 * recent.FRESH)
+        source.paths[0]._file._fs.ftp.sock.shutdown(socket.SHUT_RDWR)
+        assert sum(len(batch.y) for batch in source.batches()) == 300
+
+    @pytest.mark.parametrize(
+        ("user", "name", "message"),
+        [
+            ("me:pass1word", "none.csv", "There is no file ftp://{}/none.csv: check the address."),
+            ("me:pass2word", "x.csv", "ftp://{}/x.csv may not be read (530 Authentication failed)"),
+        ],
+    )
+    def test_what_is_not_there(self, ftp, user, name, message):
+        with pytest.raises(DataError, match=re.escape(message.format(ftp))):
+            rows_of(f"ftp://{user}@{ftp}/{name}")
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            (
+                "ftp://u:pw@127.0.0.1:1/d.csv",
+                r"nobody answers at 127.0.0.1:1\), tried 5 times: try",
+            ),
+            ("ftp:///d.csv", "ftp:///d.csv names no server: write ftp://HOST/FILE"),
+            ("ftp://u:p/w@host/d.csv", "ftp://host/d.csv is not a valid address: check it"),
+            (
+                "github://d.csv",
+                r"github:// cannot be read \(its address and .* do not say enough\)",
+            ),
+        ],
+    )
+    def test_no_such_server(self, address, message):
+        with pytest.raises(DataError, match=message):
+            rows_of(address)
 
 
 def test_requests_that_are_dropped_may_be_put_back():

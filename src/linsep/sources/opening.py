@@ -10,7 +10,7 @@ from linsep.sources.base import Source
 from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.remote.address import is_remote, shown
-from linsep.sources.remote.file import File, RemoteFile, located
+from linsep.sources.remote.file import File, RemoteFile, located, no_file
 from linsep.sources.remote.finding import find_remote
 from linsep.sources.row_cache.source import RowsSource
 from linsep.sources.svmlight.source import SvmlightSource
@@ -226,7 +226,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
             found.append(path)
     for file in found:
         if not file.exists():
-            raise DataError(f"There is no file {file}.")
+            raise no_file(file)
     return found
 
 

@@ -5,16 +5,27 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.IGNORECASE | re.DOTALL)
+#: what stands between the links of a chain, such as zip://rows.csv::https://host/rows.zip
+_LINK = re.compile(r"::(?=[a-z][a-z0-9+._-]*(?:://|::))", re.IGNORECASE)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+._-]*)://(.*)", re.IGNORECASE | re.DOTALL)
 #: protocols whose addresses may have a query, and name one file each
 WEB = ("http", "https")
+#: protocols whose addresses start with a server
+SERVERS = (*WEB, "ftp", "sftp", "ssh", "smb", "webhdfs")
+#: protocols of fsspec that read what another address names
+_PARTS = {
+    "zip", "tar", "libarchive", "cached", "blockcache", "filecache", "simplecache", "dir",
+    "reference", "generic", "asyncwrapper", "async_wrapper",
+}  # fmt: skip
+#: what stands between a user and the first "/" of a password
+_NO_PORT = re.compile(r":(?!\d*$)[^\]]*$")
 #: protocols where what stands before @ is a container, no user
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 
 def is_remote(data: Any) -> bool:
     """Return whether data are named by an address such as s3://bucket/rows.csv."""
-    return isinstance(data, str) and protocol_of(data) not in ("", "file")
+    return isinstance(data, str) and (protocol_of(data) not in ("", "file") or is_chain(data))
 
 
 def protocol_of(address: str) -> str:
@@ -23,16 +34,44 @@ def protocol_of(address: str) -> str:
     return found[1].lower() if found else ""
 
 
+def normal(address: str) -> str:
+    """Return an address with its protocol in lower case."""
+    protocol = protocol_of(address)
+    return protocol + address[len(protocol) :]
+
+
+def is_chain(address: str) -> bool:
+    """Return whether an address is a chain of several, as fsspec knows them, or starts one."""
+    links = _links(address)
+    return protocol_of(address) in _PARTS or (len(links) > 1 and protocol_of(links[-1]) != "")
+
+
+def _links(address: str) -> list[str]:
+    """Return the addresses of a chain; the query of a web address goes to the end of the text."""
+    links = _LINK.split(address)
+    for k, link in enumerate(links):
+        if protocol_of(link) in WEB and "?" in link:
+            return [*links[:k], "::".join(links[k:])]
+    return links
+
+
 def shown(address: str) -> str:
     """Return an address without user, password and query, which may hold a signature.
 
     A query is shown as ``?...``. This is the only form that messages, files and caches hold.
     """
+    return "::".join(map(_shown, _links(address)))
+
+
+def _shown(address: str) -> str:
+    """Return one link of a chain as :func:`shown` does."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
         return address
     protocol, rest = found[1].lower(), found[2]
     host, slash, path = rest.partition("/")
+    if "@" in path and protocol in SERVERS and _NO_PORT.search(host):
+        host, slash, path = path.rpartition("@")[2].partition("/")
     user, at, server = host.rpartition("@")
     if at and (protocol not in _CONTAINERS or ":" in user):
         host = server

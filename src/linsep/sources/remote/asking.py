@@ -6,9 +6,10 @@ import random
 from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from linsep.errors import DataError
-from linsep.sources.remote.address import WEB, shown
+from linsep.sources.remote.address import SERVERS, WEB, protocol_of, shown, without_secrets
 from linsep.sources.remote.servers import fault_of, unreadable
 
 #: how often a request is made before it counts as failed
@@ -17,6 +18,8 @@ TRIES = 5
 WAIT = 0.5
 #: seconds that a request may take
 MOST_SECONDS = 300
+#: parts of an address that are no settings of its store
+_NO_SETTINGS = {"url_query", "url_fragment"}
 
 T = TypeVar("T")
 
@@ -64,18 +67,55 @@ def loop() -> asyncio.AbstractEventLoop:
     return get_loop()
 
 
-def filesystem(protocol: str) -> Any:
-    """Return fsspec's access to a kind of store; DataError if a package for it is missing."""
-    return _filesystem(protocol, os.getpid())
+def filesystem(address: str) -> Any:
+    """Return fsspec's access to the store of an address.
 
-
-@cache
-def _filesystem(protocol: str, process: int) -> Any:
+    Raises DataError if a package for it is missing, or the store does not let us in.
+    """
+    protocol = protocol_of(address)
     try:
         import fsspec
     except ImportError:
         raise _missing(protocol) from None
-    given: dict[str, Any] = {"use_listings_cache": False}
+    try:
+        kind = fsspec.get_filesystem_class(protocol)
+        place = urlsplit(address)
+        named = bool(place.hostname) and place.port != 0
+        said = kind._get_kwargs_from_urls(address)
+    except ImportError as error:
+        raise _missing(protocol, error) from None
+    except ValueError as error:
+        if "not known" in str(error):
+            raise DataError(
+                f"{protocol}:// is no protocol that fsspec knows: check the address."
+            ) from None
+        raise DataError(f"{shown(address)} is not a valid address: check it.") from None
+    if protocol in SERVERS and not (named or "host" in fsspec.config.conf.get(protocol, {})):
+        raise DataError(f"{shown(address)} names no server: write {protocol}://HOST/FILE.")
+    told = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
+    if not kind.async_impl:  # it connects to its server at once
+        return waited(_connected(protocol, told, address))
+    return _filesystem(protocol, told, os.getpid())
+
+
+async def _connected(protocol: str, told: tuple[tuple[str, Any], ...], address: str) -> Any:
+    def connect() -> Coroutine[Any, Any, Any]:
+        return asyncio.to_thread(_filesystem, protocol, told, os.getpid())
+
+    try:
+        return await asked(connect, address)
+    except FileNotFoundError as error:
+        raise unreadable(error, address) from None
+
+
+@cache
+def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) -> Any:
+    """Return the access to the store that an address and fsspec's configuration tell of."""
+    import fsspec
+
+    given: dict[str, Any] = dict(told)
+    if protocol not in ("sftp", "ssh", "smb"):  # which keep none, and take it for another setting
+        given["use_listings_cache"] = False
     settings = fsspec.config.conf.get(protocol, {})
     if protocol in WEB:
         given["client_kwargs"] = {**settings.get("client_kwargs", {}), "auto_decompress": False}
@@ -87,12 +127,11 @@ def _filesystem(protocol: str, process: int) -> Any:
         fs = fsspec.filesystem(protocol, **given)
     except ImportError as error:
         raise _missing(protocol, error) from None
-    except ValueError as error:
-        if "not known" in str(error):
-            raise DataError(
-                f"{protocol}:// is no protocol that fsspec knows: check the address."
-            ) from None
-        raise DataError(f"{protocol}:// cannot be read ({error}): check its settings.") from None
+    except (TypeError, ValueError) as error:
+        what = without_secrets(str(error), f"{protocol}://")
+        if isinstance(error, TypeError):  # such as a host that is not named
+            what = "its address and fsspec's configuration do not say enough"
+        raise DataError(f"{protocol}:// cannot be read ({what}): check its settings.") from None
     if protocol in ("s3", "s3a"):
         fs.retries = 1
     return fs
@@ -101,7 +140,7 @@ def _filesystem(protocol: str, process: int) -> Any:
 def _missing(protocol: str, error: ImportError | None = None) -> DataError:
     """Return the error for a missing package."""
     extra = "pip install 'linsep[remote]'"
-    if error is not None and protocol not in (*WEB, "s3", "s3a", "gs", "gcs"):
+    if error is not None and protocol not in (*WEB, "s3", "s3a"):
         return DataError(
             f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
             "install that package."

@@ -15,9 +15,10 @@ from linsep.errors import DataError
 from linsep.scratch import scratch_folder
 from linsep.sources.remote import ahead, recent
 from linsep.sources.remote.address import (
+    is_chain,
     is_remote,
     name_of,
-    protocol_of,
+    normal,
     shown,
 )
 from linsep.sources.remote.ahead import Blocks, Pieces, ReadAhead
@@ -47,13 +48,19 @@ class RemoteFile:
     Raises
     ------
     DataError
-        If fsspec, or a package that it needs, is not installed, or it does not know the protocol.
+        If fsspec, or a package that it needs, is not installed, or it does not know the protocol,
+        or cannot connect to the server; if the address is a chain of several.
     """
 
     def __init__(self, address: str):
-        self.address = address
+        if is_chain(address):
+            raise DataError(
+                f"{shown(address)} is a chain of addresses, or a part of one, which linsep does "
+                "not follow: name the file itself."
+            )
+        self.address = address = normal(address)
         self._name = name_of(address)
-        self._file = file_on(filesystem(protocol_of(address)), address)
+        self._file = file_on(filesystem(address), address)
         self._seen: Seen | None = None
         self._looked, self._number = -recent.FRESH, next(_numbers)
         self._copy: Path | None = None
@@ -121,15 +128,13 @@ class RemoteFile:
     @property
     def in_parts(self) -> bool:
         """Whether the server sends parts of the file; if not, it is copied to this machine."""
-        self._look()
+        with self._if_there():
+            self._look()
         return self._folder is None
 
     def stat(self) -> Stat:
         """Return the size; raises as :meth:`reading` does."""
-        try:
-            return Stat(self._size())
-        except FileNotFoundError:
-            raise self._removed() from None
+        return Stat(self._size())
 
     @property
     def state(self) -> tuple[str, int, str | None]:
@@ -161,11 +166,19 @@ class RemoteFile:
             yield stream
 
     def _size(self) -> int:
-        self._look()
-        assert self._seen is not None
-        if self._seen.size is None or self._folder is not None:
-            self._copied()
+        with self._if_there():
+            self._look()
+            assert self._seen is not None
+            if self._seen.size is None or self._folder is not None:
+                self._copied()
         return self._seen.size or 0
+
+    @contextmanager
+    def _if_there(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise self._removed() from None
 
     def _look(self) -> None:
         """Look at the file, unless it was looked at a moment ago; keep its head."""
@@ -252,7 +265,7 @@ class RemoteFile:
 
     def _removed(self) -> DataError:
         if self._seen is None:
-            return DataError(f"There is no file {self}.")
+            return no_file(self)
         return DataError(f"{self} was removed while it was read: put it back and start again.")
 
 
@@ -277,6 +290,12 @@ class _Room:
 
 #: a file on this machine, or a remote one
 File = Path | RemoteFile
+
+
+def no_file(file: File) -> DataError:
+    """Return the error for a file that is not there."""
+    advice = ": check the address." if isinstance(file, RemoteFile) else "."
+    return DataError(f"There is no file {file}{advice}")
 
 
 def located(name: str | os.PathLike[str] | RemoteFile) -> File:

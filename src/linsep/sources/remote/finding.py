@@ -7,7 +7,8 @@ from typing import Any
 from linsep.errors import DataError
 from linsep.sources.remote.address import WEB, protocol_of, shown
 from linsep.sources.remote.asking import asked, filesystem, waited
-from linsep.sources.remote.file import RemoteFile
+from linsep.sources.remote.file import RemoteFile, no_file
+from linsep.sources.remote.servers import turn
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
@@ -19,18 +20,14 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
 
     Raises DataError if there is no such file, or it may not be read.
     """
-    if "::" in address:
-        raise DataError(
-            f"{shown(address)} is a chain of addresses, which linsep does not follow: name the "
-            "file itself."
-        )
     file = RemoteFile(address)
+    address = file.address
     is_folder = address.endswith("/") and protocol_of(address) not in WEB
     if not is_folder and file.exists():
         return [file], False
     if protocol_of(address) in WEB:
-        raise DataError(f"There is no file {file}.")
-    fs = filesystem(protocol_of(address))
+        raise no_file(file)
+    fs = filesystem(address)
     if has_magic(address):
         found = _listed(fs, address, fs.glob)
         if not found:
@@ -38,7 +35,7 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
         return found, False
     found = _listed(fs, address, fs.ls)
     if not found:
-        raise DataError(f"There is no file {file}.")
+        raise no_file(file)
     return found, True
 
 
@@ -47,7 +44,8 @@ def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
 
     async def names() -> list[str]:
         try:
-            found = await asyncio.to_thread(listing, fs._strip_protocol(address), detail=True)
+            async with turn(fs):
+                found = await asyncio.to_thread(listing, fs._strip_protocol(address), detail=True)
         except FileNotFoundError:
             return []
         entries = found.values() if isinstance(found, dict) else found
@@ -56,4 +54,15 @@ def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
     paths = waited(asked(names, address))
     own = fs._strip_protocol(address).rstrip("/")
     shown_paths = [path for path in sorted(paths) if path.rpartition("/")[2][:1] != "."]
-    return [RemoteFile(fs.unstrip_protocol(path)) for path in shown_paths if path != own]
+    return [RemoteFile(_named(fs, path, address)) for path in shown_paths if path != own]
+
+
+def _named(fs: Any, path: str, address: str) -> str:
+    """Return the address of a path in the store of another address, whose server it may name."""
+    protocol, _, rest = address.partition("://")
+    server, said = f"{protocol}://{rest.partition('/')[0]}/", fs._get_kwargs_from_urls(address)
+    inside = path.lstrip("/")
+    for name in (fs.unstrip_protocol(path), server + inside, server + inside.partition("/")[2]):
+        if fs._strip_protocol(name) == path and fs._get_kwargs_from_urls(name) == said:
+            return name
+    raise DataError(f"{shown(address)} is not listed by its server: name each of its files.")

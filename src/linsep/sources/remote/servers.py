@@ -7,8 +7,11 @@ fsspec reads it is asked beside.
 import asyncio
 import errno
 import re
+from contextlib import suppress
+from functools import cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from linsep.errors import DataError
 from linsep.sources.remote.address import WEB, protocol_of, shown, without_secrets
@@ -18,7 +21,18 @@ _PASSING = {408, 425, 429, *range(500, 600)} - {501, 505}
 _RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
 _RESET = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED}
 #: errors of aiohttp and botocore: those that come again, and those that may not
-_FINAL = {"TooManyRedirects", "ClientConnectorCertificateError", "InvalidURL", "NoCredentialsError"}
+_FINAL = {
+    "TooManyRedirects", "ClientConnectorCertificateError", "InvalidURL", "NoCredentialsError",
+    "AuthenticationException",
+}  # fmt: skip
+_TLS, _NO_TLS = {"ClientConnectorSSLError", "SSLError"}, ("WRONG_VERSION", "RECORD_LAYER")
+_DENIED = {"NoCredentialsError", "AuthenticationException"}
+_UNKNOWN = {"ClientConnectorDNSError", "gaierror"}
+_SILENT = {
+    "ClientConnectorError", "ConnectionRefusedError", "NoValidConnectionsError",
+    "EndpointConnectionError", "ConnectTimeoutError",
+}  # fmt: skip
+_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22}
 _PASSING_ERRORS = {"ClientError", "HTTPClientError", "ConnectionError"}
 #: seconds without a byte from a web server
 SILENCE = 30
@@ -139,7 +153,6 @@ class OtherFile:
 
     def __init__(self, fs: Any, address: str):
         self._fs, self._path = fs, fs._strip_protocol(address)
-        self._one_at_a_time = asyncio.Lock()  # such stores may have one connection only
 
     async def get(self, start: int, end: int) -> Answer:
         """Return the bytes from ``start`` to ``end``, or to the end of the file."""
@@ -149,22 +162,46 @@ class OtherFile:
                 self._fs._cat_file(self._path, start=start, end=end),
             )
         else:
-            async with self._one_at_a_time:
-                about = await asyncio.to_thread(self._fs.info, self._path)
-                if about["type"] == "directory":
-                    raise FileNotFoundError
-                size = about["size"] or 0
-                data = await asyncio.to_thread(
-                    self._fs.cat_file, self._path, start=min(start, size), end=min(end, size)
-                )
+            async with turn(self._fs):
+                about, data = await self._in_a_thread(start, end)
         size = about["size"]
         if size is not None and len(data) != max(0, min(end, size) - start):
             raise Fault(f"{len(data):,} bytes came in place of {min(end, size) - start:,}")
         names = ("ETag", "etag", "generation", "content_md5", "md5Hash")
         tag = next((str(about[name]) for name in names if about.get(name)), None)
-        dates = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+        dates = (
+            "LastModified", "last_modified", "updated", "mtime", "modified", "modify", "created",
+        )  # fmt: skip
         date = next((str(about[name]) for name in dates if about.get(name)), None)
         return Answer([data], Seen(size, tag, date))
+
+    async def _in_a_thread(self, start: int, end: int) -> tuple[dict[str, Any], bytes]:
+        """Return what the store says of the file, and some bytes."""
+        try:
+            about = await asyncio.to_thread(self._fs.info, self._path)
+            if about["type"] == "directory":
+                raise FileNotFoundError
+            size = about["size"] or 0
+            return about, await asyncio.to_thread(
+                self._fs.cat_file, self._path, start=min(start, size), end=min(end, size)
+            )
+        except Exception as error:
+            lost = isinstance(error, (EOFError, OSError)) or "error_temp" in _names(error)
+            known = isinstance(error, (FileNotFoundError, PermissionError))
+            if not lost or known or not hasattr(self._fs, "_connect"):
+                raise
+            with suppress(Exception):
+                self._fs.ftp.close()
+            await asyncio.to_thread(self._fs._connect)  # the server has hung up since it was asked
+            raise Fault("the connection was reset") from None
+
+
+@cache
+def turn(fs: Any) -> asyncio.Lock:
+    """Return what a store that is no store of fsspec's loop is locked with during a request, since
+    it may have one connection only.
+    """
+    return asyncio.Lock()
 
 
 def file_on(fs: Any, address: str) -> Any:
@@ -197,6 +234,8 @@ def fault_of(error: Exception, address: str) -> str | None:
         return str(error)
     if isinstance(error, PermissionError) or _FINAL & names:
         return None
+    if _TLS & names and any(reason in str(error) for reason in _NO_TLS):
+        return None
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if "ServerDisconnectedError" in names or getattr(error, "errno", None) in _RESET:
@@ -206,21 +245,49 @@ def fault_of(error: Exception, address: str) -> str | None:
     if isinstance(error, OSError) or _PASSING_ERRORS & names:
         status = _said(error)
         if status is None or status in _PASSING:
-            return without_secrets(str(error), address) or type(error).__name__
+            return _told(error, address)
     return None
 
 
 def unreadable(error: Exception, address: str) -> DataError:
     """Return the sentence for a request that would fail again."""
-    what = without_secrets(str(error), address) or type(error).__name__
-    if isinstance(error, PermissionError) or "NoCredentialsError" in _names(error):
+    what, names = _told(error, address), _names(error)
+    if "InvalidURL" in names and "RedirectClientError" not in names:
+        return DataError(f"{shown(address)} is not a valid address: check it.")
+    if isinstance(error, PermissionError) or _DENIED & names or str(error).startswith("530"):
         return DataError(
             f"{shown(address)} may not be read ({what}): check the credentials that fsspec has for "
             "it."
         )
-    if "TooManyRedirects" in _names(error):
-        what = "too many redirects"
     return DataError(f"{shown(address)} cannot be read ({what}): check the address.")
+
+
+def _told(error: Exception, address: str) -> str:
+    """Return what went wrong, in words that need no knowledge of the libraries between."""
+    names = _names(error)
+    if "TooManyRedirects" in names:
+        return "too many redirects"
+    if "ClientConnectorCertificateError" in names or "CERTIFICATE_VERIFY" in str(error):
+        return f"the certificate of {_server(error, address)} is not valid"
+    if _TLS & names:
+        plain = any(reason in str(error) for reason in _NO_TLS)
+        what = "does not speak TLS" if plain else "ended the start of TLS"
+        return f"{_server(error, address)} {what}"
+    if _UNKNOWN & names:
+        return f"no server of the name {_server(error, address).rpartition(':')[0]} is known"
+    if _SILENT & names:
+        return f"nobody answers at {_server(error, address)}"
+    return without_secrets(str(error), address) or type(error).__name__
+
+
+def _server(error: Any, address: str) -> str:
+    """Return HOST:PORT of the server that was asked."""
+    host, port = getattr(error, "host", None), getattr(error, "port", None)
+    if host is None:  # S3 says where it looked, other stores are where the address says
+        place = getattr(error, "kwargs", {}).get("endpoint_url", address)
+        found = urlsplit(shown(place))
+        host, port = found.hostname or "", found.port or _PORTS.get(found.scheme)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _names(error: Exception) -> set[str]:
