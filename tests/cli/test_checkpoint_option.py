@@ -14,6 +14,7 @@ import linsep
 import linsep.checkpoints.regression
 import linsep.online.passes
 from command_line import assert_refused, here
+from interrupting import in_pass
 
 pytestmark = pytest.mark.compiled
 
@@ -47,15 +48,7 @@ def assert_same_models(path, learnt):
 
 def stopped(folder, number, name="SIGINT", command=SAVED):
     """Run a command that gets a signal in a pass."""
-    walk = linsep.online.passes.learn_batch
-
-    def pressed(run, scheme, batch, progress, pause):
-        if progress.pass_number == number:
-            signal.raise_signal(getattr(signal, name))
-        walk(run, scheme, batch, progress, pause)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linsep.online.passes, "learn_batch", pressed)
+    with in_pass(number, lambda: signal.raise_signal(getattr(signal, name))):
         return here(*command, cwd=folder)
 
 

@@ -1,5 +1,6 @@
 """Checkpoints of other fits, damaged, in use or on a full disk: one sentence, nothing lost."""
 
+import functools
 import json
 import os
 import subprocess
@@ -12,8 +13,11 @@ from sklearn.datasets import dump_svmlight_file
 
 import linsep
 import linsep.online.passes
-from linsep import Checkpoint, Perceptron, Winnow
+from interrupting import in_pass
+from linsep import Checkpoint, KernelPerceptron, Perceptron, Winnow
 from linsep.errors import CheckpointError
+from linsep.kernels import RBF
+from linsep.kernels.naming import as_kernel
 
 rng = np.random.default_rng(5)
 TWO = rng.integers(0, 2, 240)
@@ -25,19 +29,15 @@ def assert_same_weights(one, other):
     assert one.mistakes_.tolist() == other.mistakes_.tolist()
 
 
-def left(path, y=TWO, rows=X, **how):
-    """Leave a checkpoint in the second pass."""
-    walk = linsep.online.passes.learn_batch
+def stopped(model, path, rows=X, y=TWO, **more):
+    """Interrupt a fit at the start of its second pass."""
+    with in_pass(1), pytest.raises(KeyboardInterrupt):
+        model.fit(rows, y, checkpoint=path, **more)
 
-    def pressed(run, scheme, batch, progress, pause):
-        if progress.pass_number == 1:
-            raise KeyboardInterrupt
-        walk(run, scheme, batch, progress, pause)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linsep.online.passes, "learn_batch", pressed)
-        with pytest.raises(KeyboardInterrupt):
-            Perceptron(**{"max_iter": 4} | how).fit(rows, y, checkpoint=path)
+def left(path):
+    """Leave a checkpoint of a fit of four passes."""
+    stopped(Perceptron(max_iter=4), path)
     assert path.exists()
 
 
@@ -220,27 +220,30 @@ def test_intervals_as_text(tmp_path, every, seconds, rows):
     assert (checkpoint.seconds, checkpoint.rows) == (seconds, rows)
 
 
-def test_another_function_of_the_same_name_is_refused(tmp_path):
-    def stopped(kernel):
-        walk = linsep.online.passes.learn_batch
+SQUARE, CUBE = (lambda a, b: float(a @ b + 1) ** 2), (lambda a, b: float(a @ b + 1) ** 3)
 
-        def pressed(run, scheme, batch, progress, pause):
-            if progress.pass_number == 1:
-                raise KeyboardInterrupt
-            walk(run, scheme, batch, progress, pause)
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(linsep.online.passes, "learn_batch", pressed)
-            linsep.KernelPerceptron(kernel=kernel, max_iter=3).fit(
-                X[:20], TWO[:20], checkpoint=tmp_path / "c"
-            )
+@pytest.mark.parametrize(
+    "within",
+    [lambda f: f, functools.partial, lambda f: as_kernel(f) + RBF(0.5)],
+    ids=["function", "partial", "sum of kernels"],
+)
+def test_another_function_of_the_same_name_is_refused(tmp_path, within):
+    few, labels = X[:20], TWO[:20]
+    for function in (SQUARE, SQUARE):
+        model = KernelPerceptron(kernel=within(function), max_iter=3)
+        stopped(model, tmp_path / "c", few, labels)
+    with pytest.raises(CheckpointError, match="kernel was "):
+        KernelPerceptron(kernel=within(CUBE), max_iter=3).fit(
+            few, labels, checkpoint=tmp_path / "c"
+        )
 
-    with pytest.raises(KeyboardInterrupt):
-        stopped(lambda a, b: float(a @ b + 1) ** 2)
-    with pytest.raises(CheckpointError, match=r"kernel was (the function .* of code|another)"):
-        stopped(lambda a, b: float(a @ b + 1) ** 3)
-    with pytest.raises(KeyboardInterrupt):
-        stopped(lambda a, b: float(a @ b + 1) ** 2)
+
+def test_a_label_is_not_taken_for_a_place_in_memory(tmp_path):
+    labels = np.array(["0x1", "0x2"])[TWO]
+    stopped(Perceptron(max_iter=3, reference="0x1"), tmp_path / "c", y=labels)
+    with pytest.raises(CheckpointError, match="reference was '0x1' and is '0x2'"):
+        Perceptron(max_iter=3, reference="0x2").fit(X, labels, checkpoint=tmp_path / "c")
 
 
 def test_a_link_stays_and_what_it_names_is_removed(tmp_path):

@@ -13,6 +13,7 @@ import linsep
 import linsep.checkpoints.online
 import linsep.online.passes
 import linsep.online.rows.stream
+from interrupting import in_pass
 from linsep import (
     BalancedWinnow,
     Checkpoint,
@@ -22,6 +23,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
+from linsep.online.rows.stream import SourceStream
 from thoroughness import THOROUGH, met
 
 pytestmark = pytest.mark.compiled  # the passes do not know about checkpoints
@@ -273,3 +275,31 @@ def test_what_compiled_code_began_the_interpreter_ends_and_the_other_way(tmp_pat
     model = Perceptron(max_iter=4, keep="average", multiclass="ovr").fit(whole, CODES)
     expected = np.column_stack([model.coef_, model.intercept_])
     np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), expected)
+
+
+def test_a_cache_damaged_after_the_fit_went_on_changes_nothing(tmp_path, monkeypatch):
+    dump_svmlight_file(X, CODES, str(tmp_path / "t.svm"))
+
+    def fit(**more):
+        source = linsep.open_source(tmp_path / "t.svm", cache=tmp_path / "cache")
+        source.memory_bytes = 0
+        return Perceptron(max_iter=5, keep="average").fit(source, **more)
+
+    expected = fit()
+    with in_pass(1), pytest.raises(KeyboardInterrupt):
+        fit(checkpoint=tmp_path / "c")
+    (row_cache,) = (tmp_path / "cache").rglob("*.rows")
+    row_batches, damaged = SourceStream.row_batches, []
+
+    def damaging(stream, pass_number, *start):
+        if pass_number == 3 and not damaged:
+            content = bytearray(row_cache.read_bytes())
+            content[len(content) // 2] ^= 1
+            row_cache.write_bytes(content)
+            damaged.append(True)
+        return row_batches(stream, pass_number, *start)
+
+    monkeypatch.setattr(SourceStream, "row_batches", damaging)
+    found = fit(checkpoint=tmp_path / "c")
+    assert damaged
+    assert_same_bits(found, expected)

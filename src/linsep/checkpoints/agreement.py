@@ -1,6 +1,9 @@
 """What must be the same for a fit to go on from a checkpoint: version, parameters and data."""
 
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,13 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.errors import CheckpointError
+from linsep.kernels.base import Kernel
 from linsep.sources.row_cache.reading import source_key
 
 #: longest text of a value in a message
 LONGEST = 90
+#: where an object is in memory, in its text
+PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 #: parameters that do not change what is learnt
 FREE = ("verbose", "n_jobs")
 
@@ -30,10 +36,23 @@ def of_estimator(estimator: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
+    """Return a parameter as text, without places in memory; functions with a hash of their code."""
+    text = PLACE.sub("", repr(value))
+    codes = [_code(function.__code__) for function in _functions(value)]
+    return f"{text} of code {' '.join(codes)}" if codes else text
+
+
+def _functions(value: Any) -> Iterator[Any]:
+    """Yield the functions in a parameter: itself, or those of a kernel and its parts."""
     if hasattr(value, "__code__"):
-        return f"the function {value.__qualname__} of code {_code(value.__code__)}"
-    text = repr(value)
-    return type(value).__name__ if " at 0x" in text or "0x" in text else text
+        yield value
+    elif isinstance(value, partial):
+        yield from _functions(value.func)
+    elif isinstance(value, Kernel):
+        for part in vars(value).values():
+            yield from _functions(part)
+    elif callable(value) and not isinstance(value, type):
+        yield from _functions(type(value).__call__)
 
 
 def _code(code: Any) -> str:

@@ -5,6 +5,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,9 @@ class Checkpoint:
     """A file in which a fit saves where it stands, to go on there if the process ends.
 
     Give it to ``fit`` as ``checkpoint``. If the file is there, the fit goes on from it, to the same
-    bits as one that was never interrupted; else it begins. It is written every so often, and on
-    Ctrl-C and SIGTERM: whole or not at all, with a checksum, never with code. When the fit has
-    ended, the file is removed.
+    bits as one that was never interrupted; else it begins. It is written every so often, on Ctrl-C,
+    and by the command line on SIGTERM: whole or not at all, with a checksum, never with code. When
+    the fit has ended, the file is removed.
 
     Parameters
     ----------
@@ -155,7 +156,8 @@ class Lock:
         sweep(self.path.parent)  # what killed processes left
 
     def __exit__(self, *_: Any) -> None:
-        self._file.unlink(missing_ok=True)
+        with suppress(OSError):  # Windows removes no open file
+            self._file.unlink(missing_ok=True)
         self._lock.release()
 
 

@@ -34,6 +34,8 @@ class Saved(SavedFit):
         if self.found is None:
             return
         arrays, about = self.found
+        # Learning changes them; a damaged row cache may restart the run.
+        arrays = {name: array.copy() for name, array in arrays.items()}
         with self.sound():
             n_classes, n_columns = about["machines"]
             # A class that this stream has not met yet restarts the first pass, as it did then.

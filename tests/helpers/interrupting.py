@@ -1,0 +1,26 @@
+"""Fits that are interrupted at a known moment."""
+
+from contextlib import contextmanager
+
+import pytest
+
+import linsep.online.passes
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def in_pass(number, press=interrupt):
+    """Context in which ``press`` is called before each batch of rows of a pass."""
+    walk = linsep.online.passes.learn_batch
+
+    def pressed(run, scheme, batch, progress, pause):
+        if progress.pass_number == number:
+            press()
+        walk(run, scheme, batch, progress, pause)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linsep.online.passes, "learn_batch", pressed)
+        yield
