@@ -16,7 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from campaign.batches import folder
-from linsep import GaussianNaiveBayes, LinearRegression, Perceptron, open_source
+from linsep import (
+    GaussianNaiveBayes,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    open_source,
+)
 
 SHARD_MB = 0.1
 ROWS, WIDTH = 20_000, 8
@@ -36,6 +42,7 @@ FITS = (
     Fit(Perceptron(max_iter=6), "label", "y", ("coef_", "intercept_", "mistakes_")),
     Fit(LinearRegression(), "y", "label", ("coef_", "intercept_")),
     Fit(GaussianNaiveBayes(), "label", "y", ("means_", "variances_", "priors_")),
+    Fit(LogisticRegression(), "label", "y", ("coef_", "intercept_", "covariance_")),
 )
 
 

@@ -29,3 +29,23 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("skipped: no shared data")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """A Dask cluster of threads, which a test may scale."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(workers):
+    """A client of these workers."""
+    from distributed import Client
+
+    with Client(workers, set_as_default=False) as client:
+        yield client

@@ -23,8 +23,10 @@ from linsep.estimators._logistic import fitting as logistic
 from linsep.parallel import workers
 from linsep.regression.logistic import existence
 from linsep.regression.logistic.ascent import Goal, newton, solved
-from linsep.regression.logistic.likelihood import Batch, Likelihood
+from linsep.regression.logistic.lanes import Batch, RowLanes
+from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
+from linsep.regression.logistic.terms import Terms
 from thoroughness import examples, thorough
 
 SOLVERS = ("newton", "lbfgs", "gradient_ascent")
@@ -37,7 +39,8 @@ def verdict_of(X, y):
 
 def likelihood_of(X, codes, weights, q, pool):
     batch = Batch(as_rows(np.ascontiguousarray(X)), codes.astype(np.int32), weights)
-    return Likelihood(lambda: [batch], q, np.zeros(X.shape[1]), np.ones(X.shape[1]), True, pool)
+    terms = Terms(q, np.zeros(X.shape[1]), np.ones(X.shape[1]), True)
+    return Likelihood(RowLanes(lambda: [batch], pool), terms)
 
 
 @examples(80, 25)

@@ -16,7 +16,9 @@ from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.parallel import workers
 from linsep.regression.logistic.firth import Objective
-from linsep.regression.logistic.likelihood import Batch, Likelihood
+from linsep.regression.logistic.lanes import Batch, RowLanes
+from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.terms import Terms
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
@@ -178,7 +180,8 @@ def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
         codes, weights = rng.integers(0, q + 1, 40).astype(np.int32), rng.random(40) * 2
         batch = Batch(as_rows(X), codes, weights)
         with workers() as pool:
-            seen = Likelihood(lambda b=batch: [b], q, np.zeros(2), np.ones(2), True, pool)
+            rows = RowLanes(lambda b=batch: [b], pool)
+            seen = Likelihood(rows, Terms(q, np.zeros(2), np.ones(2), True))
             objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)
             b = rng.standard_normal(3 * q)
             known = objective.at(b)

@@ -11,7 +11,6 @@ from distributed.scheduler import KilledWorker
 
 from linsep import (
     LinearRegression,
-    LogisticRegression,
     PassiveAggressive,
     Perceptron,
     open_source,
@@ -24,21 +23,6 @@ from linsep.estimators._common.mixing import fit_in_shards
 SHARD_MB = 0.002
 
 pytestmark = pytest.mark.compiled  # the interpreter would read and send the same
-
-
-@pytest.fixture(scope="module")
-def workers():
-    """A cluster that a test may scale."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(workers):
-    with Client(workers, set_as_default=False) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +144,6 @@ def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
     source = open_source(table, target="y")
     with pytest.raises(ParameterError, match="source is of type ndarray: give files"):
         fit(Perceptron(), np.ones((3, 2)), client=client)
-    with pytest.raises(ParameterError, match="LogisticRegression cannot be fitted on a cluster"):
-        fit(LogisticRegression(), source, client=client)
     with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
         fit(Perceptron(), source, client=client, shard_mb=0)
     with pytest.raises(ParameterError, match="keep='vote' cannot be learnt in shards"):

@@ -5,7 +5,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 
 from linsep import GaussianNaiveBayes, LinearRegression, Perceptron
 from linsep.distributed import fit
@@ -14,17 +13,6 @@ from linsep.estimators._common.mixing import fit_in_shards
 from linsep.regression import lanes
 
 pytestmark = pytest.mark.compiled
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as c,
-        Client(c, set_as_default=False) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
 
 from linsep import GaussianNaiveBayes, LinearRegression, open_source
 from linsep.distributed import fit, lanes as cluster_lanes
@@ -17,20 +16,6 @@ from linsep.regression.least_squares.solving import DependentFeaturesWarning
 pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
 # Two dozen lanes, of which one is in several shards and some shards are in none.
 FEW = {"SPARSE_ROWS": 60, "DENSE_VALUES": 200, "LEAST_ROWS": 41}
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(workers):
-    with Client(workers, set_as_default=False) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,9 @@ from linsep.checkpoints.fits import SavedFit
 from linsep.online.course import Saving
 from linsep.regression.logistic.journal import Journal
 
+#: what ends a fit that may go on: Ctrl-C, and the loss of a cluster
+ENDINGS = (KeyboardInterrupt, RuntimeError)
+
 
 def saving_of(checkpoint: Any, estimator: Any) -> "Saving | SavedAscent":
     """Return how a fit of ``estimator`` is saved; ``checkpoint`` as given to ``fit``."""
@@ -25,7 +28,7 @@ class SavedAscent(SavedFit):
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
         # Before a new pass, the file is as it should be, and the rows may not have been checked.
-        if self._fresh and issubclass(kind or Exception, KeyboardInterrupt):
+        if self._fresh and kind is not None and issubclass(kind, ENDINGS):
             self._write()
         super().__exit__(kind, *rest)
 

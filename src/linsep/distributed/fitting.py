@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from linsep.checkpoints.online import saving_of
+from linsep.checkpoints import online, regression
 from linsep.distributed.cluster import Cluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
+from linsep.distributed.logistic import fit_logistic
 from linsep.distributed.online import fit_online
 from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
+from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.from_source import describe
 from linsep.estimators._common.mixing import refuse_unmixable
+from linsep.estimators._logistic.profiles import refuse_together
 from linsep.estimators.linear_regression import LinearRegression
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
@@ -21,7 +24,7 @@ from linsep.online.mixing import MixingName
 from linsep.sources.base import Source
 
 #: fitted as on one machine
-REGRESSIONS = (LinearRegression, GaussianNaiveBayes)
+REGRESSIONS = (LinearRegression, GaussianNaiveBayes, LogisticRegression)
 
 
 def fit(
@@ -44,7 +47,7 @@ def fit(
 
     Parameters
     ----------
-    estimator : LinearRegression, GaussianNaiveBayes, Perceptron or PassiveAggressive
+    estimator : Perceptron, PassiveAggressive, a linear or logistic regression, GaussianNaiveBayes
         Regressions are those of one machine, to the bit. Online learners learn by iterative
         parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
         same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.
@@ -62,7 +65,8 @@ def fit(
     coef_init, intercept_init : as for ``estimator.fit``
     checkpoint : path or :class:`linsep.Checkpoint`, default None
         A file of the client in which online learners of files save the mixed weights between
-        passes, to go on from there, to the same bits, if the client or the cluster is lost.
+        passes, and logistic regressions their passes over the rows, to go on from there, to the
+        same bits, if the client or the cluster is lost.
 
     Returns
     -------
@@ -82,7 +86,8 @@ def fit(
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
-    saving = saving_of(checkpoint, estimator)
+    kind = regression if isinstance(estimator, LogisticRegression) else online
+    saving = kind.saving_of(checkpoint, estimator)
     with saving, client_given(client) as found, held():
         with window():
             cluster = Cluster(found)
@@ -90,7 +95,8 @@ def fit(
                 if y is not None or sample_weight is not None:
                     raise ParameterError("A source brings its own labels: leave out y and weights.")
                 saving.check_source(source)
-                saving.agree(mixing=mixing, shard_mb=float(shard_mb))
+                if not isinstance(estimator, REGRESSIONS):
+                    saving.agree(mixing=mixing, shard_mb=float(shard_mb))
                 rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)))
             else:
                 rows = rows_of_collections(cluster, source, y, sample_weight)
@@ -99,6 +105,8 @@ def fit(
             fit_linear(estimator, rows, reread=not isinstance(source, Source))
         elif isinstance(estimator, GaussianNaiveBayes):
             fit_naive_bayes(estimator, rows)
+        elif isinstance(estimator, LogisticRegression):
+            fit_logistic(estimator, rows, source, saving)
         else:
             start = {"coef_init": coef_init, "intercept_init": intercept_init}
             fit_online(estimator, rows, mixing, start, saving)
@@ -107,7 +115,7 @@ def fit(
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:
     """Raise ParameterError if a fit cannot go on from a checkpoint."""
-    if isinstance(estimator, REGRESSIONS):
+    if isinstance(estimator, LinearRegression | GaussianNaiveBayes):
         raise ParameterError(
             f"{type(estimator).__name__} reads its rows once: leave out the checkpoint."
         )
@@ -148,13 +156,12 @@ def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
-    if isinstance(estimator, LogisticRegression):
-        raise ParameterError(
-            "LogisticRegression cannot be fitted on a cluster: fit it on one machine, which "
-            "reads files of any size, or take GaussianNaiveBayes, which has the same form."
-        )
     if not isinstance(estimator, REGRESSIONS):
         refuse_unmixable(estimator, mixing)
+    if hasattr(estimator, "_parameters"):
+        check_parameters(estimator, estimator._parameters)
+    if isinstance(estimator, LogisticRegression):
+        refuse_together(estimator)
     if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
             f"source is of type {type(source).__name__}: give files, opened by linsep.open_source, "

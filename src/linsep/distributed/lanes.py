@@ -4,8 +4,9 @@ A worker adds up the lanes that begin in its shard. The last of them may end in 
 whose first rows are sent to it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ from linsep.regression.lanes import Add, Lanes, Piece, Tree, Work, lane_rows, la
 
 #: a function from the rows of a shard, and its name for errors, to their block
 AsBlock: TypeAlias = Any
+#: yields the lanes that begin at a row of the first of some blocks
+Cut = Callable[[list[Block], int], Iterator[Any]]
 
 
 class Known(NamedTuple):
@@ -38,15 +41,46 @@ def _block(as_block: AsBlock, rows: Rows, name: str) -> Block:
     return as_block(rows, name)
 
 
-def _pieces(work: Work, add: Add, first: int, start: int, parts: list[Block]) -> list[Piece]:
+def whole_lanes(parts: list[Block], start: int) -> Iterator[Block]:
+    """Yield the lanes that begin at row ``start`` of the first part."""
+    return lanes_of([part_of(parts[0], start, parts[0].y.size), *parts[1:]])
+
+
+def _pieces(
+    cut: Cut, work: Work, add: Add, first: int, start: int, parts: list[Block]
+) -> list[Piece]:
     """Return the sums of the lanes from number ``first`` on; they begin at row ``start`` of the
     first part.
     """
-    own = part_of(parts[0], start, parts[0].y.size)
     tree = Tree(add, first)
     with one_blas_thread:
-        for lane in lanes_of([own, *parts[1:]]):
+        for lane in cut(parts, start):
             tree.push(work(lane))
+    return tree.rest()
+
+
+def _pieces_and_kept(
+    cut: Cut, work: Work, add: Add, first: int, start: int, parts: list[Block]
+) -> tuple[list[Piece], list[Any]]:
+    """Return the same of the first of two results of ``work``, and the others."""
+    tree, kept = Tree(add, first), []
+    with one_blas_thread:
+        for lane in cut(parts, start):
+            value, other = work(lane)
+            tree.push(value)
+            kept.append(other)
+    return tree.rest(), kept
+
+
+def _pieces_with(
+    cut: Cut, work: Work, add: Add, first: int, start: int, parts: list[Block],
+    kept: tuple[Any, list[Any]],
+) -> list[Piece]:  # fmt: skip
+    """Return the sums of ``work(lane, what was kept of it)``."""
+    tree = Tree(add, first)
+    with one_blas_thread:
+        for lane, other in zip(cut(parts, start), kept[1], strict=True):
+            tree.push(work(lane, other))
     return tree.rest()
 
 
@@ -107,21 +141,68 @@ class ClusterLanes(Lanes):
         self.width = max(about.width for about in some)
         self._sizes = [about.rows for about in known]
         self._lane = some[0].lane
-        self._units = units_of(self._sizes, self._lane)
+        self._units: dict[int, dict[int, Unit]] = {}
 
     def sum(self, work: Work, add: Add) -> Any:
         """Return the sum of ``work(lane)`` over all lanes."""
-        shared = self._cluster.submit("share weights", given, work, priority=FIRST)
+        return self.sum_of(whole_lanes, self._lane, work, add)
+
+    def sum_of(self, cut: Cut, size: int, work: Work, add: Add) -> Any:
+        """Return the sum over lanes of ``size`` rows, which ``cut`` makes of blocks."""
+        return self._added(self._submitted(_pieces, cut, size, work, add), add)
+
+    def sum_and_keep(self, cut: Cut, size: int, work: Work, add: Add) -> tuple[Any, list[Any]]:
+        """Return the sum of the first of two results of ``work(lane)``. The others stay with the
+        workers, for :meth:`sum_with`.
+        """
+        kept = self._submitted(_pieces_and_kept, cut, size, work, add)
+        sums = [self._cluster.submit("sum lanes", itemgetter(0), task) for task in kept]
+        return self._added(sums, add), kept
+
+    def sum_with(self, kept: list[Any], cut: Cut, size: int, work: Work, add: Add) -> Any:
+        """Return the sum of ``work(lane, what was kept of it)``."""
+        return self._added(self._submitted(_pieces_with, cut, size, work, add, kept), add)
+
+    def units(self, size: int) -> dict[int, Unit]:
+        """Return the unit of each shard in which a lane of ``size`` rows begins."""
+        if size not in self._units:
+            self._units[size] = units_of(self._sizes, size)
+        return self._units[size]
+
+    def _submitted(
+        self, sums: Callable[..., Any], cut: Cut, size: int, work: Work, add: Add,
+        kept: list[Any] | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """Return the tasks of ``sums``, one for each unit."""
+        shared = self._cluster.submit("share weights", given, (cut, work, add), priority=FIRST)
         tasks = []
-        for shard, unit in self._units.items():
+        for k, (shard, unit) in enumerate(self.units(size).items()):
             parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
+            more = [] if kept is None else [kept[k]]
             where = unit.first, unit.start
-            tasks.append(self._cluster.submit("sum lanes", _pieces, shared, add, *where, parts))
+            tasks.append(self._cluster.submit("sum lanes", _of, sums, shared, *where, parts, *more))
+        return tasks
+
+    def _added(self, tasks: list[Any], add: Add) -> Any:
         tree = Tree(add)
         for pieces in self._cluster.results(tasks):
             for level, many, value in pieces:
                 tree.push(value, level, many)
         return tree.total()
+
+    def in_order(self, work: Callable[[Any, Block], Any], start: Any) -> Any:
+        """Return ``work(... work(work(start, first block), second) ..., last block)``."""
+        found = start
+        for block in self.blocks:
+            found = self._cluster.submit("count classes", work, found, block, priority=FIRST)
+        return self._cluster.results([found])[0]
+
+    def each(self) -> Iterator[Block]:
+        """Yield the blocks of all shards, one after the other."""
+        for block in self.blocks:
+            (found,) = self._cluster.results([block])
+            if found.y.size:
+                yield found
 
     def _head(self, shard: int, rows: int) -> Any:
         """Return the first rows of a shard."""
@@ -133,7 +214,7 @@ class ClusterLanes(Lanes):
 
     def first(self) -> Block:
         """Return the first lane."""
-        (shard, unit), *_ = self._units.items()
+        (shard, unit), *_ = self.units(self._lane).items()
         parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
         task = self._cluster.submit("send first rows", _first_lane, parts)
         return self._cluster.results([task])[0]
@@ -144,6 +225,10 @@ class ClusterLanes(Lanes):
             return None
         blocks = self._cluster.results(list(self.blocks))
         return [block for block in blocks if block.y.size]
+
+
+def _of(sums: Callable[..., Any], shared: tuple[Any, Any, Any], *others: Any) -> Any:
+    return sums(*shared, *others)
 
 
 def _first_lane(parts: list[Block]) -> Block:

@@ -9,6 +9,7 @@ from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, hint
 from linsep.estimators._common import checking as labels
+from linsep.online.rows.array import summed
 from linsep.regression.blocks import Block
 from linsep.regression.class_moments import class_moments
 
@@ -52,7 +53,7 @@ class Codes(NamedTuple):
             return Block(rows.X, np.zeros(0, np.int32), rows.weights)
         codes = labels.encode_with(rows.y, self.classes)
         assert codes is not None
-        return Block(rows.X, codes, rows.weights)
+        return Block(summed(rows.X), codes, rows.weights)
 
 
 def fit_linear(estimator: Any, rows: ShardedRows, reread: bool) -> None:
@@ -70,8 +71,9 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows) -> None:
     lanes = ClusterLanes(rows, Codes(classes))
     estimator._take(classes, class_moments(lanes, classes.size))
     estimator.n_rows_ = counted
-    measure(estimator, rows, lanes.blocks, _labelled, totals)
+    measure(estimator, rows, lanes.blocks, labelled, totals)
 
 
-def _labelled(model: Any, block: Block) -> Rows:
+def labelled(model: Any, block: Block) -> Rows:
+    """Return the rows of a block with their labels."""
     return Rows(block.X, model.classes_[block.y], block.weights)

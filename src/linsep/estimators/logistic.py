@@ -318,7 +318,7 @@ class LogisticRegression(
         known = FittedClasses(classes, self._order(classes), totals)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         saving.check_arrays(X, classes, codes, weights)
-        rows = Rows(given, X, known, codes, weights)
+        rows = Rows(given, X, known, known.places[codes], weights)
         self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
 
     def _order(self, classes: np.ndarray) -> list[int]:

@@ -11,7 +11,7 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._logistic.fit_progress import Callbacks, FitProgress
 from linsep.estimators._logistic.profiles import by_firth, with_profiles
-from linsep.estimators._logistic.rows import Rows, StreamRows
+from linsep.estimators._logistic.rows import BatchRows, Rows
 from linsep.estimators._logistic.separation import (
     FINITE,
     FitOutcome,
@@ -54,7 +54,7 @@ class LogisticFitting:
     weight_names: Any
 
     def _fit(
-        self, rows: Rows | StreamRows, given: dict[str, Any], saving: Saving | None = None
+        self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
     ) -> None:
         """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with held():
@@ -98,7 +98,7 @@ class LogisticFitting:
         if self.l2:
             self.method_ = "penalised likelihood"
 
-    def _found(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
+    def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
         """Return the fitted weights with their covariance or intervals."""
         if self.penalty and task.q:
             self.method_ = "Firth"
@@ -108,7 +108,7 @@ class LogisticFitting:
             return with_profiles(self, task, rows, found, steps)
         return found
 
-    def _maximised(self, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
+    def _maximised(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
         """Maximise the (penalised) likelihood, or find its limit if there is no maximum."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)

@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.errors import ParameterError, hint
 from linsep.estimators._logistic.fit_progress import firth_outcome
-from linsep.estimators._logistic.rows import Rows, StreamRows
+from linsep.estimators._logistic.rows import BatchRows, Rows
 from linsep.estimators._logistic.separation import FitOutcome
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.profiles import firth_fitted, profiled
@@ -43,7 +43,7 @@ def by_profile(model: Any) -> bool:
     return model.intervals == "profile" or bool(model.penalty and model.intervals is None)
 
 
-def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
+def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
     """Return the task with its rows in memory; raise ParameterError if they do not fit."""
     kept = rows.in_memory(task) if task.factored else None
     if kept is None:
@@ -59,7 +59,7 @@ def _in_memory(model: Any, task: Task, rows: Rows | StreamRows) -> Task:
     return task if kept is rows else kept.task(model)
 
 
-def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> FitOutcome:
+def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
     """Maximise Firth's penalised likelihood, which always has a maximum."""
     profiles = by_profile(model)
     fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
@@ -68,7 +68,7 @@ def by_firth(model: Any, task: Task, rows: Rows | StreamRows, steps: Steps) -> F
 
 
 def with_profiles(
-    model: Any, task: Task, rows: Rows | StreamRows, found: FitOutcome, steps: Steps
+    model: Any, task: Task, rows: Rows | BatchRows, found: FitOutcome, steps: Steps
 ) -> FitOutcome:
     """Add profile intervals and tests to an outcome, NaN if the fit did not end at a maximum."""
     steps.finished = found

@@ -23,7 +23,7 @@ from linsep.online.rows.array import RowBatch
 from linsep.online.rows.sample import added
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
-from linsep.regression.logistic.likelihood import Batch
+from linsep.regression.logistic.lanes import Batch, with_head
 from linsep.regression.logistic.steps import Steps
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
@@ -41,17 +41,17 @@ class Rows:
     given : X as passed to fit, with its names
     X : array or CSR matrix
     known : FittedClasses
-    codes : array of shape (rows,), the code of the class of each row
+    places : array of shape (rows,), the place of the class of each row
     weights : array of shape (rows,), empty where all are 1
     """
 
     steps: Steps | None = None
 
     def __init__(
-        self, given: Any, X: Any, known: FittedClasses, codes: np.ndarray, weights: np.ndarray
+        self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray
     ):
         self.given, self.X, self.known, self.weights = given, X, known, weights
-        self.places = known.places[codes]
+        self.places = places
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
@@ -121,23 +121,69 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     return X, y
 
 
-class StreamRows:
-    """Rows of a stream, with the interface of :class:`Rows`.
+class BatchRows:
+    """Base class of rows that are read batch by batch, with the interface of :class:`Rows`.
+
+    Attributes
+    ----------
+    steps : Steps of the fit to these rows, None before the fit
+    known : FittedClasses
+    n_features : int
+    source : Source that can be read again, or None
+    memory_bytes : largest size of rows that may be kept in memory
+    """
+
+    steps: Steps | None = None
+    known: FittedClasses
+    n_features: int
+    memory_bytes: int
+    _n_rows: int
+
+    def __init__(self, model: Any, source: Source | None):
+        self._max_iter, self.source = int(model.max_iter), source
+        self.memory_bytes = Source.memory_bytes if source is None else source.memory_bytes
+
+    def doing(self) -> str:
+        """Return the current stage of the fit."""
+        return "fitting" if self.steps is None else self.steps.doing(self._max_iter)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows in their order."""
+        raise NotImplementedError
+
+    def task(self, model: Any) -> Task:
+        """Return the task of fitting these rows."""
+        return Task(
+            self.batches, self.n_features, len(self.known.codes) - 1, self.known.totals,
+            self._n_rows, bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
+            int(model.max_iter), len(self.known.order) > 2,
+        )  # fmt: skip
+
+    def in_memory(self, task: Task) -> Rows | None:
+        """Return the rows in memory; None if they need more than may be kept there."""
+        if 8 * task.n_rows * task.width > self.memory_bytes:
+            return None
+        parts, places, weights = [], [], []
+        for batch in self.batches():
+            parts.append(matrix_of(batch, task.n_features))
+            places.append(batch.codes)
+            weights.append(batch.weights)
+        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+        return Rows(stacked, stacked, self.known, np.concatenate(places), np.concatenate(weights))
+
+
+class StreamRows(BatchRows):
+    """Rows of a stream.
 
     Parameters
     ----------
     model : LogisticRegression
     stream : SourceStream, already begun
-
-    Attributes
-    ----------
-    steps : Steps of the fit to these rows, None before the fit
     """
 
-    steps: Steps | None = None
-
     def __init__(self, model: Any, stream: SourceStream):
-        self.stream, self._max_iter = stream, int(model.max_iter)
+        super().__init__(model, stream.source)
+        self.stream = stream
         while True:
             try:
                 stream.start()
@@ -147,6 +193,7 @@ class StreamRows:
                 continue
         refuse_one_class(stream)
         self.known = FittedClasses(stream.classes, model._order(stream.classes), self._totals)
+        self.n_features = max(stream.n_features, len(stream.feature_names or []))
 
     def _count(self) -> None:
         """Read all rows once to sum the weights of each class and count the rows with weight."""
@@ -156,45 +203,26 @@ class StreamRows:
             self._totals = added(self._totals, codes, weights)
             self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
 
-    def doing(self) -> str:
-        """Return the current stage of the fit."""
-        return "fitting" if self.steps is None else self.steps.doing(self._max_iter)
-
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in their order."""
-        for row_batch in self.stream.row_batches(1):
-            yield Batch(row_batch.rows, self.known.places[row_batch.codes], row_batch.importance)
-
-    def task(self, model: Any) -> Task:
-        """Return the task of fitting these rows."""
-        names = self.stream.feature_names or []
-        width = max(self.stream.n_features, len(names))
-        return Task(
-            self.batches, width, len(self.known.codes) - 1, self.known.totals, self._n_rows,
-            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
-            int(model.max_iter), len(self.known.order) > 2,
-        )  # fmt: skip
-
-    def in_memory(self, task: Task) -> Rows | None:
-        """Return the rows in memory; None if they need more than the source may keep there."""
-        if 8 * task.n_rows * task.width > self.stream.source.memory_bytes:
-            return None
-        parts, codes, weights = [], [], []
-        for row_batch in self.stream.row_batches(1):
-            parts.append(matrix_of(row_batch, task.n_features))
-            codes.append(row_batch.codes)
-            weights.append(row_batch.importance)
-        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-        return Rows(stacked, stacked, self.known, np.concatenate(codes), np.concatenate(weights))
+        places = self.known.places
+        return with_head(
+            (
+                Batch(row_batch.rows, places[row_batch.codes], row_batch.importance)
+                for row_batch in self.stream.row_batches(1)
+            ),
+            self.n_features,
+        )
 
 
-def matrix_of(row_batch: RowBatch, n_features: int) -> Any:
-    """Return the rows of a row batch as an array, or as a CSR matrix of this width."""
-    rows = row_batch.rows
+def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
+    """Return the rows of a batch as an array, or as a CSR matrix of this width."""
+    rows: Any = batch.rows
     if not hasattr(rows, "starts"):
         return rows.values
-    shape = (len(row_batch.codes), n_features)
-    return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
+    inside, shape = slice(rows.starts[0], rows.starts[-1]), (len(batch.codes), n_features)
+    starts = rows.starts - rows.starts[0]
+    return sp.csr_matrix((rows.values[inside], rows.columns[inside], starts), shape=shape)
 
 
 def fit_source(model: Any, source: Source, saving: Saving) -> None:

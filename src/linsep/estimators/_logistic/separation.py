@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep.certificate.verdicts import TIME_LIMIT, Separations, Undecided
 from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators._logistic.rows import Rows, StreamRows
+from linsep.estimators._logistic.rows import BatchRows, Rows
 from linsep.interrupts import window
 from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Fit, Task, climbed_on
@@ -53,7 +53,7 @@ class FitOutcome:
 
 
 def outcome_of_suspect(
-    task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
+    task: Task, given: Rows | BatchRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
     """Decide separability; if there is a maximum, go on maximising, else compute the limit.
 
@@ -69,11 +69,10 @@ def outcome_of_suspect(
 
 
 def _with_verdict(
-    task: Task, given: Rows | StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
+    task: Task, given: Rows | BatchRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
     rows = given.in_memory(task)
     if rows is None:
-        assert isinstance(given, StreamRows)
         return _streamed_outcome(task, given, fit, limits, steps)
     counted = rows.counted()
     kept = np.setdiff1d(np.arange(task.n_features), exactly_dependent(fit))
@@ -146,13 +145,13 @@ def _verdict(data: Data, task: Task) -> Any:
 
 
 def _streamed_outcome(
-    task: Task, rows: StreamRows, fit: Fit, limits: np.ndarray, steps: Steps
+    task: Task, rows: Any, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
     """Return the outcome for rows that are read again for the verdict."""
-    if exactly_dependent(fit):  # columns of a source cannot be left out
+    if exactly_dependent(fit) or rows.source is None:  # columns of a source cannot be left out
         return outcome_of(fit, unchecked(limits))
     with window():
-        data = data_of(rows.stream.source)
+        data = data_of(rows.source)
     verdict = _verdict(data, task)
     if not proves(verdict):
         return _maximum(task, fit, limits, verdict, steps)

@@ -9,9 +9,10 @@ import scipy.linalg as sla
 from scipy.optimize import minimize
 
 from linsep.regression.logistic.existence import examined, one_sided
-from linsep.regression.logistic.likelihood import Likelihood, Point
+from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preconditioning import Inverse, Penalty, Preconditioner, Root
 from linsep.regression.logistic.steps import Report, no_report
+from linsep.regression.logistic.terms import Point
 
 #: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check
 SLOW = 3

@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from linsep.regression.logistic.likelihood import Likelihood, Moves, Point, Sums
+from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.terms import Moves, Point, Sums
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53

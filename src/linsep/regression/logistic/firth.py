@@ -9,13 +9,15 @@ S. Bull, C. Mak and C. Greenwood, A modified score function estimator for multin
 regression in small samples, Computational Statistics and Data Analysis 39 (2002).
 """
 
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import softmax
 
-from linsep.regression.logistic.likelihood import Batch, Likelihood
+from linsep.regression.logistic.lanes import Batch
+from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.steps import Report, no_report
 
 #: longest step of a weight, in standardised features, far from which a quadratic model is poor
@@ -149,9 +151,9 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
     q, width = likelihood.shape
     blocks = covariance.reshape(q, width, q, width)
 
-    def lane(batch: Batch, first: int, last: int) -> np.ndarray:
+    def pull_of(lane: Batch) -> np.ndarray:
         found = np.zeros(likelihood.shape)
-        for start, Z in likelihood.blocks(batch, first, last):
+        for start, Z in likelihood.terms.blocks(lane):
             p = softmax(np.column_stack([Z @ B.T, np.zeros(len(Z))]), axis=1)[:, :q]
             # z' (block of classes k and l) z of every row, and its derivative by the scores
             H = np.empty((len(Z), q, q))
@@ -159,12 +161,12 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
                 for m in range(k + 1):
                     H[:, k, m] = H[:, m, k] = ((Z @ blocks[k, :, m]) * Z).sum(axis=1)
             pull = _pull(p, H)
-            if batch.weights.size:
-                pull *= batch.weights[start : start + len(Z), None]
+            if lane.weights.size:
+                pull *= lane.weights[start : start + len(Z), None]
             found += pull.T @ Z
         return found
 
-    return sum(likelihood._lanes(lane), np.zeros(likelihood.shape))
+    return likelihood.sum(pull_of, add)
 
 
 def _pull(p: np.ndarray, H: np.ndarray) -> np.ndarray:

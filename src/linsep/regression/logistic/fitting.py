@@ -10,11 +10,13 @@ from linsep.parallel import workers
 from linsep.regression.logistic import ascent, preparing
 from linsep.regression.logistic.ascent import Ascent, Goal
 from linsep.regression.logistic.journal import Journal, recalled
-from linsep.regression.logistic.likelihood import Batches, Likelihood
+from linsep.regression.logistic.lanes import Batches, RowLanes
+from linsep.regression.logistic.likelihood import Lanes, Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
-from linsep.regression.logistic.sparse_likelihood import SparseLikelihood
+from linsep.regression.logistic.sparse_terms import SparseTerms
 from linsep.regression.logistic.steps import Report, Steps, no_report
+from linsep.regression.logistic.terms import Terms
 
 #: most weights for a Hessian, which inference needs
 MOST_WEIGHTS = 2500
@@ -46,6 +48,7 @@ class Task:
     max_iter : int
     several : bool, whether there are more than two classes, including those without weight
     journal : Journal of the passes over the rows, or None
+    lanes : Lanes that others than this process sum, or None
     """
 
     batches: Batches
@@ -60,6 +63,7 @@ class Task:
     max_iter: int
     several: bool
     journal: Journal | None = None
+    lanes: Lanes | None = None
 
     @property
     def width(self) -> int:
@@ -176,7 +180,7 @@ def _start(
         return B
     part = next(iter(sample()))
     share = (part.weights.sum() if part.weights.size else part.size) / task.totals.sum()
-    few = replace(task, batches=sample, l2=task.l2 * share, totals=task.totals * share)
+    few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
     goal = few.goal._replace(tol=NEAR, max_iter=20, rows=task.goal.rows)
     found = ascent.newton(*problem_of(few, how, pool), B, goal)
     return found.B if found.reason == "converged" else B
@@ -196,14 +200,18 @@ def problem_of(
     task: Task, how: Standardization, pool: ThreadPoolExecutor
 ) -> tuple[Likelihood, Penalty]:
     """Return the likelihood to maximise and the penalty to subtract."""
-    kind = SparseLikelihood if not task.factored and _sparse(task.batches) else Likelihood
-    likelihood = kind(
-        how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool, how.noise
-    )
+    kind = SparseTerms if not task.factored and _sparse(task.batches) else Terms
+    terms = kind(task.q, how.centres, how.scales, task.intercept)
+    likelihood = Likelihood(lanes_as(task, how, pool), terms, how.noise)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
     factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
     return recalled(likelihood, task.journal), Penalty(factors, task.share)
+
+
+def lanes_as(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> Lanes:
+    """Return the rows of a task with the columns that the standardisation replaces."""
+    return (task.lanes or RowLanes(task.batches, pool)).replaced(how)
 
 
 def _climbed(

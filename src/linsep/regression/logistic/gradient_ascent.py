@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,21 @@ from linsep.descent import Descent, minimize
 from linsep.errors import DataError
 from linsep.parallel import workers
 from linsep.regression.logistic.ascent import Ascent
-from linsep.regression.logistic.fitting import Fit, Task, answered, fit_of, looked, problem_of
+from linsep.regression.logistic.fitting import (
+    Fit,
+    Task,
+    answered,
+    fit_of,
+    lanes_as,
+    looked,
+    problem_of,
+)
 from linsep.regression.logistic.journal import recalled
-from linsep.regression.logistic.likelihood import Likelihood, Point
+from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, refuse_overflow, sampled
 from linsep.regression.logistic.steps import Report, Steps
+from linsep.regression.logistic.terms import Point, Terms
 
 
 def climbed(
@@ -57,10 +67,8 @@ def _ascended(
 ) -> Descent:  # fmt: skip
     """Run gradient ascent on the free columns."""
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
-    likelihood = recalled(
-        Likelihood(task.batches, task.q, plain.centres, plain.scales, task.intercept, pool),
-        task.journal,
-    )
+    terms = Terms(task.q, plain.centres, plain.scales, task.intercept)
+    likelihood = recalled(Likelihood(lanes_as(task, plain, pool), terms), task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2
     penalty = Penalty(factors, task.share)
@@ -79,12 +87,8 @@ def _ascended(
 def _steepest(task: Task, likelihood: Likelihood) -> float:
     """Return Böhning's (1992) bound on the curvature of the objective."""
     if not task.factored:
-        total = sum(float((Z**2).sum()) for b in task.batches() for _, Z in
-                    likelihood.blocks(b, 0, b.size))  # fmt: skip
-        return 0.5 * total + task.l2
-    plain = Likelihood(
-        task.batches, 1, likelihood.centres, likelihood.scales, task.intercept, likelihood.pool
-    )
+        return 0.5 * likelihood.sum(likelihood.terms.squares, add) + task.l2
+    plain = Likelihood(likelihood.lanes, replace(likelihood.terms, q=1))
     quarter = plain.at(np.zeros(plain.shape)).hessian
     assert quarter is not None
     top = float(np.linalg.eigvalsh(quarter)[-1])

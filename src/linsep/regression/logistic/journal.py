@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from linsep.regression.logistic.likelihood import Likelihood, Moves, Point, Sums
+from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.terms import Moves, Point, Sums
 
 Arrays = list[np.ndarray]
 

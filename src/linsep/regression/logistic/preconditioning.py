@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from linsep.regression.logistic.likelihood import Likelihood, Point
+from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.terms import Point
 
 
 class Penalty(NamedTuple):

@@ -14,7 +14,16 @@ from linsep.compiled.core.rows import Csr
 from linsep.errors import FeatureOverflow
 from linsep.interrupts import checkpoint
 from linsep.regression.logistic.collinearity import LOST, NOTHING, Columns, Straight
-from linsep.regression.logistic.likelihood import Batch, Batches, Likelihood
+from linsep.regression.logistic.lanes import (
+    Batch,
+    Batches,
+    RowLanes,
+    block_rows,
+    lane_rows,
+    lanes_of,
+)
+from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.terms import Terms
 
 #: a relative Cholesky pivot above this proves that no column is dependent, even so nearly that
 #: floats lose half their digits
@@ -23,8 +32,6 @@ SURE = 1e-7
 MOST_SPREAD = 1e150
 #: with very many features, those with values below 2 to this, and above its inverse, are not scaled
 ORDINARY = 10
-#: values of a block of rows
-BLOCK_VALUES = 1 << 16
 
 
 class Standardization(NamedTuple):
@@ -233,14 +240,14 @@ def _refuse_sizes(top: np.ndarray) -> None:
 
 def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of raw rows as float64, in a buffer that is reused, and their weights."""
-    most = max(64, min(2048, BLOCK_VALUES // max(1, d)))
+    most = block_rows(d)
     room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
-    for batch in batches:
-        for start in range(0, batch.size, most):
+    for lane in lanes_of(batches, lane_rows(d)):
+        for start in range(0, lane.size, most):
             checkpoint()
-            X = room[: min(most, batch.size - start)]
-            logistic.standardised(batch.rows, start, X, none, one)
-            known = batch.weights[start : start + len(X)]
+            X = room[: min(most, lane.size - start)]
+            logistic.standardised(lane.rows, start, X, none, one)
+            known = lane.weights[start : start + len(X)]
             yield X, known if known.size else np.ones(len(X))
 
 
@@ -259,7 +266,7 @@ def _independent(
     """Return whether a Cholesky factor of the Gram matrix proves all columns independent."""
     if not (scales > 0).all():
         return False
-    likelihood = Likelihood(batches, 1, centres, scales, intercept, pool)
+    likelihood = Likelihood(RowLanes(batches, pool), Terms(1, centres, scales, intercept))
     gram = likelihood.at(np.zeros(likelihood.shape)).hessian
     assert gram is not None
     roots = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))

@@ -17,11 +17,12 @@ from scipy.special import chdtrc, chdtri
 
 from linsep.parallel import workers
 from linsep.regression.logistic.firth import Maximum, Objective, inverse_of, maximised
-from linsep.regression.logistic.fitting import Task
+from linsep.regression.logistic.fitting import Task, lanes_as
 from linsep.regression.logistic.journal import recalled
 from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.steps import Steps
+from linsep.regression.logistic.terms import Terms
 
 #: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
 #: about the square
@@ -205,9 +206,8 @@ def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardiz
         sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
         form = task.n_features, task.intercept
         how = standardization(sample, task.batches, whole, *form, True, pool)
-        likelihood = Likelihood(
-            how.batches(task.batches), task.q, how.centres, how.scales, task.intercept, pool
-        )
+        terms = Terms(task.q, how.centres, how.scales, task.intercept)
+        likelihood = Likelihood(lanes_as(task, how, pool), terms)
         used = np.append(how.scales > 0.0, [True] * task.intercept)
         objective = Objective(recalled(likelihood, task.journal), used, penalised)
         raw = np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]

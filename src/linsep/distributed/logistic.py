@@ -1,0 +1,207 @@
+"""Logistic regression on a cluster: the bits of one machine.
+
+The client takes the steps of the ascent; workers evaluate the likelihood of their rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.distributed.lanes import ClusterLanes
+from linsep.distributed.regressions import Codes, labelled
+from linsep.distributed.rows import ShardedRows, measure
+from linsep.distributed.shards import Rows
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.from_source import class_importance
+from linsep.estimators._logistic.rows import BatchRows
+from linsep.online.course import Saving
+from linsep.online.rows.sample import added
+from linsep.regression.blocks import Block
+from linsep.regression.lanes import Add, Work
+from linsep.regression.logistic.fitting import Task
+from linsep.regression.logistic.lanes import Batch, Batches, lanes_of, part_of, with_head
+from linsep.regression.logistic.preparing import Standardization
+from linsep.sources.base import Source
+
+
+class Placed(NamedTuple):
+    """From blocks of rows and class codes to batches.
+
+    Attributes
+    ----------
+    places : array, the place of each class in the order of the regression
+    class_weights : array of one weight a class, or None
+    """
+
+    places: np.ndarray
+    class_weights: np.ndarray | None
+
+    def batch(self, block: Block) -> Batch:
+        """Return the rows of a block."""
+        rows: Any = as_rows(block.X)
+        return Batch(rows, self.places[block.y], self.weights(block))
+
+    def weights(self, block: Block) -> np.ndarray:
+        """Return the weights of the classes times those of the rows; empty if all are 1."""
+        own = labels.NO_IMPORTANCE if block.weights is None else block.weights
+        if self.class_weights is None:
+            return own
+        of_classes = self.class_weights[block.y]
+        return of_classes * own if own.size else of_classes
+
+
+@dataclass(frozen=True)
+class BatchCut:
+    """Lanes of ``size`` rows, in which a standardisation may have replaced columns."""
+
+    size: int
+    placed: Placed
+    how: Standardization | None
+
+    def __call__(self, parts: list[Block], start: int) -> Iterator[Batch]:
+        """Yield the lanes that begin at row ``start`` of the first part."""
+        batches = [self.placed.batch(block) for block in parts]
+        batches[0] = part_of(batches[0], start, batches[0].size)
+        found = lanes_of(batches, self.size)
+        return found if self.how is None else iter(self.how.batches(lambda: found)())
+
+
+class LogisticLanes:
+    """The rows of a logistic regression in lanes, summed by workers; as
+    :class:`linsep.regression.logistic.lanes.RowLanes`.
+
+    Parameters
+    ----------
+    shards : ClusterLanes
+    batches : function that returns all rows, for what the client does itself
+    placed : Placed
+    how : Standardization that has replaced columns, or None
+    """
+
+    def __init__(
+        self, shards: ClusterLanes, batches: Batches, placed: Placed,
+        how: Standardization | None = None,
+    ):  # fmt: skip
+        self._shards, self.batches, self._placed, self._how = shards, batches, placed, how
+
+    def replaced(self, how: Standardization) -> "LogisticLanes":
+        """Return the lanes with the columns that a standardisation replaces."""
+        if how.straight is None:
+            return self
+        return LogisticLanes(self._shards, how.batches(self.batches), self._placed, how)
+
+    def _cut(self, size: int) -> BatchCut:
+        return BatchCut(size, self._placed, self._how)
+
+    def sum(self, work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
+        return self._shards.sum_of(self._cut(size), size, work, add)
+
+    def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
+        """Return the sum of the first of two results of ``work(lane)``, and futures of the others,
+        for :meth:`sum_with`.
+        """
+        return self._shards.sum_and_keep(self._cut(size), size, work, add)
+
+    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane, what was kept of it)``."""
+        return self._shards.sum_with(kept, self._cut(size), size, work, add)
+
+
+class Counted(NamedTuple):
+    """Number of rows with weight, and the summed weights of each class."""
+
+    rows: int
+    totals: np.ndarray
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Counts the rows of one more block, one after the other, as one machine does."""
+
+    class_weights: np.ndarray | None
+
+    def __call__(self, before: Counted, block: Block) -> Counted:
+        """Return the counts with those of the block."""
+        weights = Placed(labels.NO_IMPORTANCE, self.class_weights).weights(block)
+        rows = int((weights > 0).sum()) if weights.size else block.y.size
+        return Counted(before.rows + rows, added(before.totals, block.y, weights))
+
+
+class ClusterRows(BatchRows):
+    """Rows of shards: workers sum them, and the client reads files again where a fit does more than
+    add up.
+
+    Parameters
+    ----------
+    model : LogisticRegression
+    known : FittedClasses
+    counted : Counted
+    lanes : ClusterLanes, whose y are class codes
+    source : Source or None; without one the client gets the rows from the workers
+    class_weights : array of one weight a class, or None
+    """
+
+    def __init__(
+        self, model: Any, known: FittedClasses, counted: Counted, lanes: ClusterLanes,
+        source: Source | None, class_weights: np.ndarray | None,
+    ):  # fmt: skip
+        super().__init__(model, source)
+        self.known, self._n_rows, self._shards = known, counted.rows, lanes
+        self._placed = Placed(known.places, class_weights)
+        self._first: Batch | None = None
+        names = [] if source is None else source.feature_names or []
+        self.n_features = max(lanes.width, len(names))
+
+    def task(self, model: Any) -> Task:
+        """Return the task of fitting these rows."""
+        lanes = LogisticLanes(self._shards, self.batches, self._placed)
+        return replace(super().task(model), lanes=lanes)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows in their order; the first of them are read once."""
+        if self._first is not None:
+            yield self._first
+        read = with_head(map(self._placed.batch, self._blocks()), self.n_features)
+        for number, batch in enumerate(read):
+            if number or self._first is None:
+                self._first = self._first or batch
+                yield batch
+
+    def _blocks(self) -> Iterator[Block]:
+        if self.source is None:
+            yield from self._shards.each()
+            return
+        as_block = Codes(self.known.classes)
+        for batch in self.source.batches():
+            assert batch.y is not None
+            yield as_block(Rows(batch.X, batch.y, batch.weights), self.source.name)
+
+
+def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
+    """Fit a logistic regression to described rows of a source, or of Dask collections."""
+    files = source if isinstance(source, Source) else None
+    name, weight = rows.names[0] if files is None else files.name, estimator.class_weight
+    classes, totals = rows.classes()
+    labels.check_two_classes(classes, name)
+    lanes, none = ClusterLanes(rows, Codes(classes)), Counted(0, np.zeros(classes.size))
+    if rows.weighted:
+        totals = lanes.in_order(Counting(None), none).totals
+    class_weights = None if weight is None else class_importance(weight, name)(classes, totals)
+    counted = Counted(rows.n_rows, totals)
+    if rows.weighted or weight is not None:
+        counted = lanes.in_order(Counting(class_weights), none)
+    known = FittedClasses(classes, estimator._order(classes), counted.totals)
+    found = ClusterRows(estimator, known, counted, lanes, files, class_weights)
+    if files is not None:
+        files.doing = found.doing
+    try:
+        estimator._fit(found, {"X": None, "y": None, "metadata": None}, saving)
+    finally:
+        if files is not None:
+            files.doing = None
+    measure(estimator, rows, lanes.blocks, labelled, totals)

@@ -1,0 +1,253 @@
+"""The terms of a logistic likelihood: of a lane of rows, the log-likelihood, its derivatives, and
+the effect of a step on the scores.
+
+Terms can be pickled, so that any process can compute them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled import logistic
+from linsep.regression.logistic.lanes import Batch, block_rows, lane_rows
+
+
+class Sums(NamedTuple):
+    """Sums over rows that bound rounding errors.
+
+    Attributes
+    ----------
+    weight : float, total weight of the rows
+    least : float, smallest product of a row's weight and its smallest class probability
+    inverses : float, sum of the weights divided by these probabilities
+    blocks : int, number of blocks in which the rows were read
+    """
+
+    weight: float = 0.0
+    least: float = np.inf
+    inverses: float = 0.0
+    blocks: int = 0
+
+    def __add__(self, other: Any) -> "Sums":
+        least = min(self.least, other.least)
+        return Sums(self.weight + other.weight, least, self.inverses + other.inverses,
+                    self.blocks + other.blocks)  # fmt: skip
+
+
+class Moves(NamedTuple):
+    """Effect of a step on the scores of rows with weight.
+
+    Attributes
+    ----------
+    forward, backward, apart : float
+        Largest increase and decrease of the difference between the score of a row's class and
+        another, and of the difference between any two scores of a row.
+    reach, squares : arrays of shape (width,)
+        Largest absolute values of the columns, and their weighted sums of squares.
+    """
+
+    forward: float
+    backward: float
+    apart: float
+    reach: np.ndarray
+    squares: np.ndarray
+
+
+def furthest(one: Moves, other: Moves) -> Moves:
+    """Return the effect on the rows of both."""
+    return Moves(
+        max(one.forward, other.forward),
+        max(one.backward, other.backward),
+        max(one.apart, other.apart),
+        np.maximum(one.reach, other.reach),
+        one.squares + other.squares,
+    )
+
+
+class Point(NamedTuple):
+    """A log-likelihood evaluated at some weights.
+
+    Attributes
+    ----------
+    value : float
+    gradient : array of shape (weight rows, features + intercept)
+    hessian : array of shape (weights, weights) or None
+        The negative Hessian, which is the Fisher information; weights are numbered row by row.
+    shares : list or None
+        Class probabilities for each lane, for :meth:`Likelihood.curved`.
+    sums : Sums
+    """
+
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray | None = None
+    shares: list[Any] | None = None
+    sums: Sums = Sums()
+
+
+def together(one: Point, other: Point) -> Point:
+    """Return the sum of two points without shares."""
+    hessian = None
+    if one.hessian is not None and other.hessian is not None:
+        hessian = one.hessian + other.hessian
+    gradient = one.gradient + other.gradient
+    return Point(one.value + other.value, gradient, hessian, None, one.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms of the rows of a lane, in standardised features.
+
+    Parameters
+    ----------
+    q : int, number of classes without the reference, and the code of the reference
+    centres, scales : arrays of shape (features,)
+        Features are standardised to (x - centre) * scale.
+    intercept : bool
+        Whether weights have one more column, for a constant 1.
+    """
+
+    q: int
+    centres: np.ndarray
+    scales: np.ndarray
+    intercept: bool
+
+    @property
+    def width(self) -> int:
+        """Number of weights a class."""
+        return len(self.scales) + self.intercept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights."""
+        return self.q, self.width
+
+    @property
+    def lane_rows(self) -> int:
+        """Number of rows in a lane."""
+        return lane_rows(len(self.scales))
+
+    @property
+    def block_rows(self) -> int:
+        """Most rows in a block."""
+        return block_rows(len(self.scales))
+
+    def given(self, B: np.ndarray) -> np.ndarray:
+        """Return weights as the terms of a lane need them."""
+        return np.ascontiguousarray(B)
+
+    def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the standardised rows of a lane in blocks, in a buffer that is reused."""
+        most = self.block_rows
+        room = np.empty((min(most, lane.size), self.width))
+        for start in range(0, lane.size, most):
+            Z = room[: min(most, lane.size - start)]
+            logistic.standardised(lane.rows, start, Z, self.centres, self.scales)
+            if lane.columns:
+                j, more = list(lane.columns), lane.extra[start : start + len(Z)]
+                Z[:, j] = (more - self.centres[j]) * self.scales[j]
+            yield start, Z
+
+    def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
+        """Return value, gradient and, if wanted, the Hessian at the weights B."""
+        return self.point_and_shares(lane, B, hessian, False)[0]
+
+    def point_and_shares(
+        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = True
+    ) -> tuple[Point, np.ndarray]:
+        """Return the same, and the class probabilities, shape (rows, q)."""
+        value, gradient, sums = 0.0, np.zeros(self.shape), Sums()
+        information = np.zeros((self.q, self.width) * 2) if hessian else None
+        kept = np.empty((lane.size if shares else 0, self.q))
+        for start, Z in self.blocks(lane):
+            P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+            known, rest = (lane.codes, lane.weights, start), np.empty(len(Z))
+            if self.q == 1:
+                found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
+                P = rest[:, None]
+            else:
+                found = logistic.several_classes(P, *known, residuals, rest)
+            value += found[0]
+            weights = lane.weights[start : start + len(Z)]
+            counted = float(weights.sum()) if weights.size else float(len(Z))
+            _, least, inverses = found
+            sums = sums + Sums(counted, least, inverses, 1)
+            gradient += residuals.T @ Z
+            if shares:
+                kept[start : start + len(Z)] = P
+            if information is not None:
+                self._add_information(information, Z, P, rest, weights)
+        square = None if information is None else information.reshape(B.size, B.size)
+        return Point(value, gradient, square, None, sums), kept
+
+    def _add_information(
+        self, information: np.ndarray, Z: np.ndarray, P: np.ndarray, rest: np.ndarray,
+        weights: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Add sum of c_kl z z' over the rows, c_kl = w p_k (1[k = l] - p_l).
+
+        ``rest`` is the curvature of two classes, else 1 - p of the likeliest class.
+        """
+        if self.q == 1:
+            logistic.roots_times(Z, rest)
+            information[0, :, 0, :] += Z.T @ Z
+            return
+        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
+        for k in range(self.q):
+            for m in range(k + 1):
+                other = -P[:, m] if m < k else np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
+                logistic.times(Z, weighted[:, k] * other, room)
+                product = Z.T @ room
+                information[k, :, m, :] += product
+                if m < k:
+                    information[m, :, k, :] += product
+
+    def moves(self, lane: Batch, step: np.ndarray) -> Moves:
+        """Return the effect of a step, of the shape of the weights, on the scores."""
+        most, reach, squares = (np.zeros(size) for size in (3, self.width, self.width))
+        for start, Z in self.blocks(lane):
+            logistic.extents(Z, lane.weights, start, reach, squares)
+            scores = np.ascontiguousarray(Z @ step.T)
+            some = logistic.moves(scores, lane.codes, lane.weights, start)
+            most = np.maximum(most, some)
+        forward, backward, apart = most.tolist()
+        return Moves(forward, backward, apart, reach, squares)
+
+    def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the negative Hessian where the class probabilities are P, times V."""
+        out = np.zeros(self.shape)
+        for start, Z in self.blocks(lane):
+            part = P[start : start + len(Z)]
+            amounts = part * (Z @ V.T)
+            if self.q > 1:
+                amounts -= part * amounts.sum(axis=1, keepdims=True)
+                if lane.weights.size:
+                    amounts *= lane.weights[start : start + len(Z), None]
+            out += amounts.T @ Z
+        return out
+
+    def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
+        """Return the diagonal of the negative Hessian where the class probabilities are P."""
+        out = np.zeros(self.shape)
+        for start, Z in self.blocks(lane):
+            part = P[start : start + len(Z)]
+            amounts = part if self.q == 1 else part * (1.0 - part)
+            if self.q > 1 and lane.weights.size:
+                amounts = amounts * lane.weights[start : start + len(Z), None]
+            out += amounts.T @ np.square(Z, out=Z)
+        return out
+
+    def squares(self, lane: Batch) -> float:
+        """Return the sum of all squared values."""
+        return sum(float((Z**2).sum()) for _, Z in self.blocks(lane))
+
+    def products(self, lane: Batch) -> np.ndarray:
+        """Return sums of products of the features of rows with weight, shape (width, width)."""
+        found = np.zeros((self.width, self.width))
+        for start, Z in self.blocks(lane):
+            weights = lane.weights[start : start + len(Z)]
+            counted = Z[weights > 0] if weights.size else Z
+            found += counted.T @ counted
+        return found

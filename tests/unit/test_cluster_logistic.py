@@ -1,0 +1,161 @@
+"""Logistic regression on a cluster: the bits of one machine, for any number of workers."""
+
+import itertools
+import warnings
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from linsep import LogisticRegression, open_source
+from linsep.distributed import ClusterError, fit
+from linsep.errors import DataError, LinsepError
+from linsep.regression.logistic import lanes
+from linsep.regression.logistic.journal import Journal
+
+pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
+BITS = ("coef_", "intercept_", "limits_", "covariance_")
+NUMBERS = ("log_likelihood_", "null_log_likelihood_", "n_iter_", "n_rows_", "stop_reason_")
+
+
+@pytest.fixture(autouse=True)
+def short_lanes(monkeypatch):
+    """Two dozen lanes, and samples of a part of the rows."""
+    for name, value in {"BLOCK_VALUES": 1, "LANE_BLOCKS": 1, "LANE_ROWS": 1}.items():
+        monkeypatch.setattr(lanes, name, value)  # 64 rows
+    monkeypatch.setattr(lanes, "HEAD_ROWS", 300)
+    monkeypatch.setattr(lanes, "HEAD_VALUES", 1)
+    monkeypatch.setattr("linsep.regression.logistic.sparse_terms.SPARSE_LANE_ROWS", 50)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Rows with weights, some of them zero, in Parquet, CSV and svmlight text."""
+    folder, random, n = tmp_path_factory.mktemp("rows"), np.random.default_rng(0), 900
+    X = random.normal([0, 1e3, -2, 0], [1, 5, 1, 1], size=(n, 4))
+    scores = (X - [0, 1e3, -2, 0]) @ [1, 0.1, 0.5, -0.5]
+    columns = {f"x{k}": X[:, k] for k in range(4)}
+    weights = np.where(random.random(n) < 0.1, 0.0, random.random(n))
+    two = np.where(scores + random.logistic(size=n) > 0, "yes", "no")
+    three = np.array(["c", "a", "b"])[np.digitize(scores + random.logistic(size=n), [-1, 1])]
+    above = np.where(X[:, 0] > 0, "yes", "no")
+    columns |= {"near": X[:, 0] + 1e-9 * random.normal(size=n), "twice": 2 * X[:, 2]}
+    table = pa.table(columns | {"w": weights, "two": two, "three": three, "above": above})
+    pq.write_table(table, folder / "t.parquet", row_group_size=70)
+    table.to_pandas().to_csv(folder / "t.csv", index=False)
+    lines = []
+    for k in range(n):
+        places = np.sort(random.choice(1 + k // 10, size=min(3, 1 + k // 10), replace=False)) + 1
+        lines.append(f"{k * k % 3} " + " ".join(f"{j}:{random.normal():.3f}" for j in places))
+    (folder / "t.svm").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def read(folder, name, target="two", leave=("near", "twice"), **how):
+    if name.endswith("svm"):
+        return open_source(folder / name, **how)
+    out = [column for column in ("w", "two", "three", "above") if column != target] + list(leave)
+    if "weight" in how:
+        out.remove("w")
+    return open_source(folder / name, target=target, exclude=out, **how)
+
+
+def same(one, other):
+    for name in BITS:
+        a, b = getattr(one, name), getattr(other, name)
+        assert (a is None) == (b is None), name
+        assert a is None or np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), name
+    for name in NUMBERS:
+        assert getattr(one, name) == getattr(other, name), name
+    assert one.recipe_ == other.recipe_
+    assert str(one.separation_) == str(other.separation_)
+
+
+CASES = {
+    "Parquet": ("t.parquet", {}, {}),
+    "weights": ("t.parquet", {"weight": "w"}, {}),
+    "text": ("t.csv", {"target": "three"}, {"l2": 0.5, "reference": "b"}),
+    "balanced": ("t.parquet", {"target": "three", "weight": "w"}, {"class_weight": "balanced"}),
+    "no intercept": ("t.csv", {}, {"fit_intercept": False, "solver": "lbfgs"}),
+    "ascent": ("t.parquet", {}, {"solver": "gradient_ascent", "max_iter": 5, "l2": 1.0}),
+    "dependent": ("t.parquet", {"leave": ("near",)}, {}),
+    "nearly dependent": ("t.parquet", {"leave": ("twice",)}, {}),
+    "separable": ("t.parquet", {"target": "above"}, {}),
+    "sparse": ("t.svm", {}, {"l2": 0.1}),
+    "sparse, many": ("t.svm", {}, {"l2": 0.1, "tol": 0.01}),
+    "profiles": ("t.parquet", {}, {"intervals": "profile"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_logistic_regression_to_the_bit(workers, client, folder, monkeypatch, case):
+    name, how, parameters = CASES[case]
+    if case == "sparse, many":
+        for module in ("regression.logistic.fitting", "estimators._logistic.rows"):
+            monkeypatch.setattr(f"linsep.{module}.MOST_WEIGHTS", 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        one = LogisticRegression(**parameters).fit(read(folder, name, **how))
+        for count, size in ((3, 0.006), (1, 0.02))[: 1 + (case == "weights")]:
+            workers.scale(count)
+            client.wait_for_workers(count)
+            source = read(folder, name, **how)
+            other = fit(LogisticRegression(**parameters), source, client=client, shard_mb=size)
+            same(one, other)
+            assert other.training_rows_ == one.training_rows_
+
+
+def test_dask_collections_are_fitted_as_files_of_their_rows(client, folder, tmp_path):
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    X, y, weights = table[["x0", "x1", "x2", "x3"]], table["three"], table["w"]
+    one = LogisticRegression(l2=0.1).fit(read(folder, "t.parquet", "three", weight="w"))
+    whole, parts = [0, 100, 100, 103, 700, 900], []
+    for given in (X, y, weights):
+        pieces = [given.iloc[a:b] for a, b in itertools.pairwise(whole)]
+        parts.append(
+            dd.from_delayed([dask.delayed(piece) for piece in pieces], meta=given.iloc[:0])
+        )
+    other = fit(LogisticRegression(l2=0.1), *parts[:2], sample_weight=parts[2], client=client)
+    for name in BITS[:2]:
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert other.feature_names_in_.tolist() == list(X.columns)
+    arrays = LogisticRegression(l2=0.1).fit(X, y, weights)
+    np.testing.assert_allclose(other.coef_, arrays.coef_, rtol=1e-7)
+
+
+def test_a_fit_that_was_lost_goes_on_here_or_there(client, folder, tmp_path, monkeypatch):
+    path = tmp_path / "c"
+
+    def fitted(anywhere=fit, **where):
+        return anywhere(LogisticRegression(), read(folder, "t.parquet"), **where)
+
+    expected, result, count = fitted(LogisticRegression.fit), Journal.result, []
+
+    def lost(self, what, given, compute):
+        count.append(1)
+        if len(count) == 2:
+            raise ClusterError("the scheduler was lost")
+        return result(self, what, given, compute)
+
+    monkeypatch.setattr(Journal, "result", lost)
+    with pytest.raises(ClusterError, match="was lost"):
+        fitted(client=client, checkpoint=path, shard_mb=0.01)
+    kept = path.read_bytes()
+    same(expected, fitted(client=client, checkpoint=path, shard_mb=0.02))
+    assert not path.exists()
+    path.write_bytes(kept)
+    same(expected, fitted(LogisticRegression.fit, checkpoint=path))
+
+
+def test_parameters_and_classes_are_checked_before_rows_are_read(client, folder):
+    for parameters, said in (
+        ({"l2": -1}, "l2"),
+        ({"penalty": "firth", "l2": 1.0}, "exclude each other"),
+    ):
+        with pytest.raises(LinsepError, match=said):
+            fit(LogisticRegression(**parameters), read(folder, "t.parquet"), client=client)
+    with pytest.raises(DataError, match="reference is 'maybe', which is no class"):
+        fit(LogisticRegression(reference="maybe"), read(folder, "t.parquet"), client=client)
