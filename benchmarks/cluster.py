@@ -62,9 +62,11 @@ def _busy(dask_worker: Any) -> float:
 
 def main() -> list[dict[str, Any]]:
     """Print the table, and return its rows."""
+    import dask
     from distributed import Client, LocalCluster
 
     from linsep.distributed import fit
+    from linsep.distributed.cluster import ALIKE
 
     megabytes = int(os.environ.get("LINSEP_CLUSTER_MB", "2000"))
     found = []
@@ -83,6 +85,7 @@ def main() -> list[dict[str, Any]]:
         for _ in range(TIMES):
             for count in (1, 2):
                 with (
+                    dask.config.set(ALIKE),
                     LocalCluster(
                         n_workers=count, threads_per_worker=1, dashboard_address=":0",
                         memory_limit=None,

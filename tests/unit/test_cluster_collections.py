@@ -1,13 +1,19 @@
 """Dask Arrays and DataFrames: a partition is a shard."""
 
+import os
+import signal
+import time
+
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
 
 from linsep import GaussianNaiveBayes, LinearRegression, Perceptron
-from linsep.distributed import fit
+from linsep.distributed import ClusterError, fit
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.mixing import fit_in_shards
 from linsep.regression import lanes
@@ -79,3 +85,34 @@ def test_what_is_wrong_is_named(client, rows):
     frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), npartitions=1)
     with pytest.raises(DataError, match="partition 0, column 'b' holds"):
         fit(LinearRegression(), frame, frame["a"], client=client)
+
+
+def test_a_slow_partition_is_waited_for(client, rows, monkeypatch):
+    monkeypatch.setattr("linsep.distributed.cluster.LOOK", 0.05)
+    monkeypatch.setattr("linsep.distributed.cluster.ALONE", 0.1)  # without any worker
+    X, y = rows
+
+    def slowly(part):
+        time.sleep(0.5)
+        return part
+
+    slow = da.from_delayed(dask.delayed(slowly)(X[:200]), shape=(200, 4), dtype=float)
+    parts = da.concatenate([slow, da.from_array(X[200:], chunks=(300, 4))])
+    other = fit(LinearRegression(), parts, da.from_array(y, chunks=((200, 300),)), client=client)
+    assert np.array_equal(LinearRegression().fit(X, y).coef_, other.coef_)
+
+
+def test_a_partition_that_ends_its_worker_is_given_up_and_said():
+    """As a worker is ended that needs more memory than there is."""
+    options = {"scheduler.allowed-failures": 1, "worker.daemon": True}
+    with (
+        dask.config.set({f"distributed.{name}": value for name, value in options.items()}),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        ended = dask.delayed(lambda: os.kill(os.getpid(), signal.SIGKILL))()
+        X = da.from_delayed(ended, shape=(3, 2), dtype=float)
+        with pytest.raises(ClusterError, match=r"ended 2 workers.*most likely for lack of memory"):
+            fit(LinearRegression(), X, da.zeros(3), client=client)

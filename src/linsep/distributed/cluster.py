@@ -23,6 +23,7 @@ from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.interrupts import checkpoint
 
 try:
+    import dask
     from distributed import (
         CancelledError,
         Client,
@@ -44,6 +45,8 @@ except ImportError as error:
 CONNECTING = 10.0
 #: seconds without any worker after which a fit gives up
 ALONE = 60.0
+#: no rows are moved between workers that are alike
+ALIKE = {"distributed.scheduler.work-stealing": False}
 #: seconds between looks at the workers
 LOOK = 0.5
 
@@ -68,7 +71,7 @@ def connected(address: str) -> Iterator[Client]:
         If nobody answers within ten seconds.
     """
     if address == "local":
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), dask.config.set(ALIKE):
             warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
             cluster = LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
         with cluster, Client(cluster) as client:
@@ -168,16 +171,27 @@ class Cluster:
                 refuse_others(known, f"The worker at {worker}")
 
     def submit(
-        self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0
-    ) -> Future:
-        """Submit a task; ``name`` is what the dashboard shows."""
+        self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0,
+        at: list[str] | None = None,
+    ) -> Future:  # fmt: skip
+        """Submit a task; ``name`` is what the dashboard shows, ``at`` the addresses of the workers
+        that should do it if they still live.
+        """
         self._count += 1
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # weights, once a pass
             return self.client.submit(
                 _run, function, *given, key=f"{name}-{self.token}-{self._count}", priority=priority,
-                pure=False,
+                pure=False, workers=at or None, allow_other_workers=bool(at),
             )  # fmt: skip
+
+    def holders(self, futures: list[Future]) -> list[list[str]]:
+        """Return the addresses of the workers that hold each result."""
+        try:
+            found = self.client.who_has(futures)
+        except LOST as problem:
+            raise _in_a_sentence(problem) from None
+        return [list(found.get(future.key, ())) for future in futures]
 
     def results(self, futures: list[Future], done: Done | None = None) -> list[Any]:
         """Return the results in order; see :meth:`wait`."""

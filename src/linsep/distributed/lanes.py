@@ -135,6 +135,7 @@ class ClusterLanes(Lanes):
         known = self._cluster.results(
             [self._cluster.submit("describe shard", _known, b) for b in self.blocks]
         )
+        self._holders = self._cluster.holders(self.blocks)
         some = [about for about in known if about.rows]
         if not some:
             raise DataError(f"{rows.names[0]} and all other shards have no rows to learn from.")
@@ -180,7 +181,11 @@ class ClusterLanes(Lanes):
             parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
             more = [] if kept is None else [kept[k]]
             where = unit.first, unit.start
-            tasks.append(self._cluster.submit("sum lanes", _of, sums, shared, *where, parts, *more))
+            tasks.append(
+                self._cluster.submit(
+                    "sum lanes", _of, sums, shared, *where, parts, *more, at=self._holders[shard]
+                )
+            )
         return tasks
 
     def _added(self, tasks: list[Any], add: Add) -> Any:

@@ -18,12 +18,15 @@ def fit_online(
     classes, totals = rows.classes()
     setting = setting_of(estimator, classes, totals, estimator.n_features_in_, mixing, saving)
     shared = rows.cluster.submit("share setting", given, setting)
+    holders = rows.cluster.holders(rows.rows)
     coded = [
-        rows.cluster.submit("prepare shard", _coded, shared, each, rows.width, name, priority=FIRST)
-        for each, name in zip(rows.rows, rows.names, strict=True)
+        rows.cluster.submit(
+            "prepare shard", _coded, shared, each, rows.width, name, priority=FIRST, at=at
+        )
+        for each, name, at in zip(rows.rows, rows.names, holders, strict=True)
     ]
     rows.rows = []  # the prepared rows take their place
-    learn = _learning(estimator, rows, shared, coded)
+    learn = _learning(estimator, rows, shared, coded, holders)
     fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start, saving=saving)
     estimator.progress_.stage = "measuring"
     measure(estimator, rows, coded, _labelled, totals)
@@ -44,7 +47,9 @@ def _learnt(setting: Setting, k: int, rows: Coded, start: Mixed, number: int, na
         raise DataError(f"{name}: {problem.message}") from None
 
 
-def _learning(estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any]) -> LearnAll:
+def _learning(
+    estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any], holders: list[list[str]]
+) -> LearnAll:
     """Return a function that makes one pass: its tasks get the mixed weights and return sums."""
     cluster, sizes = rows.cluster, [about.rows for about in rows.about]
 
@@ -53,8 +58,8 @@ def _learning(estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any]) 
         progress.total = sum(sizes)
         weights = cluster.submit("mixed weights", given, start, priority=FIRST)
         parts = [
-            cluster.submit("learn shard", _learnt, shared, k, each, weights, number, name)
-            for k, (each, name) in enumerate(zip(coded, rows.names, strict=True))
+            cluster.submit("learn shard", _learnt, shared, k, each, weights, number, name, at=at)
+            for k, (each, name, at) in enumerate(zip(coded, rows.names, holders, strict=True))
         ]
 
         def finished(k: int) -> None:

@@ -145,7 +145,10 @@ def measure(
     for name in ("progress_", "mixture_"):
         model.__dict__.pop(name, None)
     shared = rows.cluster.submit("share model", given, model, priority=FIRST)
-    tasks = [rows.cluster.submit("score shard", _right, shared, labelled, f) for f in futures]
+    tasks = [
+        rows.cluster.submit("score shard", _right, shared, labelled, future, at=at)
+        for future, at in zip(futures, rows.cluster.holders(futures), strict=True)
+    ]
     right, total = fsum(rows.cluster.results(tasks)), float(totals.sum())
     estimator.training_accuracy_ = right / total if total else None
     estimator.training_rows_, estimator.training_sampled_ = rows.n_rows, False
