@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from fourier_motzkin import kind_of
 from linsep import LogisticRegression, open_source, separation
-from linsep.separability.problem import data as theory_data
+from linsep.separability.problem import data as theory_data, pieces
 from linsep.separability.problem.questions import two_sides
 from linsep.separability.problem.working_set import WorkingSet
 from linsep.separability.search import search
@@ -21,7 +21,8 @@ COPIES = 10
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
     """Rows are looked at a few at a time, and few are added in a round, as with large data."""
-    monkeypatch.setattr(theory_data, "PIECE_VALUES", 64)
+    monkeypatch.setattr(pieces, "PIECE_VALUES", 64)
+    monkeypatch.setattr(pieces, "SPARSE_ROWS", 16)
     monkeypatch.setattr(search, "LEAST_ADDED", 4)
     monkeypatch.setattr(search, "MOST_ADDED", 4)
 

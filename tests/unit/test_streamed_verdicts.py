@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from linsep import open_source, separation
+from linsep.separability.problem import pieces
+from linsep.sources.arrays import ArraySource
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -47,3 +50,31 @@ def test_verdicts_on_streams_are_those_on_arrays(tmp_path, seed):
     for verdict in (here, there):
         assert verdict.verify(source, exact=True), verdict.verify(source, exact=True).reason
         assert verdict.verify(X, y, exact=True), verdict.verify(X, y, exact=True).reason
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_verdicts_do_not_depend_on_batches(monkeypatch, seed):
+    monkeypatch.setattr(pieces, "PIECE_VALUES", 150)
+    monkeypatch.setattr(pieces, "SPARSE_ROWS", 40)
+    X, y = drawn(seed)
+    X = sp.csr_matrix(X) if seed % 4 == 1 else X
+    y = y if seed % 3 else y + (np.arange(len(y)) % 3 == 0)
+    margin = "max" if seed % 2 else None
+    expected = separation(X, y, margin=margin)
+    for rows, memory in ((1, 1 << 20), (7, 1 << 20), (64, 0)):
+        source = ArraySource(X, y, batch_rows=rows)
+        source.memory_bytes = memory
+        assert separation(source, margin=margin) == expected
+
+
+def test_rows_do_not_depend_on_the_numbers_of_others():
+    """A number that no double equals makes its batch one of Python's numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (60, 2)).astype(object)
+    X[X[:, 0] > 0] /= 8
+    X[17, 1] = 2**53 + 1
+    y = rng.integers(0, 2, 60)
+    expected = separation(X, y)
+    for rows in (1, 9):
+        assert separation(ArraySource(X, y, batch_rows=rows)) == expected
+    assert expected.verify(X, y, exact=True)

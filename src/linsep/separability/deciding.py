@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from linsep.certificate.blocks import sha256_of
 from linsep.certificate.verdicts import (
     FORMULATIONS,
     TIME_LIMIT,
@@ -190,7 +189,7 @@ def decide(
     with limited(task), threadpool_limits(1, "blas"):
         whole = Subject(
             tuple(labels), (), (), fit_intercept, data.n_rows, data.n_features,
-            None if data.names is None else tuple(data.names), sha256_of(data), columns,
+            None if data.names is None else tuple(data.names), data.sha256(), columns,
         )  # fmt: skip
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,16 +23,19 @@ from linsep.separability.exact.elimination import reduced
 from linsep.separability.exact.spans import Span
 from linsep.separability.exact.splitting import Proof, witness
 from linsep.separability.problem.contradictory_pairs import contradictory_pair
-from linsep.separability.problem.data import Data
-from linsep.separability.problem.questions import Question, scans
-from linsep.separability.problem.whole_numbers import Reduced, root_above, shortened
-from linsep.separability.problem.working_set import WorkingSet, table_of
+from linsep.separability.problem.data import Data, Pass
+from linsep.separability.problem.pieces import Piece
+from linsep.separability.problem.questions import Question, Scan
+from linsep.separability.problem.whole_numbers import Reduced, Row, root_above, shortened
+from linsep.separability.problem.working_set import Key, WorkingSet, table_of
 from linsep.separability.recession import Cone, Sign
 from linsep.separability.search.search import Blocked, Separated, exact_rows
 from linsep.separability.time_limit import TooLarge, doing
 from linsep.separability.widening import lowest_margin, square_of
 
-Keys = tuple[tuple[int, int], ...]
+Keys = tuple[Key, ...]
+#: most rows of a lane that are added to a space at once
+MOST_OUTSIDE = 100
 #: margin and support of a separator without a computed margin
 NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
 
@@ -98,8 +104,7 @@ def _signs(
     """Return the coefficients with one sign under all weights with no row on the wrong side."""
     doing("the signs of coefficients")
     working = WorkingSet(data, question)
-    for member in found.members:
-        working.include(member)
+    working.include(found.members)
     cone = Cone(working, found.proof.span, found.proof.direction)
     kept = _space(everything).coefficients(question.width, question.intercept)
     signs = {j: cone.sign(function) for j, function in sorted(kept.items())}
@@ -114,6 +119,29 @@ def _pair(rows: tuple[int, int]) -> Combination:
     return Combination(rows, (0, 0), (1, 1))
 
 
+@dataclass(frozen=True)
+class Outside(Pass[list[tuple[Key, Row]]]):
+    """Some constraints of each lane that lie outside a space."""
+
+    scan: Scan
+    span: Span
+
+    def of(self, lanes: Iterable[Piece]) -> list[tuple[Key, Row]]:
+        """Return those of the lanes."""
+        found = []
+        for piece, values in self.scan.values(lanes):
+            outside = self.span.outside(piece, values, np.arange(len(values.row)))
+            places = np.flatnonzero(outside)[:MOST_OUTSIDE]
+            for i, (row, _) in exact_rows(self.scan.question, piece, values, places):
+                key = int(piece.numbers[values.row[i]]), int(values.which[i])
+                found.append((key, row))
+        return found
+
+    def merged(self, parts: list[list[tuple[Key, Row]]]) -> list[tuple[Key, Row]]:
+        """Return all."""
+        return list(chain(*parts))
+
+
 def _everything(data: Data, question: Question, found: Blocked) -> tuple[Reduced, Keys]:
     """Return the space of all rows, and rows that span it."""
     space, keys = found.proof.span, [member.key for member in found.proof.members]
@@ -126,16 +154,11 @@ def _everything(data: Data, question: Question, found: Blocked) -> tuple[Reduced
         keys += [member.key for member in new]
         space = reduced(space.basis() + [member.whole[0] for member in new])
     while len(space.rows) < question.size:
-        span = Span(space, question)
-        more = []
-        for piece, values in scans(data, question, np.zeros(question.size)):
-            places = np.flatnonzero(span.outside(piece, values, np.arange(len(values.row))))[:100]
-            for i, (row, _) in exact_rows(question, piece, values, places):
-                more.append(row)
-                keys.append((int(piece.numbers[values.row[i]]), int(values.which[i])))
+        more = data.ask(Outside(Scan(question, np.zeros(question.size)), Span(space, question)))
         if not more:
             break
-        space = reduced(space.basis() + more)
+        keys += [key for key, _ in more]
+        space = reduced(space.basis() + [row for _, row in more])
     return space, tuple(sorted(keys))
 
 

@@ -87,9 +87,8 @@ class Gram:
 
     def __init__(self, K: np.ndarray) -> None:
         doing("the rank of the Gram matrix")
-        bare, one = Question((), len(K), False), np.ones(1, dtype=np.int8)
-        every = np.arange(len(K))
-        self._rows = [whole_row(bare, every, row, one) for row in K]
+        one, every = np.ones(1, dtype=np.int8), np.arange(len(K))
+        self._rows = [whole_row(every, row, one, len(K), False) for row in K]
         self._lines: list[Row] = [{} for _ in every]
         for i, (row, _) in enumerate(self._rows):  # the factors do not change the rank
             check_time()

@@ -1,7 +1,8 @@
 """Widening a separator to the widest margin in integers, where floats are too short."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, NamedTuple
@@ -11,8 +12,9 @@ from flint import fmpz_mat
 
 from linsep.certificate.integers import squared_bound
 from linsep.separability.exact.elimination import equality_point
-from linsep.separability.problem.data import Data
-from linsep.separability.problem.questions import Question, scans
+from linsep.separability.problem.data import Data, Pass
+from linsep.separability.problem.pieces import Piece
+from linsep.separability.problem.questions import Question, Scan
 from linsep.separability.problem.whole_numbers import Row, dense_floats, dot, root_above, to_whole
 from linsep.separability.problem.working_set import Member, WorkingSet
 from linsep.separability.search.search import Separated, as_row, exact_rows, grow
@@ -153,8 +155,7 @@ def widened(data: Data, question: Question, found: Separated, tolerance: float) 
     Returns ``found`` if that would take too long.
     """
     working = WorkingSet(data, question)
-    for member in found.members:
-        working.include(member)
+    working.include(found.members)
     multipliers: Any = found.multipliers
     work = Work(MOST_WORK)
     while True:
@@ -255,6 +256,49 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
     return squared_bound(features, groups, multipliers)
 
 
+@dataclass(frozen=True)
+class Ends(Pass[tuple[float, float]]):
+    """Two numbers between which the smallest value of all constraints lies."""
+
+    scan: Scan
+
+    def of(self, lanes: Iterable[Piece]) -> tuple[float, float]:
+        """Return those of the lanes."""
+        low, high = np.inf, np.inf
+        for _, values in self.scan.values(lanes):
+            low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
+            high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
+        return low, high
+
+    def merged(self, parts: list[tuple[float, float]]) -> tuple[float, float]:
+        """Return those of all."""
+        return min(low for low, _ in parts), min(high for _, high in parts)
+
+
+@dataclass(frozen=True)
+class Smallest(Pass[Fraction | None]):
+    """The exact smallest product of weights with rows that may lie below a number; None if there
+    are none.
+    """
+
+    scan: Scan
+    whole: Row
+    high: float
+
+    def of(self, lanes: Iterable[Piece]) -> Fraction | None:
+        """Return that of the lanes."""
+        found: list[Fraction | None] = []
+        for piece, values in self.scan.values(lanes):
+            places = np.flatnonzero(~(values.value - values.bound > self.high))
+            for _, (row, scale) in exact_rows(self.scan.question, piece, values, places):
+                found = [self.merged([*found, dot(row, self.whole) * scale])]
+        return self.merged(found)
+
+    def merged(self, parts: list[Fraction | None]) -> Fraction | None:
+        """Return the smallest."""
+        return min((part for part in parts if part is not None), default=None)
+
+
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
     """Return a lower bound on the margin of the weights, by floats if they give nine digits."""
     whole, _ = as_row(weights)
@@ -262,28 +306,15 @@ def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
     squares = sum(m * m for j, m in whole.items() if j < data.n_features)
     if not squares:
         return 0.0
-    low, high = np.inf, np.inf
+    scan = Scan(question, w)
     with np.errstate(all="ignore"):
-        for _, values in scans(data, question, w):
-            low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
-            high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
+        low, high = data.ask(Ends(scan))
         if 0 < high * (1 - 1e-9) < low:
             return low / (float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)) * (1 - 1e-12)
-        exact = _lowest(data, question, w, whole, high)
-    square = exact**2 / squares
+        exact = data.ask(Smallest(scan, whole, high))
+    assert exact is not None
+    square = max(exact, Fraction(0)) ** 2 / squares
     found = root_above(square)
     while Fraction(found) ** 2 > square:
         found = math.nextafter(found * (1 - 1e-15), 0.0)
     return found
-
-
-def _lowest(data: Data, question: Question, w: np.ndarray, whole: Row, high: float) -> Fraction:
-    """Return the exact smallest product of the weights with rows that may lie below ``high``."""
-    lowest = None
-    for piece, values in scans(data, question, w):
-        places = np.flatnonzero(~(values.value - values.bound > high))
-        for _, (row, scale) in exact_rows(question, piece, values, places):
-            product = dot(row, whole) * scale
-            lowest = product if lowest is None else min(lowest, product)
-    assert lowest is not None
-    return max(lowest, Fraction(0))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.separability.problem.data import Piece
+from linsep.separability.problem.pieces import Piece
 from linsep.separability.problem.questions import Question, Values
 from linsep.separability.problem.whole_numbers import Reduced, Row, constraint
 from linsep.separability.time_limit import check_time

@@ -1,14 +1,55 @@
 """Equal rows on opposite sides: the shortest proof that nothing separates the classes."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.separability.problem.data import Data, Piece
+from linsep.separability.problem.data import Data, Pass
+from linsep.separability.problem.pieces import Piece
 from linsep.separability.problem.questions import Question
 from linsep.separability.problem.whole_numbers import combination, constraint
 
 #: most pairs with equal hashes that are compared
 MOST_PAIRS = 8
+
+
+class Marks(NamedTuple):
+    """Hashes of rows, sorted and different, and the number of the first row with each."""
+
+    marks: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class Marked(Pass[tuple[Marks, ...]]):
+    """The hashes of the rows on the positive side, and of those on the negative side."""
+
+    question: Question
+
+    def of(self, lanes: Iterable[Piece]) -> tuple[Marks, ...]:
+        """Return those of the lanes."""
+        sides = np.array([int(C[0, 0]) if len(C) else 0 for C in self.question.coefficients])
+        odd = _column_numbers(self.question.width - self.question.intercept)
+        found = []
+        for piece in lanes:
+            marks, signs = row_marks(piece, odd), sides[piece.codes]
+            found.append(
+                tuple(Marks(marks[signs == s], piece.numbers[signs == s]) for s in (1, -1))
+            )
+        return self.merged(found)
+
+    def merged(self, parts: list[tuple[Marks, ...]]) -> tuple[Marks, ...]:
+        """Return those of all."""
+        return tuple(_first_of_each(of_side) for of_side in zip(*parts, strict=True))
+
+
+def _first_of_each(parts: tuple[Marks, ...]) -> Marks:
+    marks, rows = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    different, first = np.unique(marks, return_index=True)
+    return Marks(different, rows[first])
 
 
 def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None:
@@ -18,23 +59,14 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
     by number. If different rows share a hash, which is unlikely, a pair may be missed, and the
     witness is longer than necessary.
     """
-    sides = np.array([int(C[0, 0]) if len(C) else 0 for C in question.coefficients])
-    odd = _column_numbers(data.n_features)
-    marks = np.concatenate([row_marks(piece, odd) for piece in data.pieces()])
-    signs = np.concatenate([sides[piece.codes] for piece in data.pieces()])
-    first = [_first_places(marks, np.flatnonzero(signs == side)) for side in (1, -1)]
-    _, above, below = np.intersect1d(*(marks[rows] for rows in first), return_indices=True)
-    pairs = np.sort(np.column_stack([first[0][above], first[1][below]]), axis=1)
+    above, below = data.ask(Marked(question))
+    _, *places = np.intersect1d(above.marks, below.marks, assume_unique=True, return_indices=True)
+    pairs = np.sort(np.column_stack([above.rows[places[0]], below.rows[places[1]]]), axis=1)
     for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:
         found = [constraint(question, piece, at, 0)[0] for _, piece, at in data.rows(pair)]
         if not combination((1, a) for a in found):
             return int(pair[0]), int(pair[1])
     return None
-
-
-def _first_places(marks: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the first of the rows with each hash."""
-    return rows[np.unique(marks[rows], return_index=True)[1]]
 
 
 def _column_numbers(n_features: int) -> np.ndarray:

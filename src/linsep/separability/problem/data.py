@@ -1,80 +1,44 @@
-"""Rows and labels in pieces that can be read many times, from arrays or sources."""
+"""Rows and labels that can be asked many times, wherever they are."""
 
 import warnings
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.numbers import labelled_rows, tidy
+from linsep.certificate.blocks import sha256_of
+from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
 from linsep.errors import DataError
+from linsep.separability.problem.pieces import Part, Piece, in_lanes, lane_rows, part_of
 
-#: numbers in a piece of a dense array: few enough to stay in the processor's cache
-PIECE_VALUES = 1 << 18
-#: error bound of a product that underflows
-TINY = 2.0**-1074
 #: classes up to which no warning is given
 FEW_CLASSES = 10
 
+Answer = TypeVar("Answer")
 
-class Piece(NamedTuple):
-    """Rows in memory.
 
-    Attributes
-    ----------
-    X : array or CSR matrix of shape (rows, features)
-    codes, numbers : int arrays of shape (rows,)
-        Class code and number of every row.
-    exact : array of Python numbers of shape (rows, features), or None
-        The exact numbers, if X holds them rounded.
+class Pass(ABC, Generic[Answer]):
+    """What one reading of all rows is to find out.
+
+    Rows may be in several places. Each computes its part of the answer, neighbouring parts are
+    merged in order, in groups of any size, and the last of them is the answer. It must not depend
+    on the places: they begin where lanes begin. A pass and its answers can be pickled.
     """
 
-    X: Any
-    codes: np.ndarray
-    numbers: np.ndarray
-    exact: np.ndarray | None = None
+    @abstractmethod
+    def of(self, lanes: Iterable[Piece]) -> Answer:
+        """Return the part of the answer that some neighbouring lanes give."""
 
-    def products(self, W: np.ndarray) -> np.ndarray:
-        """Return ``X @ W[:, :features].T``, plus the last column of ``W`` if it has one more."""
-        d = self.X.shape[1]
-        X = self.X if sp.issparse(self.X) else self.X.astype(np.float64, copy=False)
-        scores = X @ np.ascontiguousarray(W[:, :d].T)
-        return scores + W[:, d] if W.shape[1] > d else scores
-
-    def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return columns and exact values of a row of this piece."""
-        if sp.issparse(self.X):
-            start, end = self.X.indptr[row : row + 2]
-            return self.X.indices[start:end], self.X.data[start:end]
-        return np.arange(self.X.shape[1]), (self.X if self.exact is None else self.exact)[row]
-
-    def lengths(self) -> np.ndarray:
-        """Return the length of every row, rounded up where squares underflow."""
-        X = self.X
-        if sp.issparse(X):
-            squares = sp.csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
-            total = np.asarray(squares.sum(axis=1)).ravel()
-        else:
-            X = X.astype(np.float64, copy=False)
-            total = np.einsum("ij,ij->i", X, X)
-        return np.sqrt(total + X.shape[1] * TINY)
-
-    def only(self, chosen: np.ndarray) -> "Piece":
-        """Return the rows selected by the mask ``chosen``."""
-        if chosen.all():
-            return self
-        exact = None if self.exact is None else self.exact[chosen]
-        return Piece(self.X[chosen], self.codes[chosen], self.numbers[chosen], exact)
-
-    def of_classes(self, active: np.ndarray) -> "Piece":
-        """Return the rows of the classes selected by the mask ``active``."""
-        return self.only(active[self.codes])
+    @abstractmethod
+    def merged(self, parts: list[Answer]) -> Answer:
+        """Return the parts of neighbouring lanes as one."""
 
 
-class Data:
-    """Rows and labels that can be read many times.
+class Data(ABC):
+    """Rows and labels that can be asked many times.
 
     Attributes
     ----------
@@ -88,37 +52,28 @@ class Data:
         Whether pieces hold rounded numbers beside the exact ones.
     """
 
-    def __init__(self, parts: Any, classes: np.ndarray, shape: tuple[int, int], names: Any) -> None:
-        self._parts = parts
+    def __init__(self, classes: np.ndarray, shape: tuple[int, int], names: Any) -> None:
         self.classes = classes
         self.n_rows, self.n_features = shape
         self.names = None if names is None else [str(name) for name in names]
         self.sparse = self.rounded = False
-        self.where: Any = None
 
-    def pieces(self) -> Iterator[Piece]:
-        """Yield all rows, in order."""
-        for X, codes, first, exact in self._parts():
-            step = X.shape[0] if sp.issparse(X) else max(1, PIECE_VALUES // max(1, X.shape[1]))
-            for start in range(0, X.shape[0], step):
-                rows = slice(start, start + step)
-                numbers = np.arange(first + start, first + min(start + step, X.shape[0]))
-                some = X[rows] if step < X.shape[0] else X
-                yield Piece(some, codes[rows], numbers, None if exact is None else exact[rows])
+    @abstractmethod
+    def ask(self, work: Pass[Answer]) -> Answer:
+        """Return the answer of all rows."""
 
-    def codes(self) -> np.ndarray:
-        """Return the codes of all labels."""
-        return np.concatenate([codes for _, codes in self.coded()])
-
-    def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield the rows as given, with the codes of their labels."""
-        for X, codes, _, exact in self._parts():
-            yield X if exact is None else exact, codes
+    @abstractmethod
+    def sha256(self) -> str:
+        """Return the hash of rows and labels, as :mod:`linsep.certificate.canonical` has it."""
 
     @cached_property
     def longest(self) -> float:
         """An upper bound on the length of every row."""
-        return max(float(piece.lengths().max()) for piece in self.pieces())
+        return self.ask(Longest())
+
+    def codes(self) -> np.ndarray:
+        """Return the codes of all labels."""
+        return self.ask(Codes())
 
     def labels(self) -> list[Any]:
         """Return the classes as plain values."""
@@ -126,14 +81,89 @@ class Data:
 
     def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Piece, int]]:
         """Yield the rows with these sorted numbers as (number, piece, index in the piece)."""
-        wanted = iter(numbers.tolist())
-        number = next(wanted, None)
-        for piece in self.pieces():
-            while number is not None and number <= piece.numbers[-1]:
-                yield number, piece, number - int(piece.numbers[0])
-                number = next(wanted, None)
-            if number is None:
-                return
+        for piece in self.ask(Numbered(numbers)):
+            for place, number in enumerate(piece.numbers.tolist()):
+                yield number, piece, place
+
+
+class Longest(Pass[float]):
+    """The length of the longest row."""
+
+    def of(self, lanes: Iterable[Piece]) -> float:
+        """Return the largest length."""
+        return max(float(piece.lengths().max()) for piece in lanes)
+
+    def merged(self, parts: list[float]) -> float:
+        """Return the largest."""
+        return max(parts)
+
+
+class Codes(Pass[np.ndarray]):
+    """The class codes of all rows."""
+
+    def of(self, lanes: Iterable[Piece]) -> np.ndarray:
+        """Return those of the lanes."""
+        return np.concatenate([piece.codes for piece in lanes])
+
+    def merged(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Return all."""
+        return np.concatenate(parts)
+
+
+class Numbered(Pass[list[Piece]]):
+    """The rows with some numbers, sorted."""
+
+    def __init__(self, numbers: np.ndarray):
+        self.numbers = numbers
+
+    def of(self, lanes: Iterable[Piece]) -> list[Piece]:
+        """Return those that are in the lanes."""
+        found = []
+        for piece in lanes:
+            first, last = piece.numbers[[0, -1]]
+            start, stop = np.searchsorted(self.numbers, [first, last + 1])
+            if start < stop:
+                found.append(piece.at(self.numbers[start:stop] - first))
+            if stop == len(self.numbers):
+                break
+        return found
+
+    def merged(self, parts: list[list[Piece]]) -> list[Piece]:
+        """Return all."""
+        return [piece for part in parts for piece in part]
+
+
+class LocalData(Data):
+    """Rows that this process reads, from memory or from files.
+
+    Parameters
+    ----------
+    parts : function that returns an iterator over all rows, of the full width
+    """
+
+    def __init__(
+        self,
+        parts: Callable[[], Iterable[Part]],
+        classes: np.ndarray,
+        shape: tuple[int, int],
+        names: Any,
+    ) -> None:
+        super().__init__(classes, shape, names)
+        self._parts = parts
+
+    def ask(self, work: Pass[Answer]) -> Answer:
+        """Return the answer of all rows."""
+        rows = lane_rows(self.sparse, self.n_features)
+        return work.of(part.piece() for part in in_lanes(self._parts(), rows))
+
+    def sha256(self) -> str:
+        """Return the hash of rows and labels."""
+        return sha256_of(self)
+
+    def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield the rows as given, with the codes of their labels."""
+        for X, codes, _, exact in self._parts():
+            yield X if exact is None else exact, codes
 
 
 def plain_labels(classes: np.ndarray) -> list[Any]:
@@ -158,26 +188,11 @@ def data_of(X: Any, y: Any = None) -> Data:
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
     rows, classes, codes, names = labelled_rows(X, y)
-    _two_classes(classes)
-    part = _part(rows, codes, 0)
-    data = Data(lambda: iter([part]), classes, rows.shape, names)
+    check_two_classes(classes)
+    part = part_of(rows, codes, 0)
+    data = LocalData(lambda: [part], classes, rows.shape, names)
     data.sparse, data.rounded = sp.issparse(rows), part.exact is not None
     return data
-
-
-class Part(NamedTuple):
-    """Rows as given, with their floats if they hold Python numbers."""
-
-    X: Any
-    codes: np.ndarray
-    first: int
-    exact: np.ndarray | None
-
-
-def _part(X: Any, codes: np.ndarray, first: int) -> Part:
-    if X.dtype != object:
-        return Part(X, codes, first, None)
-    return Part(X.astype(np.float64), codes, first, X)
 
 
 def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
@@ -191,41 +206,62 @@ def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) 
         )
 
 
-def _two_classes(classes: np.ndarray) -> None:
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise DataError if all rows have the same label."""
     if len(classes) < 2:
         (only,) = plain_labels(classes)
         raise DataError(f"All rows have the label {only}: separation needs at least two classes.")
 
 
+class Batch(NamedTuple):
+    """Exact rows of a source, their labels, and the number of the first."""
+
+    X: Any
+    y: np.ndarray
+    first: int
+
+
+def exact_batches(source: Any) -> Iterator[Batch]:
+    """Yield the rows of a source, as Python's numbers where doubles are too short."""
+    for X, y, first, *_ in source.exactly():
+        short = X.dtype == object and same_as_doubles(X)
+        yield Batch(X.astype(np.float64) if short else X, y, first)
+
+
 def _from_source(source: Any) -> Data:
     """Read a source once for its classes and width; keep its rows in memory if they are few."""
-    kept: list[Any] | None = []
+    kept: list[Batch] | None = []
     labels: set[Any] = set()
     n_rows = width = size = 0
     sparse = rounded = False
-    for X, y, first, *_ in source.exactly():
+    for X, y, first in exact_batches(source):
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
         rounded |= X.dtype == object
         size += X.data.nbytes * (5 if rounded else 1) + (X.indices.nbytes if sparse else 0)
         if kept is not None:
-            kept.append((X.copy(), y.copy(), first))
+            kept.append(Batch(X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
     if not n_rows:
         raise DataError(f"{source.name} has no rows.")
     classes = np.array(sorted(labels))
-    _two_classes(classes)
+    check_two_classes(classes)
 
-    def parts() -> Iterator[Part]:
-        for X, y, first, *_ in source.exactly() if kept is None else kept:
-            yield _part(_widened(X, width), np.searchsorted(classes, y), first)
+    def parts(batches: Iterable[Batch]) -> Iterator[Part]:
+        for X, y, first in batches:
+            yield part_of(widened(X, width), np.searchsorted(classes, y), first)
 
-    data = Data(parts, classes, (n_rows, width), source.feature_names)
-    data.sparse, data.rounded, data.where = sparse, rounded, source.where
+    shape, names = (n_rows, width), source.feature_names
+    if kept is None:
+        data = LocalData(lambda: parts(exact_batches(source)), classes, shape, names)
+    else:
+        lanes = list(in_lanes(parts(kept), lane_rows(sparse, width)))
+        data = LocalData(lambda: lanes, classes, shape, names)
+    data.sparse, data.rounded = sparse, rounded
     return data
 
 
-def _widened(X: Any, width: int) -> Any:
+def widened(X: Any, width: int) -> Any:
     """Return the rows with zero columns for features that appear in later batches."""
     if X.shape[1] == width:
         return tidy(X)

@@ -7,12 +7,13 @@ weights are zero, stacked into one vector. Both are ``a = c (x) [x; 1]``, the Kr
 a vector of -1, 0 and 1 that depends on the classes alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.separability.problem.data import TINY, Data, Piece
+from linsep.separability.problem.data import Data
+from linsep.separability.problem.pieces import TINY, Piece
 from linsep.separability.time_limit import check_time
 
 #: half a unit in the last place of 1.0
@@ -94,38 +95,55 @@ def multinomial(data: Data, fit_intercept: bool) -> Question:
     return Question(blocks, data.n_features + fit_intercept, fit_intercept, data.rounded)
 
 
-def scans(
-    data: Data, question: Question, w: np.ndarray, above: float = np.inf
-) -> Iterator[tuple[Piece, Values]]:
-    """Yield the values of all constraints, piece by piece, except those surely above a number.
+class Scan(NamedTuple):
+    """The weights at which all constraints are looked at.
 
-    The pieces that are yielded hold the remaining rows.
+    Attributes
+    ----------
+    question : Question
+    w : array of shape (size,)
+    above : float
+        Rows whose values are surely above it are left out,
+    longest : float or None
+        which takes an upper bound on the length of every row; None leaves out none.
     """
-    active = question.active
-    for piece in data.pieces():
-        check_time()
-        part = piece.of_classes(active)
-        if np.isfinite(above) and question.blocks == 1 and not data.sparse:
-            part = part.only(~_surely_above(data, question, part, w, above))
-        if part.X.shape[0]:
-            yield part, values(question, part, w)
+
+    question: Question
+    w: np.ndarray
+    above: float = np.inf
+    longest: float | None = None
+
+    def values(self, lanes: Iterable[Piece]) -> Iterator[tuple[Piece, Values]]:
+        """Yield the values of the constraints of each lane; the pieces hold the remaining rows."""
+        active = self.question.active
+        for lane in lanes:
+            check_time()
+            piece = lane.of_classes(active)
+            if self.longest is not None:
+                piece = piece.only(~self._surely_above(piece, self.longest))
+            if piece.X.shape[0]:
+                yield piece, values(self.question, piece, self.w)
+
+    def _surely_above(self, piece: Piece, longest: float) -> np.ndarray:
+        """Return which rows of a piece surely have values above the number.
+
+        The bound is that of :func:`values`, with the length of the longest row for every row. A
+        value that overflows does not count as above.
+        """
+        n = self.question.width + 5
+        reach = (longest + 1) * float(np.linalg.norm(self.w))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            scores = piece.products(self.w[None])[:, 0]
+            blocks = self.question.coefficients
+            signs = np.array([float(C[0, 0]) if len(C) else 0.0 for C in blocks])
+            slack = n * UNIT / (1 - n * UNIT) * 1.001 * reach + 4 * n * TINY * (longest + 1)
+            return np.isfinite(scores) & (scores * signs[piece.codes] > self.above + slack)
 
 
-def _surely_above(
-    data: Data, question: Question, piece: Piece, w: np.ndarray, above: float
-) -> np.ndarray:
-    """Return which rows of a piece surely have values above a number.
-
-    The bound is that of :func:`values`, with the length of the longest row for every row. A value
-    that overflows does not count as above.
-    """
-    n = question.width + 5
-    reach = (data.longest + 1) * float(np.linalg.norm(w))
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        scores = piece.products(w[None])[:, 0]
-        signs = np.array([float(C[0, 0]) if len(C) else 0.0 for C in question.coefficients])
-        slack = n * UNIT / (1 - n * UNIT) * 1.001 * reach + 4 * n * TINY * (data.longest + 1)
-        return np.isfinite(scores) & (scores * signs[piece.codes] > above + slack)
+def scan_below(data: Data, question: Question, w: np.ndarray, above: float) -> Scan:
+    """Return the scan of all constraints that are not surely above a number."""
+    few = question.blocks == 1 and not data.sparse and np.isfinite(above)
+    return Scan(question, w, above, data.longest if few else None)
 
 
 def values(question: Question, piece: Piece, w: np.ndarray) -> Values:

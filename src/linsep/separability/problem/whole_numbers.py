@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.separability.problem.data import Piece
+from linsep.separability.problem.pieces import Piece
 from linsep.separability.problem.questions import Question
 from linsep.separability.time_limit import check_time
 
@@ -49,14 +49,14 @@ def power_of_two(exponent: int) -> Fraction:
 def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, Fraction]:
     """Return a constraint as integers and the positive fraction to multiply them by."""
     signs = question.coefficients[piece.codes[row]][which]
-    return whole_row(question, *piece.row(row), signs)
+    return whole_row(*piece.row(row), signs, question.width, question.intercept)
 
 
 def whole_row(
-    question: Question, columns: np.ndarray, numbers: np.ndarray, signs: np.ndarray
+    columns: np.ndarray, numbers: np.ndarray, signs: np.ndarray, width: int, intercept: bool
 ) -> tuple[Row, Fraction]:
     """Return ``signs (x) [x; 1]`` for a row x, as integers and a positive fraction."""
-    one = [1] if question.intercept else []
+    one = [1] if intercept else []
     scale = Fraction(1)
     if numbers.dtype.kind in "iu":
         whole = numbers.tolist() + one
@@ -67,9 +67,9 @@ def whole_row(
     else:
         whole, exponent = whole_numbers(np.append(numbers.astype(np.float64), one))
         scale = power_of_two(exponent)
-    places = [*columns.tolist(), question.width - 1] if question.intercept else columns.tolist()
+    places = [*columns.tolist(), width - 1] if intercept else columns.tolist()
     z = [(j, m) for j, m in zip(places, whole, strict=True) if m]
-    blocks = [(b * question.width, s) for b, s in enumerate(signs.tolist()) if s]
+    blocks = [(b * width, s) for b, s in enumerate(signs.tolist()) if s]
     return {shift + j: s * m for shift, s in blocks for j, m in z}, scale
 
 

@@ -3,17 +3,18 @@
 Verdicts made of its results are checked independently, from their evidence alone (checking.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from linsep.separability.exact.spans import Span
 from linsep.separability.exact.splitting import Proof, proved
-from linsep.separability.problem.data import Data, Piece
-from linsep.separability.problem.questions import Question, Values, scans
+from linsep.separability.problem.data import Data, Pass
+from linsep.separability.problem.pieces import Piece
+from linsep.separability.problem.questions import Question, Scan, Values, scan_below
 from linsep.separability.problem.whole_numbers import (
     Row,
     constraint,
@@ -22,7 +23,7 @@ from linsep.separability.problem.whole_numbers import (
     power_of_two,
     whole_numbers,
 )
-from linsep.separability.problem.working_set import Member, WorkingSet
+from linsep.separability.problem.working_set import Lowest, Member, Ranked, WorkingSet, lowest
 from linsep.separability.programs import pushes, split
 from linsep.separability.search.hinge import quick_weights
 from linsep.separability.search.nearest import nearest, polished
@@ -172,36 +173,59 @@ def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
     return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
 
 
+@dataclass(frozen=True)
+class Below(Pass[tuple[bool, Ranked]]):
+    """Whether any value is not positive, and the lowest constraints among those that are not
+    positive, or below the number of the scan.
+
+    Attributes
+    ----------
+    scan : Scan
+    whole, power : the weights as :func:`as_row` returns them
+    most : int
+    """
+
+    scan: Scan
+    whole: Row
+    power: int
+    most: int
+
+    def of(self, lanes: Iterable[Piece]) -> tuple[bool, Ranked]:
+        """Return those of the lanes."""
+        found, worst = False, Worst(self.scan.question, self.most)
+        above = self.scan.above
+        for piece, values in self.scan.values(lanes):
+            clear = values.value < above - values.bound
+            unsure = np.abs(values.value - above) <= values.bound
+            unsure |= np.abs(values.value) <= values.bound
+            found |= bool((values.value < -values.bound).any())
+            wrong = np.zeros(len(values.value), dtype=bool)
+            close = np.flatnonzero(unsure)
+            for i, (row, scale) in exact_rows(self.scan.question, piece, values, close):
+                product = dot(row, self.whole)
+                found |= product <= 0
+                wrong[i] = product <= 0 or product * scale * power_of_two(self.power) < above
+            worst.offer_some(piece, values, clear & ~unsure)
+            worst.offer_some(piece, values, wrong)
+        return found, worst.found()
+
+    def merged(self, parts: list[tuple[bool, Ranked]]) -> tuple[bool, Ranked]:
+        """Return the lowest of all."""
+        found, worst = zip(*parts, strict=True)
+        return any(found), lowest(worst, self.most)
+
+
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
     """Add the constraints with the lowest values among those not positive, or below ``target``.
 
     Returns whether any is not positive, new or not.
     """
-    found = False
-    whole: Row = {}
-    power = 0
-    worst = Worst(working)
-    floats = weights
-    if weights.dtype == object:
-        floats = dense_floats(as_row(weights)[0], len(weights))
-    above = 0.0 if target is None else target
-    for piece, values in scans(working.data, working.question, floats, above):
-        clear = values.value < above - values.bound
-        unsure = np.abs(values.value - above) <= values.bound
-        unsure |= np.abs(values.value) <= values.bound
-        found |= bool((values.value < -values.bound).any())
-        wrong = np.zeros(len(values.value), dtype=bool)
-        close = np.flatnonzero(unsure)
-        if close.size and not whole:
-            whole, power = as_row(weights)
-        for i, (row, scale) in exact_rows(working.question, piece, values, close):
-            product = dot(row, whole)
-            found |= product <= 0
-            low = target is not None and product * scale * power_of_two(power) < above
-            wrong[i] = product <= 0 or low
-        worst.offer(piece, values, clear & ~unsure)
-        worst.offer(piece, values, wrong)
-    worst.add()
+    question = working.question
+    whole, power = as_row(weights)
+    floats = dense_floats(whole, len(weights)) if weights.dtype == object else weights
+    scan = scan_below(working.data, question, floats, 0.0 if target is None else target)
+    found, worst = working.data.ask(Below(scan, whole, power, first_members(question)))
+    working.include_lowest(worst)
     return found
 
 
@@ -216,37 +240,14 @@ def as_row(weights: np.ndarray) -> tuple[Row, int]:
     return {j: m for j, m in enumerate(whole) if m}, power
 
 
-class Worst:
+class Worst(Lowest):
     """The lowest constraints so far, relative to the lengths of their rows."""
 
-    def __init__(self, working: WorkingSet) -> None:
-        self.working = working
-        self.most = first_members(working.question)
-        self.found: list[tuple[float, Member]] = []
-        self.limit = np.inf
-
-    def offer(self, piece: Piece, values: Values, chosen: np.ndarray) -> None:
+    def offer_some(self, piece: Piece, values: Values, chosen: np.ndarray) -> None:
         """Keep those of the chosen constraints that are among the lowest."""
         places = np.flatnonzero(chosen)
-        if not places.size:
-            return
         relative = values.value[places] / values.norm[places]
-        order = np.argsort(relative, kind="stable")[: self.most]
-        for k in order[relative[order] < self.limit].tolist():
-            row, which = int(values.row[places[k]]), int(values.which[places[k]])
-            member = Member(self.working.question, piece, row, which)
-            self.found.append((float(relative[k]), member))
-        if len(self.found) > 2 * self.most:
-            self._trim()
-
-    def _trim(self) -> None:
-        self.found = sorted(self.found, key=itemgetter(0))[: self.most]  # repeated rows are equal
-        self.limit = self.found[-1][0] if len(self.found) == self.most else np.inf
-
-    def add(self) -> bool:
-        """Add them to the working set; return whether any is new."""
-        self._trim()
-        return any([self.working.include(member) for _, member in self.found])
+        self.offer(piece, relative, values.row[places], values.which[places])
 
 
 def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
@@ -278,14 +279,63 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Blocked | Separated:
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
+@dataclass(frozen=True)
+class Clear(Pass[Ranked]):
+    """The lowest constraints among those that weights of some length clearly violate."""
+
+    scan: Scan
+    length: float
+    most: int
+
+    def of(self, lanes: Iterable[Piece]) -> Ranked:
+        """Return those of the lanes."""
+        worst = Worst(self.scan.question, self.most)
+        for piece, values in self.scan.values(lanes):
+            slack = np.maximum(values.bound, NOISE * self.length * values.norm)
+            worst.offer_some(piece, values, values.value < -slack)
+        return worst.found()
+
+    def merged(self, parts: list[Ranked]) -> Ranked:
+        """Return the lowest of all."""
+        return lowest(parts, self.most)
+
+
 def _grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
-    """Add constraints that the weights clearly violate."""
-    worst = Worst(working)
+    """Add constraints that the weights clearly violate; return whether any is new."""
+    scan = Scan(working.question, weights)
     length = float(np.linalg.norm(weights))
-    for piece, values in scans(working.data, working.question, weights):
-        slack = np.maximum(values.bound, NOISE * length * values.norm)
-        worst.offer(piece, values, values.value < -slack)
-    return worst.add()
+    worst = working.data.ask(Clear(scan, length, first_members(working.question)))
+    return working.include_lowest(worst)
+
+
+@dataclass(frozen=True)
+class AtBoundary(Pass[tuple[Ranked, np.ndarray]]):
+    """The lowest constraints that a direction violates, and the rows in a space."""
+
+    scan: Scan
+    direction: Row
+    span: Span
+    most: int
+
+    def of(self, lanes: Iterable[Piece]) -> tuple[Ranked, np.ndarray]:
+        """Return those of the lanes, and the numbers of the rows."""
+        question, worst = self.scan.question, Worst(self.scan.question, self.most)
+        inside = [np.zeros(0, dtype=np.int64)]
+        for piece, values in self.scan.values(lanes):
+            worst.offer_some(piece, values, values.value < -values.bound)
+            close = np.flatnonzero(np.abs(values.value) <= values.bound)
+            outside = self.span.outside(piece, values, close)
+            inside.append(np.unique(piece.numbers[values.row[close[~outside]]]))
+            wrong = np.zeros(len(values.value), dtype=bool)
+            for i, (row, _) in exact_rows(question, piece, values, close[outside]):
+                wrong[i] = dot(row, self.direction) <= 0
+            worst.offer_some(piece, values, wrong)
+        return worst.found(), np.concatenate(inside)
+
+    def merged(self, parts: list[tuple[Ranked, np.ndarray]]) -> tuple[Ranked, np.ndarray]:
+        """Return the lowest, and all rows."""
+        worst, inside = zip(*parts, strict=True)
+        return lowest(worst, self.most), np.concatenate(inside)
 
 
 def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
@@ -293,20 +343,12 @@ def boundary_of(working: WorkingSet, proof: Proof) -> tuple[int, ...] | None:
 
     Else return None, after adding constraints that the direction violates.
     """
-    weights = dense_floats(proof.direction, working.question.size)
-    span = Span(proof.span, working.question)
-    worst = Worst(working)
-    inside: set[int] = set()
-    for piece, values in scans(working.data, working.question, weights):
-        worst.offer(piece, values, values.value < -values.bound)
-        close = np.flatnonzero(np.abs(values.value) <= values.bound)
-        outside = span.outside(piece, values, close)
-        inside.update(piece.numbers[values.row[close[~outside]]].tolist())
-        wrong = np.zeros(len(values.value), dtype=bool)
-        for i, (row, _) in exact_rows(working.question, piece, values, close[outside]):
-            wrong[i] = dot(row, proof.direction) <= 0
-        worst.offer(piece, values, wrong)
-    return None if worst.add() else tuple(sorted(inside))
+    question = working.question
+    scan = Scan(question, dense_floats(proof.direction, question.size))
+    span, most = Span(proof.span, question), first_members(question)
+    worst, inside = working.data.ask(AtBoundary(scan, proof.direction, span, most))
+    new = working.include_lowest(worst)
+    return None if new else tuple(inside.tolist())
 
 
 def exact_rows(

@@ -5,12 +5,16 @@ per function is solved over it, each from the last corner. All functions are eva
 corner: most show both signs before their own program is solved.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import highspy
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.separability.exact.spans import constraints
-from linsep.separability.problem.data import Data
+from linsep.separability.problem.data import Data, Pass
+from linsep.separability.problem.pieces import Piece
 from linsep.separability.problem.questions import Question
 from linsep.separability.problem.whole_numbers import Row, sparse_floats
 from linsep.separability.programs import FINE, equilibrated, opened, run
@@ -40,7 +44,7 @@ def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarr
     most = data.n_rows * max(map(len, question.coefficients))
     if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
         return seen[:, 0] & seen[:, 1]
-    table, _, powers = equilibrated(_all_constraints(data, question))
+    table, _, powers = equilibrated(data.ask(Constraints(question)))
     with np.errstate(all="ignore"):
         goals = sparse_floats(functions, question.size).toarray() * np.ldexp(
             1.0, powers.astype(int)
@@ -76,13 +80,24 @@ def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
     return np.array(solver.getSolution().col_value)
 
 
-def _all_constraints(data: Data, question: Question) -> sp.csr_matrix:
-    counts = np.array([len(C) for C in question.coefficients])
-    parts = []
-    for piece in data.pieces():
-        check_time()
-        each = counts[piece.codes]
-        rows = np.repeat(np.arange(len(piece.codes)), each)
-        which = np.concatenate([np.arange(count) for count in each])
-        parts.append(constraints(question, piece, rows, which))
-    return sp.vstack(parts, format="csr")
+@dataclass(frozen=True)
+class Constraints(Pass[sp.csr_matrix]):
+    """All constraints as a matrix."""
+
+    question: Question
+
+    def of(self, lanes: Iterable[Piece]) -> sp.csr_matrix:
+        """Return those of the lanes."""
+        counts = np.array([len(C) for C in self.question.coefficients])
+        parts = []
+        for piece in lanes:
+            check_time()
+            each = counts[piece.codes]
+            rows = np.repeat(np.arange(len(piece.codes)), each)
+            which = np.concatenate([np.arange(count) for count in each])
+            parts.append(constraints(self.question, piece, rows, which))
+        return self.merged(parts)
+
+    def merged(self, parts: list[sp.csr_matrix]) -> sp.csr_matrix:
+        """Return all."""
+        return sp.vstack(parts, format="csr")
