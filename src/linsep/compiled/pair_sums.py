@@ -1,15 +1,17 @@
 """Sums of products in pairs of floats, which hold about 106 bits."""
 
+from functools import partial
+
 import numpy as np
-from numba import njit
 
-from linsep.compiled.core.jit import EXACT, exact
+from linsep.compiled.core.jit import exact, inlined
 
+whole = partial(inlined, fastmath=False)
 #: splits a float into two of 26 bits (Dekker 1971)
 SPLIT = float(2**27 + 1)
 
 
-@njit(**EXACT, forceinline=True)
+@whole
 def _two_sum(a, b):
     """Return the rounded sum and its rounding error (Knuth)."""
     whole = a + b
@@ -17,7 +19,7 @@ def _two_sum(a, b):
     return whole, (a - (whole - part)) + (b - part)
 
 
-@njit(**EXACT, forceinline=True)
+@whole
 def _two_product(a, b):
     """Return the rounded product and its rounding error (Dekker)."""
     whole = a * b

@@ -11,6 +11,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic
 
 from linsep.compiled.core.code_cache import CodeCache
+from linsep.compiled.core.pieces import PieceCompiler
 from linsep.interrupts import held
 
 # NaN and infinity must keep their meaning, because the loops detect bad rows by them: if sums may
@@ -24,7 +25,11 @@ OPTIONS: dict[str, Any] = {
     "fastmath": STRICT,
     "no_cfunc_wrapper": True,
 }
-INLINED = OPTIONS | {"forceinline": True, "no_cpython_wrapper": True}
+INLINED = OPTIONS | {
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "pipeline_class": PieceCompiler,
+}
 # Parsing a number must give the same bits as Python: nothing fused, -0.0 kept.
 EXACT = OPTIONS | {"fastmath": False}
 
@@ -66,9 +71,9 @@ def exact(function: Callable, **options: Any) -> Any:
     return _kept(njit(**EXACT, **options)(function))
 
 
-def inlined(function: Callable) -> Any:
+def inlined(function: Callable, **options: Any) -> Any:
     """Compile a piece of a loop into its callers."""
-    return njit(**INLINED)(function)
+    return njit(**INLINED | options)(function)
 
 
 def generic(argument: int) -> Callable[[Callable], Any]:

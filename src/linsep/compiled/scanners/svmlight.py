@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from linsep.compiled.core import jit
 from linsep.compiled.core.jit import exact
 from linsep.compiled.scanners.numbers import (
     EIGHT,
@@ -33,7 +34,7 @@ from linsep.compiled.scanners.numbers import (
 )
 
 # Inlined, since LLVM would call the two functions for every pair, at a quarter of the speed.
-inlined = partial(exact, forceinline=True)
+inlined = partial(jit.inlined, fastmath=False)
 
 #: outcomes of a scan
 DONE, REFUSED, INDEX_ZERO = 0, 1, 2

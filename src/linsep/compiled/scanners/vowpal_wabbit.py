@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from linsep.compiled.core.jit import exact
+from linsep.compiled.core.jit import exact, inlined
 from linsep.compiled.core.murmur import murmur
 from linsep.compiled.scanners.numbers import MINUS, ONE, PLUS, ZERO, U, number
 
 # Inlined, since LLVM would call them for every feature.
-whole = partial(exact, forceinline=True)
+whole = partial(inlined, fastmath=False)
 
 #: outcomes: all lines were read, one is refused, or the plain parser has to read them
 DONE, REFUSED, PLAINLY = 0, 1, 2
