@@ -1,8 +1,8 @@
 """Two worker processes of a Dask cluster on this machine against one, each with one thread.
 
 ``python -m benchmarks cluster`` writes a Parquet file of LINSEP_CLUSTER_MB megabytes (2,000 unless
-set) and a tenth of its rows as CSV, and times fits that read them: least squares, and the averaged
-perceptron for ten passes. It prints seconds, the processor seconds of the busiest worker, which
+set) and a tenth of its rows as CSV, and times fits that read them: least squares, logistic
+regression, and the averaged perceptron for ten passes. It prints seconds, the processor seconds of the busiest worker, which
 other programs on the machine do not change, and what workers received from each other.
 """
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from linsep import LinearRegression, Perceptron, open_source
+from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 
 FEATURES, GROUP = 100, 50_000
 TIMES = 3
@@ -74,6 +74,7 @@ def main() -> list[dict[str, Any]]:
         parquet, text = _write(Path(folder), megabytes)
         works = {
             "least squares, Parquet": (LinearRegression(), parquet, "y", "label"),
+            "logistic, Parquet": (LogisticRegression(), parquet, "label", "y"),
             "perceptron, Parquet": (
                 Perceptron(keep="average", max_iter=10), parquet, "label", "y",
             ),

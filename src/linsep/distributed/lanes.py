@@ -143,6 +143,7 @@ class ClusterLanes(Lanes):
         self._sizes = [about.rows for about in known]
         self._lane = some[0].lane
         self._units: dict[int, dict[int, Unit]] = {}
+        self._heads: dict[tuple[int, int], Any] = {}
 
     def sum(self, work: Work, add: Add) -> Any:
         """Return the sum of ``work(lane)`` over all lanes."""
@@ -210,12 +211,15 @@ class ClusterLanes(Lanes):
                 yield found
 
     def _head(self, shard: int, rows: int) -> Any:
-        """Return the first rows of a shard."""
+        """Return the first rows of a shard, which are sent once."""
         if rows == self._sizes[shard]:
             return self.blocks[shard]
-        return self._cluster.submit(
-            "send first rows", part_of, self.blocks[shard], 0, rows, priority=FIRST
-        )
+        if (shard, rows) not in self._heads:
+            self._heads[shard, rows] = self._cluster.submit(
+                "send first rows", part_of, self.blocks[shard], 0, rows, priority=FIRST,
+                at=self._holders[shard],
+            )  # fmt: skip
+        return self._heads[shard, rows]
 
     def first(self) -> Block:
         """Return the first lane."""
