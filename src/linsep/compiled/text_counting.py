@@ -7,37 +7,35 @@ import numpy as np
 from linsep.compiled.core.jit import borrow, exact, generic, inlined
 from linsep.compiled.core.murmur import murmur
 from linsep.compiled.text_cutting import CHAR_WB, GROWTH, WORD, cut, longest
-from linsep.compiled.text_hashing import ONE, ZERO, U, is_known, note
+from linsep.compiled.text_hashing import WAITING, ZERO, U, look_up, wait
 
-#: pairs for which an insertion sort is faster, and bits of a digit of a radix sort
-FEW, DIGIT = 24, 9
-LOW = (1 << DIGIT) - 1
+#: keys for which an insertion sort is faster
+FEW = 24
+#: bits of a digit of a radix sort, of up to MANY keys and of more
+DIGIT, MANY, LARGE_DIGIT = 6, 700, 9
 
 
-class Counts(NamedTuple):
-    """The columns of one text and how often each occurs.
+class Keys(NamedTuple):
+    """The terms of one text: twice the column of each, plus 1 if it counts -1.
 
     Attributes
     ----------
-    keys, counts : a table by column, with ``-1`` as the key of free places
-    used : ``(column << 32) | place`` of each, in order of appearance
-    size : number of columns, and the size of the table less 1
+    keys : uint32 array; size : array of their number
     """
 
     keys: Any
-    counts: Any
-    used: Any
     size: Any
 
 
 class Hashed(NamedTuple):
-    """Columns by hash; terms that ``seen`` lacks go to ``news``."""
+    """Columns by hash; terms that ``seen`` lacks go to ``news``, after they were ``waiting``."""
 
     found: Any
     n_columns: int
     signed: bool
     seen: Any
     news: Any
+    waiting: Any
 
 
 class Known(NamedTuple):
@@ -74,18 +72,10 @@ def take(sink, out, begin, end):
 
 
 @inlined
-def count(found, column, amount):
-    """Add ``amount`` to a column of the text at hand."""
-    mask = U(found.size[1])
-    place = U(column) & mask
-    while found.keys[place] != column:
-        if found.keys[place] < 0:
-            found.keys[place], found.counts[place] = column, 0
-            found.used[U(found.size[0])] = (np.int64(column) << 32) | np.int64(place)
-            found.size[0] += 1
-            break
-        place = (place + ONE) & mask
-    found.counts[place] += amount
+def add(found, column, negative):
+    """Add a term of the text at hand."""
+    found.keys[U(found.size[0])] = (column << 1) | negative
+    found.size[0] += 1
 
 
 @take.when(Hashed)
@@ -95,11 +85,11 @@ def _take_hashed(sink, out, begin, end):
     column = 0x100000000 - h if negative else h
     mask = sink.n_columns - 1
     column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
-    count(sink.found, column, -1 if sink.signed and negative else 1)
+    add(sink.found, column, sink.signed & negative)
     if sink.seen.hashes.size:
-        key = np.uint32(h if h else 1)  # as 0 is a free place
-        if not is_known(sink.seen, column, key):
-            note(sink.news, column, key, out, begin, end)
+        if sink.waiting.size[0] == WAITING:
+            look_up(sink.seen, sink.news, sink.waiting, out)
+        wait(sink.seen, sink.waiting, column, np.uint32(h if h else 1), begin, end)
 
 
 @inlined
@@ -127,7 +117,7 @@ def find(words, h, out, begin, end):
 def _take_known(sink, out, begin, end):
     term = find(sink.words, np.uint32(murmur(out, U(begin), U(end), ZERO)), out, begin, end)
     if term >= 0:
-        count(sink.found, term, 1)
+        add(sink.found, term, 0)
 
 
 @take.when(Vocabulary)
@@ -216,58 +206,81 @@ def rebuilt(places, hashes, size):
 
 
 @generic(0)
-def with_counts(sink, found):
-    """Return what counts n-grams in other arrays."""
+def with_keys(sink, found):
+    """Return what takes n-grams, with other room for the keys of a text."""
 
 
-@with_counts.when(Hashed)
+@with_keys.when(Hashed)
 def _hashed_with(sink, found):
-    return Hashed(found, sink.n_columns, sink.signed, sink.seen, sink.news)
+    return Hashed(found, sink.n_columns, sink.signed, sink.seen, sink.news, sink.waiting)
 
 
-@with_counts.when(Known)
+@with_keys.when(Known)
 def _known_with(sink, found):
     return Known(found, sink.words)
 
 
-@inlined
-def empty_counts(table):
-    """Return room for the columns of a text: at most half of the table's size, a power of 2."""
-    return Counts(
-        np.full(table, -1, np.int32), np.empty(table, np.int64), np.empty(table, np.int64),
-        np.zeros(2, np.int64),
-    )  # fmt: skip
+@generic(0)
+def finish(sink, out):
+    """Do what is left to do after a text."""
+
+
+@finish.when(Hashed)
+def _finish_hashed(sink, out):
+    look_up(sink.seen, sink.news, sink.waiting, out)
+
+
+@finish.when(Known)
+def _finish_known(sink, out):
+    pass
 
 
 @exact
-def sort_pairs(pairs, spare, n, n_columns):
-    """Return one of two arrays, in which ``pairs[:n]`` are sorted by column, in their upper bits.
+def sort_keys(keys, spare, heads, n, n_columns):
+    """Return one of two arrays, in which the columns of ``keys[:n]`` are sorted.
 
-    A radix sort, least digit first, or for a few pairs an insertion sort.
+    A radix sort, least digit first, or for a few keys an insertion sort. ``heads`` is room.
     """
     if n <= FEW:
         for k in range(1, n):
-            pair, at = pairs[k], k
-            while at and pairs[at - 1] > pair:
-                pairs[at] = pairs[at - 1]
+            key, at = keys[k], k
+            while at and keys[at - 1] > key:
+                keys[at] = keys[at - 1]
                 at -= 1
-            pairs[at] = pair
-        return pairs
-    heads, shift = np.empty(1 << DIGIT, np.int64), 32
-    while (n_columns - 1) >> (shift - 32):
-        heads[:] = 0
+            keys[at] = key
+        return keys
+    bits = DIGIT if n <= MANY else LARGE_DIGIT
+    low, shift = U((1 << bits) - 1), 1
+    while (n_columns - 1) >> (shift - 1):
+        for digit in range(low + U(1)):
+            heads[digit] = 0
         for k in range(n):
-            heads[(pairs[k] >> shift) & LOW] += 1
+            heads[(U(keys[k]) >> U(shift)) & low] += 1
         total = 0
-        for digit in range(heads.size):
+        for digit in range(low + U(1)):
             heads[digit], total = total, total + heads[digit]
         for k in range(n):
-            digit = (pairs[k] >> shift) & LOW
-            spare[heads[digit]] = pairs[k]
-            heads[digit] += 1
-        pairs, spare = spare, pairs
-        shift += DIGIT
-    return pairs
+            at_head = (U(keys[k]) >> U(shift)) & low
+            spare[U(heads[at_head])] = keys[k]
+            heads[at_head] += 1
+        keys, spare = spare, keys
+        shift += bits
+    return keys
+
+
+@inlined
+def count_keys(keys, n, values, columns, first):
+    """Write each column of sorted keys and its count from ``first`` on; return where they end."""
+    at, last, total = first - 1, np.int64(-1), 0
+    for k in range(n):
+        key = np.int64(keys[k])
+        # No branch depends on which columns occur again, which no processor can foresee.
+        again = key >> 1 == last
+        last = key >> 1
+        at += 1 - again
+        total = total * again + 1 - 2 * (key & 1)
+        columns[U(at)], values[U(at)] = last, total
+    return at + 1
 
 
 @exact
@@ -282,30 +295,24 @@ def count_terms(texts, cutting, sink, n_columns):
     out, edges = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
     starts = np.zeros(n_texts + 1, np.int64)
     values, columns = np.empty(1024), np.empty(1024, np.int32)
-    found, spare = empty_counts(256), np.empty(256, np.int64)
+    keys, spare = np.empty(256, np.uint32), np.empty(256, np.uint32)
+    size, heads = np.zeros(1, np.int64), np.empty(1 << LARGE_DIGIT, np.int64)
     n = 0
     for i in range(n_texts):
         units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
         if units < 0:
             return values[:0], columns[:0], starts, i, units
-        most = min(units * (cutting.high - cutting.low + 1), n_columns)
-        table = 16
-        while table < 2 * most:
-            table *= 2
-        if table > found.keys.size:
-            found, spare = empty_counts(table), np.empty(table, np.int64)
-        found.size[0], found.size[1] = 0, table - 1
-        counted = with_counts(borrow(sink), borrow(found))
-        take_grams(counted, cutting, borrow(out), borrow(edges), units)
-        more = found.size[0]
-        if n + more > columns.size:
-            values, columns = grown(values, n, more), grown(columns, n, more)
-        pairs = sort_pairs(found.used, spare, more, n_columns)
-        for k in range(more):
-            place = pairs[k] & 0xFFFFFFFF
-            columns[n], values[n] = pairs[k] >> 32, found.counts[place]
-            found.keys[place] = -1
-            n += 1
+        most = units * (cutting.high - cutting.low + 1)
+        if most > keys.size:
+            keys, spare = np.empty(2 * most, np.uint32), np.empty(2 * most, np.uint32)
+        size[0] = 0
+        taking = with_keys(borrow(sink), Keys(borrow(keys), borrow(size)))
+        take_grams(taking, cutting, borrow(out), borrow(edges), units)
+        finish(taking, borrow(out))
+        if n + size[0] > columns.size:
+            values, columns = grown(values, n, size[0]), grown(columns, n, size[0])
+        found = sort_keys(keys, spare, heads, size[0], n_columns)
+        n = count_keys(borrow(found), size[0], borrow(values), borrow(columns), n)
         starts[i + 1] = n
     return values[:n], columns[:n], starts, 0, 0
 

@@ -13,15 +13,17 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.compiled.text_counting import Counts, Hashed, Known, count_terms, weigh_rows
+from linsep.compiled.text_counting import Hashed, Keys, Known, count_terms, weigh_rows
 from linsep.compiled.text_cutting import Cutting, Texts, special_texts
 from linsep.errors import DataError, hint
 from linsep.parallel import in_order
-from linsep.sources.text.seen import NO_NEWS, NONE_KEPT, SeenTerms, empty_news
+from linsep.sources.text.seen import NO_NEWS, NONE_KEPT, SeenTerms, empty_news, empty_waiting
 from linsep.sources.text.settings import ANALYZERS, NORMS, Settings
 from linsep.sources.text.unicode_table import table
 from linsep.sources.text.vocabulary import empty, learnt, of_terms, terms_of, texts_of
 
+#: least first byte of a code point whose lower case needs more than a table
+LEAST_SPECIAL = 0xC4
 #: bytes of texts that one thread counts at a time; what is kept of terms depends on it
 PIECE = 1 << 20
 
@@ -179,17 +181,21 @@ class TextCounter:
         return values, columns, starts[1:], sink.news if self.seen is not None else None
 
     def _sink(self) -> Any:
-        none = np.empty(0, np.int64)
-        counts = Counts(np.empty(0, np.int32), none, none, none)
+        keys = Keys(np.empty(0, np.uint32), np.empty(0, np.int64))
         if self.settings.vocabulary:
-            return Known(counts, self._words)
+            return Known(keys, self._words)
         seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
-        return Hashed(counts, self.n_columns, self.settings.alternate_sign, seen, news)
+        signed = self.settings.alternate_sign
+        return Hashed(keys, self.n_columns, signed, seen, news, empty_waiting())
 
     def _texts(self, column: pa.Array) -> Texts:
         """Return the buffers of texts, those in lower case for which a table does not suffice."""
         texts = texts_of(column)
-        if not self.settings.lowercase or not (special := special_texts(texts)).any():
+        inside = texts.data[texts.offsets[0] : texts.offsets[-1]]
+        if not self.settings.lowercase or inside.max(initial=0) < LEAST_SPECIAL:
+            return texts
+        special = special_texts(texts)
+        if not special.any():
             return texts
         found = column.cast(pa.large_binary()).to_pylist()
         for number in np.flatnonzero(special):
