@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from linsep.errors import DataError
 from linsep.sources.remote.address import WEB, protocol_of, shown, without_secrets
+from linsep.sources.remote.direct import Fetch, Place, Unlike, place_of
 
 #: answers that may be others if the request is repeated
 _PASSING = {408, 425, 429, *range(500, 600)} - {501, 505}
@@ -63,11 +64,20 @@ class WebFile:
 
     def __init__(self, fs: Any, address: str):
         self._fs, self._address = fs, address
+        self._asked = False
+        self._place: Place | None = None
 
     async def get(self, start: int, room: memoryview) -> Answer:
         """Fill the room with the bytes from ``start`` on, as far as the file goes."""
+        if self._place is not None:
+            try:
+                return await self._received(self._place, start, room)
+            except Unlike:
+                self._place = None
         end = start + len(room)
         async with await self._ask({"Range": f"bytes={start}-{end - 1}"}) as answer:
+            if not self._asked:
+                self._asked, self._place = True, place_of(answer, self._fs)
             status, found = answer.status, _RANGE.match(answer.headers.get("Content-Range", ""))
             if status == 416 and found and found[3].isdecimal() and int(found[3]) <= start:
                 return Answer(0, _seen(answer.headers, int(found[3])))
@@ -79,6 +89,27 @@ class WebFile:
             async for part in answer.content.iter_any():
                 came = _put(part, room, came)
             return Answer(_whole(came, due), _seen(answer.headers, size))
+
+    async def _received(self, place: Place, start: int, room: memoryview) -> Answer:
+        """Do as :meth:`get` without aiohttp; Unlike if that is the one to do it."""
+        due, seen = 0, Seen(None)
+
+        def begun(status: int, headers: Any) -> int | None:
+            nonlocal due, seen
+            if status >= 400 and status != 416:
+                raise refused(status, self._address)
+            if status not in (200, 206) or headers.get("Content-Encoding"):
+                raise Unlike
+            found = _RANGE.match(headers.get("Content-Range", ""))
+            if status == 200 or found is None or found[1] is None:
+                seen = _seen(headers, _length(headers))
+                return None
+            due, size = _promised(found, start, start + len(room))
+            seen = _seen(headers, size)
+            return due
+
+        came = await Fetch(place, start, room, begun, SILENCE).received()
+        return Answer(None if came is None else _whole(came, due), seen)
 
     async def copy(self, out: Any) -> Seen:
         """Write the whole file to ``out``."""
@@ -244,9 +275,11 @@ def fault_of(error: Exception, address: str) -> str | None:
         return None
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    if "ServerDisconnectedError" in names or getattr(error, "errno", None) in _RESET:
+    if {"ServerDisconnectedError", "RemoteDisconnected"} & names or getattr(
+        error, "errno", None
+    ) in _RESET:
         return "the connection was reset"
-    if {"ClientPayloadError", "IncompleteReadError"} & names:
+    if {"ClientPayloadError", "IncompleteReadError", "IncompleteRead"} & names:
         return "the answer was cut short"
     if isinstance(error, OSError) or _PASSING_ERRORS & names:
         status = _said(error)
