@@ -50,8 +50,10 @@ def arrow_stream(path: RemoteFile) -> Iterator[tuple[Any, Iterator[None]]]:
         batches = placed_batches(other, size)
         plan = gathered(batches) if _in_turn(batches, size) else None
         with path.reading(plan or None, forward=True) as stream:
-            looking: Any = _Peeking(stream) if isinstance(stream, ReadAhead) else other
-            yield pa.PythonFile(stream, "r"), checked_batches(path, looking, size)
+            ahead = isinstance(stream, ReadAhead)
+            looking: Any = _Peeking(stream) if ahead else other
+            opened = pa.PythonFile(_Uncopied(stream) if ahead else stream, "r")
+            yield opened, checked_batches(path, looking, size)
 
 
 def parquet_plan(
@@ -101,14 +103,11 @@ def _columns_in(group: pq.RowGroupMetaData, names: Collection[str]) -> list[tupl
     return sorted(found)
 
 
-class _CheckedPages(io.RawIOBase):
-    """A Parquet file whose pages are checked before they are handed out."""
+class _Uncopied(io.RawIOBase):
+    """A file on a server for Arrow, which copies what it reads itself."""
 
-    def __init__(self, path: RemoteFile, stream: ReadAhead, columns: Sequence[Column]):
-        self._stream, self._path = stream, path
-        self._columns = sorted(columns)
-        self._starts = [column.first for column in self._columns]
-        self._pages: dict[int, Pages] = {}
+    def __init__(self, stream: ReadAhead):
+        self._stream = stream
 
     def readable(self) -> bool:
         """Return True."""
@@ -127,7 +126,25 @@ class _CheckedPages(io.RawIOBase):
         return self._stream.seek(offset, whence)
 
     def read(self, size: int | None = -1) -> Any:
-        """Return the next bytes, not copied if they can be; raises as :func:`check_sizes` does."""
+        """Return the next bytes, not copied if they lie in one block."""
+        return self._stream.read_buffer(size)
+
+    def close(self) -> None:
+        """Close it; the stream is closed by who opened it."""
+        super().close()
+
+
+class _CheckedPages(_Uncopied):
+    """A Parquet file whose pages are checked before they are handed out."""
+
+    def __init__(self, path: RemoteFile, stream: ReadAhead, columns: Sequence[Column]):
+        super().__init__(stream)
+        self._path, self._columns = path, sorted(columns)
+        self._starts = [column.first for column in self._columns]
+        self._pages: dict[int, Pages] = {}
+
+    def read(self, size: int | None = -1) -> Any:
+        """Return the next bytes; raises as :func:`check_sizes` does."""
         at = self._stream.tell()
         k = bisect_right(self._starts, at) - 1
         if k >= 0 and at < self._columns[k].first + self._columns[k].compressed:
@@ -135,11 +152,7 @@ class _CheckedPages(io.RawIOBase):
                 self._pages[k] = Pages(self._path, self._columns[k], self._stream.size)
             end = self._stream.size if size is None or size < 0 else at + size
             self._pages[k].check(self._stream.peek_at, end)
-        return self._stream.read_buffer(size)
-
-    def close(self) -> None:
-        """Close it; the stream is closed by who opened it."""
-        super().close()
+        return super().read(size)
 
 
 class _Peeking(io.RawIOBase):
