@@ -1,5 +1,7 @@
-"""The options of ``fit`` that learn on a cluster."""
+"""The options of ``fit`` and ``separate`` that work on a cluster."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +33,39 @@ ShardSize = Annotated[
         metavar="MB", help="With --cluster: size of a shard (64), on which the result depends."
     ),
 ]
+Readers = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Decide on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786, whose workers "
+        "read DATA under the same paths; local: on worker processes of this machine.",
+    ),
+]
+ReadSize = Annotated[
+    float | None,
+    typer.Option("--shard-mb", metavar="MB", help="With --cluster: size of a shard (64)."),
+]
+
+
+@contextmanager
+def dask_needed() -> Iterator[None]:
+    """Say in a sentence that Dask is missing where it is imported in the block."""
+    try:
+        yield
+    except ImportError as problem:
+        raise DataError(str(problem)) from None
+
+
+@contextmanager
+def connected_to(address: str) -> Iterator[Any]:
+    """Connect to a cluster, and say how many workers it has."""
+    from linsep.distributed.cluster import connected
+
+    with connected(address) as client:
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        note(f"{count(workers, 'worker')}; dashboard at {client.dashboard_link}")
+        yield client
 
 
 class Place:
@@ -49,13 +84,8 @@ class Place:
         if self.address is None:
             estimator.fit(source, **arguments)
             return
-        try:
-            from linsep.distributed.cluster import connected
+        with dask_needed():
             from linsep.distributed.fitting import check, fit
-        except ImportError as problem:
-            raise DataError(str(problem)) from None
         check(estimator, source, **self._how)
-        with connected(self.address) as client:
-            workers = len(client.scheduler_info(n_workers=-1)["workers"])
-            note(f"{count(workers, 'worker')}; dashboard at {client.dashboard_link}")
+        with connected_to(self.address) as client:
             fit(estimator, source, client=client, **self._how, **arguments)

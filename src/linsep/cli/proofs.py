@@ -2,13 +2,15 @@
 
 import json
 import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from linsep.cli import options, report
+from linsep.cli import cluster as clusters, options, report
 from linsep.cli.failures import fail, in_options
 from linsep.cli.output import check_all_free, never_overwrite, open_output
 from linsep.cli.pictures import PlotFile, rows_of, write_picture
@@ -97,6 +99,8 @@ def separate(
     delimiter: options.Delimiter = None,
     max_line: options.MaxLine = None,
     time_limit: Within = 60.0,
+    cluster: clusters.Readers = None,
+    shard_mb: clusters.ReadSize = None,
     as_json: options.AsJson = False,
     plot: PlotFile = None,
 ) -> None:
@@ -119,28 +123,25 @@ def separate(
     }  # fmt: skip
     source = open_source(data, **how)
     never_overwrite(source.paths, proof, plot)
-    opened = _opened(source)
-    task = Task(time_limit)
-    with watching(source, task=task):
-        claim = decide(opened, fit_intercept, margin, task=task)
-        task.doing = "the check of the proof"
-        checked = claim.verify(opened, time_limit=time_limit)
-    if checked.holds is False:
-        raise AssertionError(f"A proof of linsep's own does not hold: {checked.reason}")
-    written = to_json(claim, source.recipe())
-    if isinstance(claim, Undecided):
+    with _opened(source, cluster, shard_mb) as opened:
+        task = Task(time_limit)
+        with watching(source, task=task):
+            claim = decide(opened, fit_intercept, margin, task=task)
+            task.doing = "the check of the proof"
+            checked = _checked(claim, opened if cluster is None else source, time_limit)
+        written = to_json(claim, source.recipe())
+        undecided = isinstance(claim, Undecided)
+        if proof is not None and not undecided:
+            with open_output(proof, force) as out:
+                out.write(written)
         if as_json:
             report.print_json(json.loads(written) | {"checked": checked.reason})
-        fail(_undecided([claim]), 3)
-    if proof is not None:
-        with open_output(proof, force) as out:
-            out.write(written)
-    if as_json:
-        report.print_json(json.loads(written) | {"checked": checked.reason})
-    else:
-        print_claim(claim, opened, source, checked.reason)
-        if proof is not None:
-            print("\n" + escaped(f"{_command(proof, data, how)}   checks it"))
+        if undecided:
+            fail(_undecided([claim]), 3)
+        if not as_json:
+            print_claim(claim, opened, source, checked.reason)
+    if proof is not None and not as_json:
+        print("\n" + escaped(f"{_command(proof, data, how)}   checks it"))
     if plot is not None:
         _draw(claim, source, opened.n_features, plot, force)
     if checked.holds is None:
@@ -148,15 +149,36 @@ def separate(
         fail(_undecided(verdicts) or checked.reason, 3)
 
 
-def _opened(source: Source) -> Any:
-    """Read a source once, for its classes and the names of its features."""
+def _checked(claim: Any, rows: Any, limit: float) -> Any:
+    """Check a claim about rows; it may only be undecided whether it holds."""
+    checked = claim.verify(rows, time_limit=limit)
+    if checked.holds is False:
+        raise AssertionError(f"A proof of linsep's own does not hold: {checked.reason}")
+    return checked
+
+
+@contextmanager
+def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iterator[Any]:
+    """Read a source once, for its classes and the names of its features, here or on a cluster."""
     from linsep.cli.trace import feature_names  # not needed by other commands
     from linsep.separability.problem.data import data_of
 
-    with watching(source):
-        opened = data_of(source)
-    opened.names = feature_names(source, opened.n_features)
-    return opened
+    with ExitStack() as stack:
+        if cluster is None:
+            if shard_mb is not None:
+                raise typer.BadParameter("--shard-mb needs --cluster, where shards are read.")
+            with watching(source):
+                opened = data_of(source)
+        else:
+            with clusters.dask_needed():
+                from linsep.distributed.verdicts import check_data, opened_by
+            size = 64.0 if shard_mb is None else shard_mb
+            check_data(source, size)
+            client = stack.enter_context(clusters.connected_to(cluster))
+            with watching(source):
+                opened = opened_by(client, source, None, size)
+        opened.names = feature_names(source, opened.n_features)
+        yield opened
 
 
 def _draw(claim: Any, source: Source, width: int, path: Path, force: bool) -> None:

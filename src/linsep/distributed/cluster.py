@@ -193,16 +193,25 @@ class Cluster:
             raise _in_a_sentence(problem) from None
         return [list(found.get(future.key, ())) for future in futures]
 
-    def results(self, futures: list[Future], done: Done | None = None) -> list[Any]:
-        """Return the results in order; see :meth:`wait`."""
-        self.wait(list(futures), done)
+    def results(
+        self, futures: list[Future], done: Done | None = None, *,
+        check: Callable[[], None] | None = None, direct: bool | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """Return the results in order; see :meth:`wait`. ``direct``: not by way of the scheduler,
+        if the workers can be reached.
+        """
+        self.wait(list(futures), done, check)
         try:
-            return self.client.gather(futures)
+            return self.client.gather(futures, direct=direct)
         except Exception as problem:
             raise _in_a_sentence(problem) from None
 
-    def wait(self, futures: list[Future], done: Done | None = None) -> None:
-        """Wait for tasks; ``done`` is called with the number of each that is finished.
+    def wait(
+        self, futures: list[Future], done: Done | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Wait for tasks; ``done`` is called with the number of each that is finished, ``check``
+        now and then, to raise what ends the wait.
 
         ``futures`` is emptied, so that results can be released which nobody else holds. If one
         fails, or on Ctrl-C, the others are cancelled.
@@ -215,6 +224,8 @@ class Cluster:
         try:
             while left:
                 checkpoint()
+                if check is not None:
+                    check()
                 try:
                     k = ended.get(timeout=LOOK)
                 except Empty:

@@ -1,15 +1,20 @@
 """Dask Arrays and DataFrames as shards: each partition is one."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificate.numbers import exact_rows, tidy
 from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
 from linsep.sparse_rows import as_csr
+
+#: returns the rows of a partition, given its name and X
+Numbers = Callable[[str, Any], Any]
 
 
 def is_collection(X: Any) -> bool:
@@ -17,8 +22,13 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
-def rows_of_collections(cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> ShardedRows:
-    """Let the workers compute the partitions of X and y, and of weights if there are any."""
+def rows_of_collections(
+    cluster: Cluster, X: Any, y: Any, sample_weight: Any, numbers: Numbers | None = None
+) -> ShardedRows:
+    """Let the workers compute the partitions of X and y, and of weights if there are any.
+
+    ``numbers`` returns the rows of a partition, given its name and X; by default they are floats.
+    """
     if not is_collection(y):
         raise ParameterError("y must be a Dask Array or Series, with the partitions of X.")
     given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
@@ -37,7 +47,9 @@ def rows_of_collections(cluster: Cluster, X: Any, y: Any, sample_weight: Any) ->
     names = [f"partition {k:,}" for k in range(len(parts["X"]))]
     computed = {name: cluster.client.compute(delayed) for name, delayed in parts.items()}
     futures = [
-        cluster.submit("read shard", _rows, name, *(part[k] for part in computed.values()))
+        cluster.submit(
+            "read shard", _rows, numbers or _numbers, name, *(part[k] for part in computed.values())
+        )
         for k, name in enumerate(names)
     ]
     return ShardedRows(cluster, names, futures)
@@ -48,9 +60,9 @@ def names_of(X: Any) -> list[str]:
     return [str(name) for name in getattr(X, "columns", [])]
 
 
-def _rows(name: str, X: Any, y: Any, weights: Any = None) -> Rows:
+def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> Rows:
     """Return the rows of a partition; DataError names it, and a column."""
-    values = _numbers(name, X)
+    values = numbers(name, X)
     labels = np.asarray(y)
     if labels.dtype.kind == "O":  # text, whatever pandas keeps it in, or categories
         labels = np.array(labels.tolist())
@@ -67,6 +79,16 @@ def _rows(name: str, X: Any, y: Any, weights: Any = None) -> Rows:
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
         raise DataError(f"{name} has weights that are not one number of at least 0 a row.")
     return Rows(values, labels, counts)
+
+
+def exact_numbers(name: str, X: Any) -> Any:
+    """Return the rows of a partition with every number as it is."""
+    if not X.shape[0]:
+        return np.zeros((0, X.shape[1]))
+    try:
+        return tidy(exact_rows(X))
+    except ValueError as problem:
+        raise DataError(f"{name} of X: {problem}") from None
 
 
 def _numbers(name: str, X: Any) -> Any:

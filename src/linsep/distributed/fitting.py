@@ -162,6 +162,11 @@ def check(
         check_parameters(estimator, estimator._parameters)
     if isinstance(estimator, LogisticRegression):
         refuse_together(estimator)
+    check_data(source, shard_mb)
+
+
+def check_data(source: Any, shard_mb: float) -> None:
+    """Raise ParameterError for data that cannot be cut into shards."""
     if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
             f"source is of type {type(source).__name__}: give files, opened by linsep.open_source, "

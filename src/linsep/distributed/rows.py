@@ -41,9 +41,9 @@ class Described(NamedTuple):
     weighted: bool
 
 
-def _read(shard: Shard, reading: Reading, known: dict[str, str]) -> Rows:
+def _read(shard: Shard, reading: Reading, known: dict[str, str], exact: bool) -> Rows:
     refuse_others(known, "The client")
-    return read(shard, reading)
+    return read(shard, reading, exact)
 
 
 def described(rows: Rows, name: str, classes: bool) -> Described:
@@ -114,8 +114,11 @@ class ShardedRows:
         return book.classes, totals[order]
 
 
-def rows_of_source(cluster: Cluster, source: Source, shard_bytes: int) -> ShardedRows:
-    """Let the workers read the shards of a source.
+def rows_of_source(
+    cluster: Cluster, source: Source, shard_bytes: int, exact: bool = False
+) -> ShardedRows:
+    """Let the workers read the shards of a source; ``exact``: with every number as in the files,
+    and without rows of weight 0, for proofs.
 
     What must be known of all rows before (scales, words, values of text columns) is surveyed in one
     reading here.
@@ -123,7 +126,9 @@ def rows_of_source(cluster: Cluster, source: Source, shard_bytes: int) -> Sharde
     shards = shards_of(source, shard_bytes)
     reading = Reading(source.recipe(), *_options(source))
     known = versions()
-    futures = [cluster.submit("read shard", _read, shard, reading, known) for shard in shards]
+    futures = [
+        cluster.submit("read shard", _read, shard, reading, known, exact) for shard in shards
+    ]
     return ShardedRows(cluster, [str(shard) for shard in shards], futures)
 
 

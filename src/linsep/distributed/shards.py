@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, LinsepError
 from linsep.scratch import process_mark
+from linsep.separability.problem.data import exact_batches
 from linsep.sources.base import Source
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_of
@@ -127,12 +128,18 @@ def _row_groups(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
         yield whole._replace(start=first, stop=metadata.num_row_groups)
 
 
-def read(shard: Shard, reading: Reading) -> Rows:
-    """Return the rows of a shard; DataError names the file, and the line or the range."""
-    parts, dropped = [], 0
+def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
+    """Return the rows of a shard; DataError names the file, and the line or the range.
+
+    ``exact``: every number as in the file, as Python's numbers where doubles are too short; rows
+    of weight 0 are left out, and weights are not returned.
+    """
+    parts: list[Any] = []
+    dropped = 0
     with _opened(shard, reading) as source:
         try:
-            parts = [] if source is None else list(source.batches())
+            if source is not None:
+                parts = list(exact_batches(source) if exact else source.batches())
             dropped = 0 if source is None else source.dropped
         except DataError as error:
             if source is None or not _has_no_rows(error, source):
@@ -146,7 +153,7 @@ def read(shard: Shard, reading: Reading) -> Rows:
         raise DataError(f"{shard} has no labels to learn from.")
     y = np.concatenate([part.y for part in parts])
     weights = None
-    if parts[0].weights is not None:
+    if not exact and parts[0].weights is not None:
         weights = np.concatenate([part.weights for part in parts])
     return Rows(X, y, weights, dropped)
 

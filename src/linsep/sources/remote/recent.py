@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
-from linsep.sources.remote.ahead import Stretch
+from linsep.sources.remote.ahead import Pieces
 
 #: seconds for which bytes count as recent
 FRESH = 5.0
@@ -24,21 +24,19 @@ class _Entry(NamedTuple):
     file: int
     start: int
     end: int
-    coming: "Future[Stretch]"
+    coming: "Future[Pieces]"
     time: float
 
 
 class Recent:
-    """Requests that others may still need, the one asked for last at the end. Files are known by a
-    number.
-    """
+    """Requests that others may still need, the oldest first. Files are known by a number."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, int], _Entry] = {}
         self._bytes, self._lock = 0, Lock()
-        self._dropped: list[Future[Stretch]] = []
+        self._dropped: list[Future[Pieces]] = []
 
-    def put(self, file: int, start: int, end: int, coming: "Future[Stretch]") -> None:
+    def put(self, file: int, start: int, end: int, coming: "Future[Pieces]") -> None:
         """Keep a request, under way or done, until it is old or there are too many."""
         with self._dropping():
             self._drop((file, start))
@@ -47,7 +45,7 @@ class Recent:
             while self._bytes > MOST:
                 self._drop(next(iter(self._entries)))
 
-    def take(self, file: int, start: int, end: int) -> "Future[Stretch] | None":
+    def take(self, file: int, start: int, end: int) -> "Future[Pieces] | None":
         """Return a request of these bytes; a large one is kept no longer."""
         oldest = time.monotonic() - FRESH
         with self._dropping():
@@ -69,12 +67,11 @@ class Recent:
             for key in [key for key in self._entries if key[0] == file]:
                 self._drop(key)
 
-    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[Stretch] | None":
+    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[Pieces] | None":
         """Return some bytes of a request that is done, None if it failed."""
-        self._entries[key] = entry = self._entries.pop(key)  # it goes behind those not asked for
-        coming = entry.coming
+        coming = self._entries[key].coming
         failed = coming.cancelled() or coming.exception() is not None
-        part: Future[Stretch] = Future()
+        part: Future[Pieces] = Future()
         if not failed:
             part.set_result(coming.result().cut(start, end))
         if failed or end - start > SMALL:

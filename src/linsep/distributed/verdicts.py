@@ -1,0 +1,244 @@
+"""Verdicts of separation on a cluster: workers answer what is asked of all rows.
+
+A worker keeps the lanes of rows that begin in its shard. Its part of an answer is merged with those
+of its neighbours on the workers, eight at a time; the client gets the whole.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.certificate.blocks import read_whole, sha256_of
+from linsep.certificate.verdicts import FORMULATIONS, TIME_LIMIT, Separations, Verdict
+from linsep.distributed.cluster import Cluster, client_given, given
+from linsep.distributed.collections import exact_numbers, names_of, rows_of_collections
+from linsep.distributed.fitting import check_data
+from linsep.distributed.lanes import Unit, units_of
+from linsep.distributed.rows import FIRST, ShardedRows, rows_of_source
+from linsep.distributed.shards import Rows
+from linsep.errors import DataError, ParameterError
+from linsep.parallel import one_blas_thread
+from linsep.separability.deciding import decide
+from linsep.separability.problem.data import Data, Pass, check_two_classes, widened
+from linsep.separability.problem.pieces import Part, in_lanes, lane_rows, part_of
+from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
+from linsep.sources.base import Source
+
+Answer = TypeVar("Answer")
+#: answers that are merged at once
+FAN = 8
+
+
+def separation(
+    source: Any,
+    y: Any = None,
+    *,
+    client: Any = None,
+    fit_intercept: bool = True,
+    margin: str | None = None,
+    formulations: tuple[str, ...] = FORMULATIONS,
+    time_limit: float | None = TIME_LIMIT,
+    shard_mb: float = 64.0,
+) -> Verdict | Separations:
+    """Decide whether a hyperplane separates the classes of shards of files, and prove it.
+
+    The verdict is that of :func:`linsep.separation`, to the bit, whatever the shards and the
+    workers. The client reads the files once, for their hash.
+
+    Parameters
+    ----------
+    source : Source, or Dask Array or DataFrame of shape (rows, features)
+        Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
+    y : Dask Array or Series of shape (rows,)
+        For Dask collections, with their partitions.
+    client : distributed.Client, default None
+        None takes the current one; in a task of a worker, that of its cluster.
+    fit_intercept, margin, formulations, time_limit
+        As for :func:`linsep.separation`. The time limit counts from the first reading on.
+    shard_mb : float, default=64
+        Size of a shard in MB: of text on disk, of Parquet without compression.
+
+    Returns
+    -------
+    Separable, QuasiSeparable, Overlapping or Undecided; for more than two classes Separations
+
+    Raises
+    ------
+    ClusterError
+        If no worker answers, versions differ, a task ended more workers than Dask allows, or the
+        scheduler was lost.
+    DataError
+        If rows are invalid; the message names the file, and the line or the range.
+    """
+    task = Task(time_limit)
+    check_data(source, shard_mb)
+    with client_given(client) as found:
+        data = opened_by(found, source, y, shard_mb)
+        return decide(data, fit_intercept, margin, formulations, task=task)
+
+
+class About(NamedTuple):
+    """What the client knows of the rows of a shard.
+
+    Attributes
+    ----------
+    rows, width : int
+    sparse, rounded : bool
+        Whether there are numbers that no double equals.
+    labels : set
+    """
+
+    rows: int
+    width: int
+    sparse: bool
+    rounded: bool
+    labels: set[Any]
+
+
+def _about(rows: Rows) -> About:
+    rounded = rows.X.dtype == object
+    return About(len(rows.y), rows.X.shape[1], sp.issparse(rows.X), rounded, set(rows.y.tolist()))
+
+
+def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData":
+    """Let the workers of a client read the rows of a source, or of Dask collections."""
+    cluster = Cluster(client)
+    if isinstance(source, Source):
+        if y is not None:
+            raise ParameterError("A source brings its own labels: leave out y.")
+        rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)), exact=True)
+    else:
+        rows = rows_of_collections(cluster, source, y, None, exact_numbers)
+    tasks = [cluster.submit("describe shard", _about, each, priority=FIRST) for each in rows.rows]
+    whole = None
+    if isinstance(source, Source):  # while the workers read
+        whole = read_whole(source)
+    known = cluster.results(tasks)
+    some = [about for about in known if about.rows]
+    if not some:
+        raise DataError(f"{rows.names[0]} and all other shards have no rows.")
+    classes = np.array(sorted(set().union(*(about.labels for about in some))))
+    check_two_classes(classes)
+    shape = sum(about.rows for about in some), max(about.width for about in some)
+    if whole is None:
+        names = names_of(source) or None
+        sha256 = sha256_of(Gathered(rows, classes, names))
+    else:
+        names, sha256 = source.feature_names, whole.sha256()
+        if (whole.n_rows, whole.n_features) != shape:
+            raise DataError(
+                f"{source.name} has {whole.n_rows:,} rows of {whole.n_features:,} features for the "
+                f"client, and {shape[0]:,} rows of {shape[1]:,} for the workers: give all machines "
+                "the same files."
+            )
+    data = ShardedData(classes, shape, names)
+    data.sparse, data.rounded = some[0].sparse, any(about.rounded for about in some)
+    data.hold(rows, [about.rows for about in known], sha256)
+    return data
+
+
+class Gathered:
+    """Rows of shards that the client gets from the workers one shard after the other, for their
+    hash; directly if it can reach them.
+    """
+
+    def __init__(self, rows: ShardedRows, classes: np.ndarray, names: list[str] | None):
+        self._rows, self.classes, self.names = rows, classes, names
+
+    def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield the rows of each shard, with the codes of their labels."""
+        cluster = self._rows.cluster
+        for future in self._rows.rows:
+            (rows,) = cluster.results([future], direct=True)
+            if len(rows.y):
+                yield rows.X, np.searchsorted(self.classes, rows.y)
+
+
+class ShardedData(Data):
+    """Rows of shards, which workers hold in lanes."""
+
+    def hold(self, rows: ShardedRows, sizes: list[int], sha256: str) -> None:
+        """Let the workers cut the rows of shards, of these sizes, into lanes."""
+        self._cluster, self._sha256 = rows.cluster, sha256
+        size = lane_rows(self.sparse, self.n_features)
+        cut = _Cut(size, self.n_features, self.classes)
+        shared = self._cluster.submit("share setting", given, cut, priority=FIRST)
+        #: futures of lists of parts, each a lane
+        self._lanes = []
+        for shard, unit in units_of(sizes, size).items():
+            parts = [rows.rows[shard]]
+            for other, count in unit.others:
+                head = partial(_head, count) if count < sizes[other] else None
+                part = rows.rows[other]
+                parts.append(
+                    part if head is None else
+                    self._cluster.submit("send first rows", head, part, priority=FIRST)
+                )  # fmt: skip
+            self._lanes.append(
+                self._cluster.submit(
+                    "prepare shard", _lanes_of, shared, unit, parts, priority=FIRST
+                )
+            )
+        rows.rows = []  # the lanes take their place
+        self._cluster.wait(list(self._lanes))
+        self._holders = self._cluster.holders(self._lanes)
+
+    def ask(self, work: Pass[Answer]) -> Answer:
+        """Return the answer of all rows."""
+        cluster = self._cluster
+        shared = cluster.submit("share question", given, (work, seconds_left()), priority=FIRST)
+        parts = [
+            cluster.submit("ask shard", _answer, shared, lanes, at=at)
+            for lanes, at in zip(self._lanes, self._holders, strict=True)
+        ]
+        while len(parts) > 1:
+            groups = [parts[k : k + FAN] for k in range(0, len(parts), FAN)]
+            parts = [cluster.submit("merge answers", _merged, shared, group) for group in groups]
+        try:
+            (found,) = cluster.results(parts, check=check_time)
+        except TooLarge:  # of a worker, whose limit is what was left
+            check_time()
+            raise
+        return found
+
+    def sha256(self) -> str:
+        """Return the hash of rows and labels."""
+        return self._sha256
+
+
+class _Cut(NamedTuple):
+    """Rows in a lane, features, and the sorted labels."""
+
+    rows: int
+    width: int
+    classes: np.ndarray
+
+
+def _head(count: int, rows: Rows) -> Rows:
+    return Rows(rows.X[:count], rows.y[:count], None)
+
+
+def _lanes_of(cut: _Cut, unit: Unit, shards: list[Rows]) -> list[Part]:
+    """Return the lanes of a unit, which begin in the first shard."""
+    parts, first = [], unit.first * cut.rows
+    for number, rows in enumerate(shards):
+        start = 0 if number else unit.start
+        codes = np.searchsorted(cut.classes, rows.y[start:])
+        parts.append(part_of(widened(rows.X[start:], cut.width), codes, first))
+        first += len(codes)
+    return list(in_lanes(parts, cut.rows))
+
+
+def _answer(shared: tuple[Pass[Any], float], lanes: list[Part]) -> Any:
+    """Return the part of an answer that some lanes give."""
+    work, seconds = shared
+    task = Task(max(seconds, 1e-3))
+    with limited(task), one_blas_thread, np.errstate(all="ignore"):
+        return work.of(lane.piece() for lane in lanes)
+
+
+def _merged(shared: tuple[Pass[Any], float], parts: list[Any]) -> Any:
+    return shared[0].merged(parts)
