@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from linsep.regression.blocks import Block
-from linsep.regression.lanes import FAN, Lanes, Tree, lane_rows, lanes_of
+from linsep.regression.lanes import FAN, Lanes, Tree, lane_rows, lanes_of, merged
 
 pytestmark = pytest.mark.compiled  # nothing of it is compiled
 
@@ -27,15 +27,33 @@ def tree_of(count):
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=6))
 def test_parts_of_the_lanes_give_the_same_tree(counts):
     """Each worker sends what it has added up, and one by one what others began to add."""
-    merged, first = Tree(grown), 0
+    pieces, first = [], 0
     for count in counts:
         part = Tree(grown, first)
         for k in range(first, first + count):
             part.push(str(k))
-        for level, many, value in part.rest():
-            merged.push(value, level, many)
+        pieces.append(part.rest())
         first += count
-    assert merged.total() == tree_of(first)
+    assert merged(grown, 0, pieces).total() == tree_of(first)
+
+
+@given(st.lists(st.integers(0, 200), min_size=1, max_size=9), st.integers(2, 4))
+def test_neighbouring_parts_can_be_added_anywhere(counts, fan):
+    """Pieces of neighbours are added up, and those of such groups again."""
+    parts, first = [], 0
+    for count in counts:
+        part = Tree(grown, first)
+        for k in range(first, first + count):
+            part.push(str(k))
+        parts.append((first, part.rest()))
+        first += count
+    while len(parts) > 1:
+        groups = [parts[k : k + fan] for k in range(0, len(parts), fan)]
+        parts = [
+            (group[0][0], merged(grown, group[0][0], [p for _, p in group]).rest())
+            for group in groups
+        ]
+    assert merged(grown, 0, [parts[0][1]]).total() == tree_of(first)
 
 
 def test_a_worker_sends_few_pieces():

@@ -17,7 +17,18 @@ from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.parallel import one_blas_thread
 from linsep.regression.blocks import Block
-from linsep.regression.lanes import Add, Lanes, Piece, Tree, Work, lane_rows, lanes_of, part_of
+from linsep.regression.lanes import (
+    FAN,
+    Add,
+    Lanes,
+    Piece,
+    Tree,
+    Work,
+    lane_rows,
+    lanes_of,
+    merged,
+    part_of,
+)
 
 #: a function from the rows of a shard, and its name for errors, to their block
 AsBlock: TypeAlias = Any
@@ -82,6 +93,10 @@ def _pieces_with(
         for lane, other in zip(cut(parts, start), kept[1], strict=True):
             tree.push(work(lane, other))
     return tree.rest()
+
+
+def _merged(add: Add, first: int, parts: list[list[Piece]]) -> list[Piece]:
+    return merged(add, first, parts).rest()
 
 
 class Unit(NamedTuple):
@@ -151,7 +166,7 @@ class ClusterLanes(Lanes):
 
     def sum_of(self, cut: Cut, size: int, work: Work, add: Add) -> Any:
         """Return the sum over lanes of ``size`` rows, which ``cut`` makes of blocks."""
-        return self._added(self._submitted(_pieces, cut, size, work, add), add)
+        return self._added(self._submitted(_pieces, cut, size, work, add), size, add)
 
     def sum_and_keep(self, cut: Cut, size: int, work: Work, add: Add) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``. The others stay with the
@@ -159,11 +174,11 @@ class ClusterLanes(Lanes):
         """
         kept = self._submitted(_pieces_and_kept, cut, size, work, add)
         sums = [self._cluster.submit("sum lanes", itemgetter(0), task) for task in kept]
-        return self._added(sums, add), kept
+        return self._added(sums, size, add), kept
 
     def sum_with(self, kept: list[Any], cut: Cut, size: int, work: Work, add: Add) -> Any:
         """Return the sum of ``work(lane, what was kept of it)``."""
-        return self._added(self._submitted(_pieces_with, cut, size, work, add, kept), add)
+        return self._added(self._submitted(_pieces_with, cut, size, work, add, kept), size, add)
 
     def units(self, size: int) -> dict[int, Unit]:
         """Return the unit of each shard in which a lane of ``size`` rows begins."""
@@ -189,12 +204,17 @@ class ClusterLanes(Lanes):
             )
         return tasks
 
-    def _added(self, tasks: list[Any], add: Add) -> Any:
-        tree = Tree(add)
-        for pieces in self._cluster.results(tasks):
-            for level, many, value in pieces:
-                tree.push(value, level, many)
-        return tree.total()
+    def _added(self, tasks: list[Any], size: int, add: Add) -> Any:
+        """Return the sum; workers add those of neighbours first, so that the client gets few."""
+        firsts = [unit.first for unit in self.units(size).values()]
+        while len(tasks) > FAN:
+            groups = [slice(k, k + FAN) for k in range(0, len(tasks), FAN)]
+            tasks = [
+                self._cluster.submit("add sums", _merged, add, firsts[at.start], tasks[at])
+                for at in groups
+            ]
+            firsts = firsts[::FAN]
+        return merged(add, 0, self._cluster.results(tasks)).total()
 
     def in_order(self, work: Callable[[Any, Block], Any], start: Any) -> Any:
         """Return ``work(... work(work(start, first block), second) ..., last block)``."""

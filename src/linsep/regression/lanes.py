@@ -108,6 +108,15 @@ class Tree:
         return total
 
 
+def merged(add: Add, first: int, parts: Iterable[list[Piece]]) -> Tree:
+    """Return the sums of neighbours, of which each sent its pieces, from lane ``first`` on."""
+    tree = Tree(add, first)
+    for pieces in parts:
+        for level, many, value in pieces:
+            tree.push(value, level, many)
+    return tree
+
+
 class Lanes:
     """The rows of blocks in lanes, summed by threads.
 

@@ -21,6 +21,11 @@ _BEGINNING = 8
 _CONTINUES = 0xFFFFFFFF
 #: kinds of messages: values of a dictionary, and rows
 _DICTIONARY, _ROWS = 2, 3
+#: what an Arrow file begins with, and how it ends: the length of its footer, and that again
+_MAGIC = b"ARROW1"
+_END = struct.Struct("<i6s")
+#: field of a footer: where the record batches are
+_BATCHES = 3
 #: what to do where a file is as it should be
 INSTEAD = "write it without compression"
 _FIELD = struct.Struct("<H")
@@ -51,12 +56,35 @@ def checked_batches(path: File, file: BinaryIO, size: int) -> Iterator[None]:
             yield
 
 
+def placed_batches(file: BinaryIO, size: int) -> list[tuple[int, int]]:
+    """Return where the record batches of an Arrow file start and end, as its end says; none of a
+    stream, which does not say it, or if it cannot be read.
+    """
+    file.seek(max(0, size - _END.size))
+    end = file.read(_END.size)
+    if len(end) < _END.size or not end.endswith(_MAGIC):
+        return []
+    length = _END.unpack(end)[0]
+    if not 0 < length <= size - _END.size:
+        return []
+    file.seek(size - _END.size - length)
+    footer = file.read(length)
+    try:
+        listed = _field(footer, struct.unpack_from("<I", footer)[0], _BATCHES)
+        vector = _follow(footer, listed)
+        count = struct.unpack_from("<I", footer, vector)[0] if listed else 0
+        places = struct.iter_unpack("<qi4xq", footer[vector + 4 : vector + 4 + 24 * count])
+        return [(start, start + about + body) for start, about, body in places]
+    except (struct.error, IndexError):
+        return []
+
+
 def messages(file: BinaryIO, size: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
     """Yield where the body of each message begins, its kind, and its compressed buffers.
 
     What is damaged ends the search: Arrow will say so.
     """
-    at = _BEGINNING if file.read(6) == b"ARROW1" else 0
+    at = _BEGINNING if file.read(len(_MAGIC)) == _MAGIC else 0
     while at + 8 <= size:
         file.seek(at)
         mark, length = struct.unpack("<Ii", file.read(8))

@@ -4,53 +4,42 @@ import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from itertools import accumulate, pairwise
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from linsep.interrupts import signals_so_far
 
-#: bytes of a request; the first is smaller, because some read only the head of a file
-BLOCK, FIRST = 4 << 20, 1 << 20
+#: bytes of a request; the first is smaller, because some read only the head of a file, and so is
+#: one for the end of a file, where Parquet and Arrow say what it holds
+BLOCK, FIRST, LAST = 4 << 20, 1 << 20, 1 << 19
 #: bytes that are requested and not yet read; so many blocks are under way at once
 AHEAD = 32 << 20
 #: seconds until Ctrl-C is noticed by who waits for an answer
 MOMENT = 0.2
-#: bytes of a request that nothing announced, such as for the end of a Parquet file
+#: bytes of a request that nothing announced
 PAGE = 1 << 16
 
 
-class Pieces:
-    """Bytes of a file from a place on, in pieces as they came.
+class Stretch(NamedTuple):
+    """Bytes of a file from a place on."""
 
-    Attributes
-    ----------
-    start, end : int
-    """
+    start: int
+    data: memoryview
 
-    def __init__(self, start: int, parts: list[bytes]):
-        self._parts = parts
-        *self._starts, self.end = accumulate(map(len, parts), initial=start)
-        self.start = start
+    @property
+    def end(self) -> int:
+        """Where they end."""
+        return self.start + len(self.data)
 
-    def around(self, offset: int) -> tuple[int, bytes]:
-        """Return the piece that has a byte, and where it starts."""
-        k = bisect_right(self._starts, offset) - 1
-        return self._starts[k], self._parts[k]
-
-    def cut(self, start: int, end: int) -> "Pieces":
-        """Return some of the bytes."""
-        parts, at = [], start
-        while at < end:
-            begin, piece = self.around(at)
-            parts.append(piece[at - begin : end - begin])
-            at += len(parts[-1])
-        return Pieces(start, parts)
+    def cut(self, start: int, end: int) -> "Stretch":
+        """Return some of the bytes, which are not copied."""
+        return Stretch(start, self.data[start - self.start : end - self.start])
 
 
 #: requests the bytes from a start to an end
-Request = Callable[[int, int], "Future[Pieces]"]
+Request = Callable[[int, int], "Future[Stretch]"]
 #: takes a request from a start to an end that was not read to its end
-Leave = Callable[[int, int, "Future[Pieces]"], None]
+Leave = Callable[[int, int, "Future[Stretch]"], None]
 Blocks = list[tuple[int, int]]
 
 
@@ -60,7 +49,22 @@ def in_order(size: int) -> Blocks:
     return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
-def _arrived(coming: "Future[Pieces]") -> Pieces:
+def gathered(parts: Blocks) -> Blocks:
+    """Return blocks of parts that are each read at once: neighbours together if they are small, and
+    those that are too large for that in pieces.
+    """
+    found: Blocks = []
+    for start, end in parts:
+        if end - start > AHEAD // 2:
+            found += [(at, min(at + BLOCK, end)) for at in range(start, end, BLOCK)]
+        elif found and found[-1][1] == start and start - found[-1][0] < BLOCK:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _arrived(coming: "Future[Stretch]") -> Stretch:
     """Wait for a request; give up if Ctrl-C comes meanwhile, because who reads then ends."""
     pressed = signals_so_far()
     while not coming.done():
@@ -82,17 +86,22 @@ class ReadAhead(io.RawIOBase):
         The blocks, in the order in which they will be read; none overlap. Other bytes can be read,
         too, but nothing is requested ahead of them. None is the order of the file.
     leave : function that takes the requests that are left over
+    forward : whether no byte of a plan is read after those that come later in it
 
     What is under way grows with what was read, so that a look at the head of a file costs little.
+    Who gives a plan is about to read rows.
     """
 
-    def __init__(self, size: int, request: Request, plan: Blocks | None, leave: Leave):
+    def __init__(
+        self, size: int, request: Request, plan: Blocks | None, leave: Leave, forward: bool = False
+    ):
         self.size, self._request, self._leave = size, request, leave
-        self._forward = plan is None
+        self._forward = forward or plan is None
+        self._allowed = FIRST if plan is None else AHEAD // 2
         self._plan = plan = in_order(size) if plan is None else plan
         self._order = sorted(range(len(plan)), key=plan.__getitem__)
         self._starts = [plan[k][0] for k in self._order]
-        self._coming: dict[int, Future[Pieces]] = {}
+        self._coming: dict[int, Future[Stretch]] = {}
         self._unread: dict[int, int] = {}
         self._done: set[int] = set()
         self._next = self._bytes_coming = self._bytes_read = self._at = 0
@@ -116,11 +125,15 @@ class ReadAhead(io.RawIOBase):
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next ``size`` bytes, fewer only at the end of the file."""
+        return bytes(self.read_buffer(size))
+
+    def read_buffer(self, size: int | None = -1) -> bytes | memoryview:
+        """Do as :meth:`read`, without a copy of what lies in one block; pyarrow asks for this."""
         left = max(0, self.size - self._at)
         size = left if size is None or size < 0 else min(size, left)
         parts = list(self._parts(self._at, size, peek=False))
         self._at += size
-        return parts[0].tobytes() if len(parts) == 1 else b"".join(parts)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer as far as the file goes."""
@@ -145,15 +158,15 @@ class ReadAhead(io.RawIOBase):
     def _parts(self, at: int, size: int, peek: bool) -> Iterator[memoryview]:
         """Yield the bytes of a stretch that lies in the file."""
         while size > 0:
-            start, data = self._part_at(at, peek)
-            part = memoryview(data)[at - start :][:size]
+            found = self._part_at(at, peek)
+            part = found.data[at - found.start :][:size]
             at, size = at + len(part), size - len(part)
             yield part
             if not peek:
                 self._count(at - 1, len(part))
 
-    def _part_at(self, offset: int, peek: bool) -> tuple[int, bytes]:
-        """Return bytes around a place, and where they start."""
+    def _part_at(self, offset: int, peek: bool) -> Stretch:
+        """Return bytes around a place."""
         k = self._block_at(offset)
         if k is None or (peek and k not in self._coming and k > self._next):
             return self._page_at(offset)
@@ -161,7 +174,7 @@ class ReadAhead(io.RawIOBase):
             self._next = k + 1
             self._ask(k)
             self._ask_ahead()
-        return _arrived(self._coming[k]).around(offset)
+        return _arrived(self._coming[k])
 
     def _block_at(self, offset: int) -> int | None:
         place = bisect_right(self._starts, offset) - 1
@@ -170,10 +183,14 @@ class ReadAhead(io.RawIOBase):
         k = self._order[place]
         return k if offset < self._plan[k][1] else None
 
-    def _page_at(self, offset: int) -> tuple[int, bytes]:
+    def _page_at(self, offset: int) -> Stretch:
         """Return bytes that nothing announced."""
-        start = offset // PAGE * PAGE
-        return _arrived(self._request(start, min(start + PAGE, self.size))).around(offset)
+        start, end = offset // PAGE * PAGE, self.size
+        if offset >= self.size - LAST:
+            start = max(0, self.size - LAST)
+        else:
+            end = min(start + PAGE, end)
+        return _arrived(self._request(start, end))
 
     def _ask(self, k: int) -> None:
         start, end = self._plan[k]
@@ -184,17 +201,22 @@ class ReadAhead(io.RawIOBase):
         self._bytes_coming += end - start
 
     def _ask_ahead(self) -> None:
-        allowed = min(AHEAD, FIRST + 4 * self._bytes_read)
+        allowed = min(AHEAD, self._allowed + 16 * self._bytes_read)
         while self._next < len(self._plan) and self._bytes_coming < allowed:
+            start, end = self._plan[self._next]
+            if self._bytes_coming and self._bytes_coming + end - start > AHEAD:
+                return
             if self._next not in self._coming and self._next not in self._done:
                 self._ask(self._next)
             self._next += 1
 
     def _count(self, last: int, size: int) -> None:
         """Note that bytes were read; forget the blocks that will not be read any more."""
-        self._bytes_read += size
         k = self._block_at(last)
-        if k is not None and k in self._coming:
+        if k is None:
+            return
+        self._bytes_read += size
+        if k in self._coming:
             self._unread[k] -= size
             if self._unread[k] <= 0:
                 self._drop(k)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linsep.errors import DataError
 from linsep.scratch import scratch_folder
 from linsep.sources.remote import ahead, recent
@@ -21,7 +23,7 @@ from linsep.sources.remote.address import (
     normal,
     shown,
 )
-from linsep.sources.remote.ahead import Blocks, Pieces, ReadAhead
+from linsep.sources.remote.ahead import Blocks, ReadAhead, Stretch
 from linsep.sources.remote.asking import asked, filesystem, loop, waited
 from linsep.sources.remote.servers import Answer, Seen, file_on
 
@@ -144,8 +146,9 @@ class RemoteFile:
         return str(self), size, self._seen.tag or self._seen.date
 
     @contextmanager
-    def reading(self, plan: Blocks | None = None) -> Iterator[Any]:
-        """Open the file for reading ahead, in the order of its bytes or of ``plan``.
+    def reading(self, plan: Blocks | None = None, forward: bool = False) -> Iterator[Any]:
+        """Open the file for reading ahead, in the order of its bytes or of ``plan``; ``forward``
+        says that nothing of the plan is read after what comes later in it.
 
         A file of a server that sends whole files only is copied to a temporary folder first.
 
@@ -156,7 +159,7 @@ class RemoteFile:
             with self._copy.open("rb", buffering=0) as copy:
                 yield copy
             return
-        with ReadAhead(size, self._requested, plan, self._kept) as stream:
+        with ReadAhead(size, self._requested, plan, self._kept, forward) as stream:
             yield stream
 
     @contextmanager
@@ -184,15 +187,16 @@ class RemoteFile:
         """Look at the file, unless it was looked at a moment ago; keep its head."""
         if time.monotonic() - self._looked < recent.FRESH:
             return
-        answer = waited(self._asked(lambda: self._file.get(0, ahead.FIRST)))
-        if answer.data is None and self._folder is None:
+        room = _room(ahead.FIRST)
+        answer = waited(self._asked(lambda: self._file.get(0, room)))
+        if answer.size is None and self._folder is None:
             self._folder = scratch_folder()
             weakref.finalize(self, self._folder.cleanup)
         recent.RECENT.forget(self._number)
-        if answer.data is not None:
-            head: Future[Pieces] = Future()
-            head.set_result(Pieces(0, answer.data))
-            recent.RECENT.put(self._number, 0, head.result().end, head)
+        if answer.size is not None:
+            head: Future[Stretch] = Future()
+            head.set_result(Stretch(0, room[: answer.size].toreadonly()))
+            recent.RECENT.put(self._number, 0, answer.size, head)
         self._looked = time.monotonic()
 
     def _copied(self) -> None:
@@ -207,28 +211,19 @@ class RemoteFile:
         waited(self._asked(copy))
         self._copy = path
 
-    def _kept(self, start: int, end: int, coming: "Future[Pieces]") -> None:
+    def _kept(self, start: int, end: int, coming: "Future[Stretch]") -> None:
         recent.RECENT.put(self._number, start, end, coming)
 
-    def _requested(self, start: int, end: int) -> "Future[Pieces]":
+    def _requested(self, start: int, end: int) -> "Future[Stretch]":
         """Request some bytes, whose future raises as :meth:`reading` does."""
         if (coming := recent.RECENT.take(self._number, start, end)) is not None:
             return coming
 
-        async def get() -> Pieces:
-            try:
-                answer = await self._asked(lambda: self._file.get(start, end))
-            except FileNotFoundError:
-                raise self._removed() from None
-            if answer.data is None:
-                raise DataError(
-                    f"{self} comes from a server that sends parts of it at times, and at times the "
-                    "whole: copy it to this machine."
-                )
-            found = Pieces(start, answer.data)
-            if found.end != end:
-                raise self._changed(answer.seen)
-            return found
+        async def get() -> Stretch:
+            room, step = _room(end - start), ahead.BLOCK
+            pieces = range(0, end - start, step)
+            await asyncio.gather(*(self._fill(start + at, room[at : at + step]) for at in pieces))
+            return Stretch(start, room.toreadonly())
 
         coming = asyncio.run_coroutine_threadsafe(get(), loop())
         last = self._seen is not None and end == self._seen.size
@@ -237,6 +232,20 @@ class RemoteFile:
                 lambda done: None if done.cancelled() else self._kept(start, end, done)
             )
         return coming
+
+    async def _fill(self, start: int, room: memoryview) -> None:
+        """Fill the room with the bytes from a place on."""
+        try:
+            answer = await self._asked(lambda: self._file.get(start, room))
+        except FileNotFoundError:
+            raise self._removed() from None
+        if answer.size is None:
+            raise DataError(
+                f"{self} comes from a server that sends parts of it at times, and at times the "
+                "whole: copy it to this machine."
+            )
+        if answer.size != len(room):
+            raise self._changed(answer.seen)
 
     async def _asked(self, request: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
         """Make a request, and check that the file is the same."""
@@ -267,6 +276,11 @@ class RemoteFile:
         if self._seen is None:
             return no_file(self)
         return DataError(f"{self} was removed while it was read: put it back and start again.")
+
+
+def _room(size: int) -> memoryview:
+    """Return memory that nothing has touched yet."""
+    return np.empty(size, np.uint8).data
 
 
 class _Room:

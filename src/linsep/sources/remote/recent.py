@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
-from linsep.sources.remote.ahead import Pieces
+from linsep.sources.remote.ahead import Stretch
 
 #: seconds for which bytes count as recent
 FRESH = 5.0
@@ -24,19 +24,21 @@ class _Entry(NamedTuple):
     file: int
     start: int
     end: int
-    coming: "Future[Pieces]"
+    coming: "Future[Stretch]"
     time: float
 
 
 class Recent:
-    """Requests that others may still need, the oldest first. Files are known by a number."""
+    """Requests that others may still need, the one asked for last at the end. Files are known by a
+    number.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, int], _Entry] = {}
         self._bytes, self._lock = 0, Lock()
-        self._dropped: list[Future[Pieces]] = []
+        self._dropped: list[Future[Stretch]] = []
 
-    def put(self, file: int, start: int, end: int, coming: "Future[Pieces]") -> None:
+    def put(self, file: int, start: int, end: int, coming: "Future[Stretch]") -> None:
         """Keep a request, under way or done, until it is old or there are too many."""
         with self._dropping():
             self._drop((file, start))
@@ -45,7 +47,7 @@ class Recent:
             while self._bytes > MOST:
                 self._drop(next(iter(self._entries)))
 
-    def take(self, file: int, start: int, end: int) -> "Future[Pieces] | None":
+    def take(self, file: int, start: int, end: int) -> "Future[Stretch] | None":
         """Return a request of these bytes; a large one is kept no longer."""
         oldest = time.monotonic() - FRESH
         with self._dropping():
@@ -67,11 +69,12 @@ class Recent:
             for key in [key for key in self._entries if key[0] == file]:
                 self._drop(key)
 
-    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[Pieces] | None":
+    def _part(self, key: tuple[int, int], start: int, end: int) -> "Future[Stretch] | None":
         """Return some bytes of a request that is done, None if it failed."""
-        coming = self._entries[key].coming
+        self._entries[key] = entry = self._entries.pop(key)  # it goes behind those not asked for
+        coming = entry.coming
         failed = coming.cancelled() or coming.exception() is not None
-        part: Future[Pieces] = Future()
+        part: Future[Stretch] = Future()
         if not failed:
             part.set_result(coming.result().cut(start, end))
         if failed or end - start > SMALL:

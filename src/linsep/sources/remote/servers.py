@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from linsep.errors import DataError
 from linsep.sources.remote.address import WEB, protocol_of, shown, without_secrets
+from linsep.sources.remote.direct import Fetch, Place, Unlike, place_of
 
 #: answers that may be others if the request is repeated
 _PASSING = {408, 425, 429, *range(500, 600)} - {501, 505}
@@ -34,6 +35,7 @@ _SILENT = {
 }  # fmt: skip
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22}
 _PASSING_ERRORS = {"ClientError", "HTTPClientError", "ConnectionError"}
+_OTHERS = "other bytes came than those asked for"
 #: seconds without a byte from a web server
 SILENCE = 30
 
@@ -51,9 +53,9 @@ class Seen(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Some bytes, as they came; None if the server sends the whole file only."""
+    """How many bytes came; None if the server sends the whole file only."""
 
-    data: list[bytes] | None
+    size: int | None
     seen: Seen
 
 
@@ -62,19 +64,52 @@ class WebFile:
 
     def __init__(self, fs: Any, address: str):
         self._fs, self._address = fs, address
+        self._asked = False
+        self._place: Place | None = None
 
-    async def get(self, start: int, end: int) -> Answer:
-        """Return the bytes from ``start`` to ``end``, or to the end of the file."""
+    async def get(self, start: int, room: memoryview) -> Answer:
+        """Fill the room with the bytes from ``start`` on, as far as the file goes."""
+        if self._place is not None:
+            try:
+                return await self._received(self._place, start, room)
+            except Unlike:
+                self._place = None
+        end = start + len(room)
         async with await self._ask({"Range": f"bytes={start}-{end - 1}"}) as answer:
+            if not self._asked:
+                self._asked, self._place = True, place_of(answer, self._fs)
             status, found = answer.status, _RANGE.match(answer.headers.get("Content-Range", ""))
             if status == 416 and found and found[3].isdecimal() and int(found[3]) <= start:
-                return Answer([], _seen(answer.headers, int(found[3])))
+                return Answer(0, _seen(answer.headers, int(found[3])))
             self._check(answer)
             if status != 206 or found is None or found[1] is None:
                 return Answer(None, _seen(answer.headers, _length(answer.headers)))
-            # Joining them would take half as long again as receiving them.
-            data = [part async for part in answer.content.iter_any()]
-            return Answer(data, _seen(answer.headers, _size(found, start, end, data)))
+            due, size = _promised(found, start, end)
+            came = 0
+            async for part in answer.content.iter_any():
+                came = _put(part, room, came)
+            return Answer(_whole(came, due), _seen(answer.headers, size))
+
+    async def _received(self, place: Place, start: int, room: memoryview) -> Answer:
+        """Do as :meth:`get` without aiohttp; Unlike if that is the one to do it."""
+        due, seen = 0, Seen(None)
+
+        def begun(status: int, headers: Any) -> int | None:
+            nonlocal due, seen
+            if status >= 400 and status != 416:
+                raise refused(status, self._address)
+            if status not in (200, 206) or headers.get("Content-Encoding"):
+                raise Unlike
+            found = _RANGE.match(headers.get("Content-Range", ""))
+            if status == 200 or found is None or found[1] is None:
+                seen = _seen(headers, _length(headers))
+                return None
+            due, size = _promised(found, start, start + len(room))
+            seen = _seen(headers, size)
+            return due
+
+        came = await Fetch(place, start, room, begun, SILENCE).received()
+        return Answer(None if came is None else _whole(came, due), seen)
 
     async def copy(self, out: Any) -> Seen:
         """Write the whole file to ``out``."""
@@ -125,8 +160,9 @@ class S3File:
         if version is not None:
             self._where["VersionId"] = version
 
-    async def get(self, start: int, end: int) -> Answer:
-        """Return the bytes from ``start`` to ``end``, or to the end of the object."""
+    async def get(self, start: int, room: memoryview) -> Answer:
+        """Fill the room with the bytes from ``start`` on, as far as the object goes."""
+        end = start + len(room)
         try:
             answer = await self._fs._call_s3(
                 "get_object", **self._where, Range=f"bytes={start}-{end - 1}"
@@ -135,17 +171,17 @@ class S3File:
             status = _said(error)
             if status == 416:  # empty, or shorter than it was
                 about = await self._fs._call_s3("head_object", **self._where)
-                return Answer([], Seen(about["ContentLength"], about.get("ETag")))
+                return Answer(0, Seen(about["ContentLength"], about.get("ETag")))
             if status is not None:
                 raise refused(status, self._address) from None
             raise
         async with answer["Body"] as body:
-            data = [await body.read()]
-        found = _RANGE.match(answer.get("ContentRange", ""))
-        size = None if found is None else _size(found, start, end, data)
-        if size is None:
-            raise Fault("other bytes came than those asked for")
-        return Answer(data, Seen(size, answer.get("ETag"), str(answer.get("LastModified"))))
+            found = _RANGE.match(answer.get("ContentRange", ""))
+            due, size = _promised(found, start, end)
+            if size is None:
+                raise Fault(_OTHERS)
+            came = _whole(_put(await body.read(), room, 0), due)
+        return Answer(came, Seen(size, answer.get("ETag"), str(answer.get("LastModified"))))
 
 
 class OtherFile:
@@ -154,8 +190,9 @@ class OtherFile:
     def __init__(self, fs: Any, address: str):
         self._fs, self._path = fs, fs._strip_protocol(address)
 
-    async def get(self, start: int, end: int) -> Answer:
-        """Return the bytes from ``start`` to ``end``, or to the end of the file."""
+    async def get(self, start: int, room: memoryview) -> Answer:
+        """Fill the room with the bytes from ``start`` on, as far as the file goes."""
+        end = start + len(room)
         if self._fs.async_impl:
             about, data = await asyncio.gather(
                 self._fs._info(self._path),
@@ -173,7 +210,7 @@ class OtherFile:
             "LastModified", "last_modified", "updated", "mtime", "modified", "modify", "created",
         )  # fmt: skip
         date = next((str(about[name]) for name in dates if about.get(name)), None)
-        return Answer([data], Seen(size, tag, date))
+        return Answer(_put(data, room, 0), Seen(size, tag, date))
 
     async def _in_a_thread(self, start: int, end: int) -> tuple[dict[str, Any], bytes]:
         """Return what the store says of the file, and some bytes."""
@@ -238,9 +275,11 @@ def fault_of(error: Exception, address: str) -> str | None:
         return None
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    if "ServerDisconnectedError" in names or getattr(error, "errno", None) in _RESET:
+    if {"ServerDisconnectedError", "RemoteDisconnected"} & names or getattr(
+        error, "errno", None
+    ) in _RESET:
         return "the connection was reset"
-    if {"ClientPayloadError", "IncompleteReadError"} & names:
+    if {"ClientPayloadError", "IncompleteReadError", "IncompleteRead"} & names:
         return "the answer was cut short"
     if isinstance(error, OSError) or _PASSING_ERRORS & names:
         status = _said(error)
@@ -302,15 +341,31 @@ def _said(error: BaseException) -> int | None:
     return about.get("HTTPStatusCode")
 
 
-def _size(found: re.Match, start: int, end: int, data: list[bytes]) -> int | None:
-    """Return the size of the file, if the range says it; Fault if that is not what came."""
+def _promised(found: re.Match | None, start: int, end: int) -> tuple[int, int | None]:
+    """Return how many bytes an answer with these headers has, and the size of the file, if it is
+    said; Fault if they are not those asked for.
+    """
+    if found is None or found[1] is None or int(found[1]) != start:
+        raise Fault(_OTHERS)
     size = int(found[3]) if found[3].isdecimal() else None
     due = int(found[2]) + 1 - start if size is None else min(end, size) - start
-    if found[1] is None or int(found[1]) != start:
-        raise Fault("other bytes came than those asked for")
-    if (came := sum(map(len, data))) != due:
+    return due, size
+
+
+def _put(data: bytes, room: memoryview, at: int) -> int:
+    """Put bytes into the room at a place; return where they end."""
+    end = at + len(data)
+    if end > len(room):
+        raise Fault(_OTHERS)
+    room[at:end] = data
+    return end
+
+
+def _whole(came: int, due: int) -> int:
+    """Return how many bytes came; Fault if they are not all."""
+    if came != due:
         raise Fault(f"{came:,} bytes came in place of {due:,}")
-    return size
+    return came
 
 
 def _seen(headers: Any, size: int | None) -> Seen:

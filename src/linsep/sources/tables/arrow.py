@@ -23,7 +23,7 @@ from linsep.sources.declared import check_record_batches, text_columns
 from linsep.sources.limits import Unchanged
 from linsep.sources.remote.file import File, RemoteFile
 from linsep.sources.tables.parquet_sizes import Column, check_sizes, checked_columns
-from linsep.sources.tables.remote_files import arrow_stream, parquet_stream
+from linsep.sources.tables.remote_files import arrow_stream, parquet_plan, parquet_stream
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -168,21 +168,27 @@ class ParquetFile(TableFile):
     ) -> Iterator[pq.ParquetFile]:
         check_ends(self.path, b"PAR1", "a Parquet file")
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
+        raw, buffer = self._stream(metadata, names)
         with (
             reading(self.path, "a Parquet file", self.unchanged),
-            self._stream(metadata, names) as raw,
+            raw as stream,
             pq.ParquetFile(
-                raw, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=list(coded),
+                stream, pre_buffer=False, buffer_size=buffer, read_dictionary=list(coded),
                 metadata=metadata,
             ) as file,
         ):  # fmt: skip
             yield file
 
-    def _stream(self, metadata: Any, names: Sequence[str]) -> Any:
-        """Open the bytes of the file."""
-        if isinstance(self.path, RemoteFile):
-            return parquet_stream(self.path, metadata, names, self._columns)
-        return pa.OSFile(os.fsencode(self.path))
+    def _stream(self, metadata: Any, names: Sequence[str]) -> tuple[Any, int]:
+        """Open the bytes of the file; also return how many to read of a column at a time, 0 all."""
+        if not isinstance(self.path, RemoteFile):
+            return pa.OSFile(os.fsencode(self.path)), _BUFFER
+        if metadata is None:
+            return parquet_stream(self.path, None, [], ()), _BUFFER
+        size = self.path.stat().st_size
+        plan, whole = parquet_plan(metadata, self.row_groups, names, size)
+        raw = parquet_stream(self.path, metadata, plan, self._columns)
+        return raw, 0 if whole else _BUFFER
 
 
 class IpcFile(TableFile):

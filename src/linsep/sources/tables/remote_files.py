@@ -14,25 +14,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from linsep.sources.declared import checked_batches
-from linsep.sources.remote.ahead import AHEAD, BLOCK, PAGE, Blocks, ReadAhead
+from linsep.sources.declared import checked_batches, placed_batches
+from linsep.sources.remote.ahead import AHEAD, BLOCK, PAGE, Blocks, ReadAhead, gathered
 from linsep.sources.remote.file import RemoteFile
 from linsep.sources.tables.parquet_sizes import Column, Pages
 
 
 @contextmanager
 def parquet_stream(
-    path: RemoteFile, metadata: Any, names: Collection[str], columns: Sequence[Column]
+    path: RemoteFile, metadata: Any, plan: Blocks, columns: Sequence[Column]
 ) -> Iterator[Any]:
     """Open a Parquet file to read some columns of it.
 
     Parameters
     ----------
     metadata : of the file; None reads nothing ahead
-    names : of the columns
+    plan : what is read ahead
     columns : of all row groups, whose pages are checked
     """
-    plan = [] if metadata is None else parquet_plan(metadata, names, path.stat().st_size)
     with path.reading(plan) as stream:
         if metadata is None or not isinstance(stream, ReadAhead):
             yield pa.PythonFile(stream, "r")
@@ -42,68 +41,73 @@ def parquet_stream(
 
 @contextmanager
 def arrow_stream(path: RemoteFile) -> Iterator[tuple[Any, Iterator[None]]]:
-    """Open an Arrow file; also yields checks, of which one is due before each record batch."""
-    with path.reading() as stream, path.open() as other:
-        looking: Any = _Peeking(stream) if isinstance(stream, ReadAhead) else other
-        checks = checked_batches(path, looking, path.stat().st_size)
-        yield pa.PythonFile(stream, "r"), checks
+    """Open an Arrow file; also yields checks, of which one is due before each record batch.
 
-
-def parquet_plan(metadata: pq.FileMetaData, names: Collection[str], size: int) -> Blocks:
-    """Return blocks of the columns of a file in the order in which rows need them.
-
-    Columns of a row group are read side by side. A small group is fetched whole; of a large one
-    come pieces of each column in turn, so that memory does not grow with it.
+    Each record batch comes in one block where it can, so that Arrow need not copy it.
     """
+    size = path.stat().st_size
+    with path.open() as other:
+        batches = placed_batches(other, size)
+        plan = gathered(batches) if _in_turn(batches, size) else None
+        with path.reading(plan or None, forward=True) as stream:
+            ahead = isinstance(stream, ReadAhead)
+            looking: Any = _Peeking(stream) if ahead else other
+            opened = pa.PythonFile(_Uncopied(stream) if ahead else stream, "r")
+            yield opened, checked_batches(path, looking, size)
+
+
+def parquet_plan(
+    metadata: pq.FileMetaData, groups: Sequence[int] | None, names: Collection[str], size: int
+) -> tuple[Blocks, bool]:
+    """Return blocks of the columns of row groups in the order in which rows need them, and whether
+    whole columns are read at once.
+
+    Columns of a row group are read side by side. Small groups are fetched whole; of large ones
+    come pieces of each column in turn, so that memory does not grow with them.
+    """
+    chosen = range(metadata.num_row_groups) if groups is None else groups
+    columns = [_columns_in(metadata.row_group(number), names) for number in chosen]
+    if not _in_turn(sorted((a, b) for group in columns for a, _, b in group), size):
+        return [], False  # damaged: Arrow will say so
+    if all(sum(b - a for a, _, b in group) <= AHEAD // 2 for group in columns):
+        return gathered([(a, b) for group in columns for a, _, b in group]), True
     plan: Blocks = []
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        found = (group.column(k) for k in range(metadata.num_columns))
-        ends = sorted(_ends(column) for column in found if column.path_in_schema in names)
-        if sum(end - start for start, end in ends) <= AHEAD // 2:
-            for start, end in _joined(ends):
-                plan += [(at, min(at + BLOCK, end)) for at in range(start, end, BLOCK)]
-            continue
-        piece = max(2 * PAGE, min(BLOCK, AHEAD // (2 * len(ends))))
+    for group in columns:
+        piece = max(2 * PAGE, min(BLOCK, AHEAD // (2 * len(group))))
+        # A column's first rows need its dictionary, which comes before them.
         pieces = [
-            ((at - start) / (end - start), at, min(at + piece, end))
-            for start, end in ends
+            (max(0, at - rows) / (end - rows), at, min(at + piece, end))
+            for start, rows, end in group
             for at in range(start, end, piece)
         ]
         plan += [(start, end) for _, start, end in sorted(pieces)]
-    inside = sorted(plan)
-    overlap = any(b > c for (_, b), (c, _) in pairwise(inside))
-    if overlap or (inside and (inside[0][0] < 0 or inside[-1][1] > size)):
-        return []  # damaged: Arrow will say so
-    return plan
+    return plan, False
 
 
-def _ends(column: pq.ColumnChunkMetaData) -> tuple[int, int]:
-    start = column.data_page_offset
-    if column.has_dictionary_page and column.dictionary_page_offset:
-        start = min(start, column.dictionary_page_offset)
-    return start, start + max(0, column.total_compressed_size)
+def _in_turn(blocks: Blocks, size: int) -> bool:
+    """Return whether blocks lie in a file of some size, and each behind the one before it."""
+    edges = [0, *(edge for block in blocks for edge in block), size]
+    return all(a <= b for a, b in pairwise(edges))
 
 
-def _joined(ends: Blocks) -> Blocks:
-    """Return neighbours as one."""
-    found: Blocks = []
-    for start, end in ends:
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return found
+def _columns_in(group: pq.RowGroupMetaData, names: Collection[str]) -> list[tuple[int, int, int]]:
+    """Return where columns of a row group start, where their rows do, and where they end."""
+    found = []
+    for column in map(group.column, range(group.num_columns)):
+        if column.path_in_schema in names:
+            start = rows = column.data_page_offset
+            if column.has_dictionary_page and column.dictionary_page_offset:
+                start = min(start, column.dictionary_page_offset)
+            end = start + max(0, column.total_compressed_size)
+            found.append((start, min(rows, end), end))
+    return sorted(found)
 
 
-class _CheckedPages(io.RawIOBase):
-    """A Parquet file whose pages are checked before they are handed out."""
+class _Uncopied(io.RawIOBase):
+    """A file on a server for Arrow, which copies what it reads itself."""
 
-    def __init__(self, path: RemoteFile, stream: ReadAhead, columns: Sequence[Column]):
-        self._stream, self._path = stream, path
-        self._columns = sorted(columns)
-        self._starts = [column.first for column in self._columns]
-        self._pages: dict[int, Pages] = {}
+    def __init__(self, stream: ReadAhead):
+        self._stream = stream
 
     def readable(self) -> bool:
         """Return True."""
@@ -121,7 +125,25 @@ class _CheckedPages(io.RawIOBase):
         """Go to a place in the file."""
         return self._stream.seek(offset, whence)
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size: int | None = -1) -> Any:
+        """Return the next bytes, not copied if they lie in one block."""
+        return self._stream.read_buffer(size)
+
+    def close(self) -> None:
+        """Close it; the stream is closed by who opened it."""
+        super().close()
+
+
+class _CheckedPages(_Uncopied):
+    """A Parquet file whose pages are checked before they are handed out."""
+
+    def __init__(self, path: RemoteFile, stream: ReadAhead, columns: Sequence[Column]):
+        super().__init__(stream)
+        self._path, self._columns = path, sorted(columns)
+        self._starts = [column.first for column in self._columns]
+        self._pages: dict[int, Pages] = {}
+
+    def read(self, size: int | None = -1) -> Any:
         """Return the next bytes; raises as :func:`check_sizes` does."""
         at = self._stream.tell()
         k = bisect_right(self._starts, at) - 1
@@ -130,11 +152,7 @@ class _CheckedPages(io.RawIOBase):
                 self._pages[k] = Pages(self._path, self._columns[k], self._stream.size)
             end = self._stream.size if size is None or size < 0 else at + size
             self._pages[k].check(self._stream.peek_at, end)
-        return self._stream.read(size)
-
-    def close(self) -> None:
-        """Close it; the stream is closed by who opened it."""
-        super().close()
+        return super().read(size)
 
 
 class _Peeking(io.RawIOBase):
