@@ -5,6 +5,8 @@ RUN := $(VENV)/bin/python
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes, which would each compile the package's Python again.
 export PYTHONDONTWRITEBYTECODE :=
+# The workers of pytest share the processors: threads of BLAS would wait for each other, busily.
+test test-uncompiled coverage test-lowest: export OPENBLAS_NUM_THREADS := 1
 .PHONY: help demo test test-thorough test-uncompiled types test-lowest coverage lint bench campaign format clean
 
 help:

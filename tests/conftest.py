@@ -12,14 +12,17 @@ from thoroughness import examples
 settings.register_profile("linsep", examples(100))
 settings.load_profile("linsep")
 
+#: in which of the two runs a test is; that of a case is nearer than that of its file
+WHERE = ("compiled", "uncompiled")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what is marked to run with the compiler only, or without it only."""
-    elsewhere = "uncompiled" if COMPILING else "compiled"
-    left_out = [item for item in items if item.get_closest_marker(elsewhere)]
-    items[:] = [item for item in items if not item.get_closest_marker(elsewhere)]
+    here = "compiled" if COMPILING else "uncompiled"
+    runs = [next((m.name for m in i.iter_markers() if m.name in WHERE), here) for i in items]
+    left_out = [item for item, where in zip(items, runs, strict=True) if where != here]
+    items[:] = [item for item, where in zip(items, runs, strict=True) if where == here]
     config.hook.pytest_deselected(items=left_out)
 
 

@@ -64,6 +64,11 @@ def covered():
                     yield learner, scheme, keep
 
 
+def storage_of(learner, scheme, keep):
+    """Dense or sparse: every learner, scheme and keep meets both, in loops that tests share."""
+    return ("dense64", "csr32")[sum(map(ord, learner + scheme + keep)) % 2]
+
+
 def rows(seed, k, positive, n=30, d=5):
     """Overlapping rows of k classes with many zeros, the larger classes less frequent."""
     rng = np.random.default_rng(seed)

@@ -27,6 +27,20 @@ def examples(compiled, plain=None):
     )
 
 
+def interpreted(cases, *compiled):
+    """Cases of a test; all but those named are left to the run without the compiler, because loops
+    would be compiled for them alone.
+    """
+    return [
+        case if case in compiled else pytest.param(*_tuple(case), marks=pytest.mark.uncompiled)
+        for case in cases
+    ]
+
+
+def _tuple(case):
+    return case if isinstance(case, tuple) else (case,)
+
+
 def met(*lists):
     """Combinations of one value of each list: all, or so many that every two values meet."""
     every = list(product(*(range(len(values)) for values in lists)))

@@ -13,6 +13,8 @@ from linsep import LogisticRegression
 from linsep.errors import DataError, SeparationWarning
 from thoroughness import examples
 
+pytestmark = pytest.mark.compiled
+
 BITS = 600
 
 

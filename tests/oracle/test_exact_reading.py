@@ -25,6 +25,8 @@ from linsep.sources.svmlight.source import SvmlightSource
 from linsep.sources.tables.table import TableSource
 from thoroughness import examples
 
+pytestmark = pytest.mark.compiled
+
 BIG = 2**53
 LONG = np.finfo(np.longdouble).nmant > 60
 

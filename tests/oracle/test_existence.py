@@ -29,6 +29,8 @@ from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.terms import Terms
 from thoroughness import examples, thorough
 
+pytestmark = pytest.mark.compiled
+
 SOLVERS = ("newton", "lbfgs", "gradient_ascent")
 
 
@@ -255,7 +257,6 @@ def test_four_students_are_separable_for_every_solver(tmp_path, solver):
 
 
 @thorough
-@pytest.mark.compiled
 def test_separation_is_hardly_ever_suspected_where_there_is_none():
     asked = [suspected(X, y)[0] for _, X, y in sets(60)]
     assert len(asked) == 60

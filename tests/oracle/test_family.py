@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linsep
-from family import LEARNERS, covered, rows, twin_run
+from family import LEARNERS, covered, rows, storage_of, twin_run
 from linsep import textbook
 from linsep.compiled.core.jit import COMPILING
 from linsep.sources import ArraySource
@@ -24,11 +24,6 @@ def case(learner, scheme, seed):
     k = classes_of(scheme)[0]
     X, y = rows(seed, k, positive=learner == "winnow")
     return X, y, k
-
-
-def storage_of(learner, scheme, keep):
-    """Dense or sparse: every learner, scheme and keep meets both."""
-    return ("dense64", "csr32")[sum(map(ord, learner + scheme + keep)) % 2]
 
 
 def assert_same_as_twin(learner, scheme, keep, seed, tie="negative", weight=None, unit=False):

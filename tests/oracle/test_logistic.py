@@ -37,6 +37,7 @@ def loaded(name):
     return data.exog.to_numpy(float), data.endog.to_numpy()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "cut"), [("spector", 0.5), ("fair", 0.0)])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
 def test_statsmodels_agrees_to_eight_digits(name, cut, storage):
@@ -58,6 +59,7 @@ def test_statsmodels_agrees_to_eight_digits(name, cut, storage):
     assert ours.stop_reason_ == "converged"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("reference", [None, 0, 3])
 def test_statsmodels_agrees_on_several_classes(reference):
     X, y = loaded("anes96")
@@ -130,6 +132,7 @@ def test_penalised_as_scikit_learn(classes, solver, storage):
     assert "l2=2" in str(ours.summary_)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("most", [2500, 0], ids=["Newton's last steps", "alone"])
 def test_lbfgs_on_columns_of_all_sizes(monkeypatch, most):
     """Without preconditioning, 1,000 iterations ended 27.8 below the maximum."""
@@ -144,8 +147,10 @@ def test_lbfgs_on_columns_of_all_sizes(monkeypatch, most):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "storage", [pytest.param(np.asarray, marks=pytest.mark.compiled), sp.csr_matrix]
+)
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.compiled), True])
 def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighted):
     X, y = mixed(300, 4, classes, seed=2)
     X, weights = X / 10.0 ** np.arange(4), np.arange(300) % 3 if weighted else None
@@ -343,6 +348,7 @@ def test_rows_of_weight_zero_do_not_hide_separation():
     assert found.limits_[0].tolist() == ["+inf", "-inf"]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 def test_more_weights_than_a_matrix_is_made_for_are_not_silent(monkeypatch, solver):
     rng = np.random.default_rng(0)

@@ -82,6 +82,7 @@ def test_one_shard_is_an_ordinary_fit(keep, shuffle):
     np.testing.assert_allclose(mixed.coef_, one.coef_, rtol=1e-12)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("mixing", ["uniform", "mistakes"])
 @pytest.mark.parametrize("multiclass", ["native", "ovr"])
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -148,6 +149,7 @@ def test_what_mixing_cannot_do_is_refused_by_name():
         fit_in_shards(Perceptron(), X, y, [20, 20], "best")
 
 
+@pytest.mark.compiled
 def test_a_mixed_model_states_no_bound_that_it_does_not_keep(tmp_path):
     from linsep import load, save
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exported import of_onnx
-from family import KEEPS, LEARNERS, covered, rows
+from family import KEEPS, LEARNERS, covered, rows, storage_of
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
@@ -20,6 +20,7 @@ from linsep import (
 )
 from linsep.errors import LinsepError
 from linsep.exports import sklearn_onnx
+from storages import store
 
 pytestmark = pytest.mark.compiled
 onnx = pytest.importorskip("onnx")
@@ -52,7 +53,8 @@ def test_every_learner_scheme_and_weights(learner, scheme, keep, tmp_path):
     positive = learner == "winnow"
     X, y = rows(3, 2 if scheme == "binary" else 3, positive)
     how = given if scheme == "binary" else given | {"multiclass": scheme}
-    model = kind(keep=keep, max_iter=3, **how).fit(np.round(X * 4), LABELS[y])
+    X = store(np.round(X * 4), storage_of(learner, scheme, keep))
+    model = kind(keep=keep, max_iter=3, **how).fit(X, LABELS[y])
     assert_same(model, unseen(positive), tmp_path / "m.onnx")
 
 

@@ -11,6 +11,8 @@ import linsep
 from linsep import KernelPerceptron, kernels
 from stopwatch import Stopwatch
 
+pytestmark = pytest.mark.compiled
+
 XOR = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 
 

@@ -14,6 +14,8 @@ from linsep.separability.problem.data import data_of
 from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search.slices import both_signs
 
+pytestmark = pytest.mark.compiled
+
 
 def separable(seed, classes):
     """Few rows of small whole numbers, many of them on a boundary."""

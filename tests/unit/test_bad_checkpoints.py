@@ -19,6 +19,8 @@ from linsep.errors import CheckpointError
 from linsep.kernels import RBF
 from linsep.kernels.naming import as_kernel
 
+pytestmark = pytest.mark.compiled  # the passes do not know about checkpoints
+
 rng = np.random.default_rng(5)
 TWO = rng.integers(0, 2, 240)
 X = rng.normal(size=(240, 7)) + np.outer(TWO, rng.normal(size=7))

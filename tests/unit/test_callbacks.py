@@ -13,6 +13,8 @@ from linsep import LogisticRegression, Perceptron
 from linsep.estimators._logistic.separation import UnfinishedWarning
 from storages import SCHEMES, blobs, classes_of, weights
 
+pytestmark = pytest.mark.compiled
+
 
 class Diary:
     """Writes down every hook; stops after a given pass, fails at a given hook."""

@@ -3,6 +3,7 @@
 import pickle
 import signal
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,12 +16,21 @@ from linsep.compiled.core.jit import COMPILING
 from linsep.online import passes as loop
 from linsep.sources import ArraySource
 from storages import SCHEMES, blobs, classes_of, weights
+from thoroughness import interpreted
 
 # Ctrl-C while rows are walked.
 
 
-@pytest.mark.parametrize("keep", KEEPS)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    ("scheme", "keep"),
+    interpreted(
+        list(product(SCHEMES, KEEPS)),
+        *[("binary", keep) for keep in KEEPS],
+        ("native", "average"),
+        ("ovr", "last"),
+        ("ovo", "last"),
+    ),
+)
 def test_ctrl_c_in_a_walk_leaves_what_is_kept_true(scheme, keep, monkeypatch):
     k, multiclass = classes_of(scheme)
     X, y = blobs(40, k=k, spread=9.0)
@@ -197,7 +207,9 @@ class Widening(ArraySource):
 
 
 @pytest.mark.parametrize("keep", KEEPS)
-@pytest.mark.parametrize("learner", [partial(Winnow, threshold=1.5), Perceptron])
+@pytest.mark.parametrize(
+    "learner", interpreted([partial(Winnow, threshold=1.5), Perceptron], Perceptron)
+)
 def test_features_that_come_late_had_their_first_weight_all_along(learner, keep):
     rng = np.random.default_rng(61)  # the weights that live longest are from before they came
     X = np.zeros((40, 6))

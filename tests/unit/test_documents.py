@@ -15,6 +15,8 @@ from linsep import Perceptron, Text, open_source
 from linsep.errors import DataError
 from linsep.sources.tables.documents import Documents, text_of_message
 
+pytestmark = pytest.mark.compiled
+
 TEXTS = {
     "spam/1.txt": "win cash now, Größe 5",
     "spam/2": "cash prize, win",

@@ -18,6 +18,7 @@ from linsep import (
     Perceptron,
     datasets,
 )
+from thoroughness import interpreted
 
 pytestmark = pytest.mark.compiled
 IRIS = load_iris(as_frame=True)
@@ -70,7 +71,9 @@ def test_the_equations_of_the_notes():
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    "name", interpreted(list(LEARNERS), "perceptron", "margin", "pa", "balanced")
+)
 def test_the_text_predicts_as_the_model(name, normalize):
     kind, parameters, _ = LEARNERS[name]
     unit = {} if kind is MarginPerceptron else {"normalize": normalize}

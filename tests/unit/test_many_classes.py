@@ -9,6 +9,7 @@ from sklearn.datasets import load_diabetes, load_digits
 from command_line import run
 from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron, open_source, separation
 
+pytestmark = pytest.mark.compiled
 SAID = "30 different numbers in 60 rows, and each is taken for a class"
 LEARNERS = [
     Perceptron(max_iter=1),

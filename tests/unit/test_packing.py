@@ -1,12 +1,13 @@
 """Dense rows that are mostly zeros: packed for many passes, and still the same to the bit."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron
-from linsep.compiled.core.jit import COMPILING
 from linsep.compiled.core.loop import score_matrix
 from linsep.compiled.core.packing import packed
 from linsep.compiled.core.row_arrays import as_rows
@@ -14,7 +15,7 @@ from linsep.compiled.core.rows import Csr, Dense
 from linsep.online.rows.array import ArrayStream
 from linsep.sources import ArraySource
 from storages import weights
-from thoroughness import THOROUGH
+from thoroughness import THOROUGH, interpreted
 
 SEVERAL = ("native", "ovr", "ovo")
 
@@ -61,14 +62,18 @@ def test_rows_of_many_values_stay_as_they_are():
 
 @pytest.mark.parametrize(
     ("learner", "multiclass", "keep"),
-    [
-        (learner, multiclass, keep)
-        for learner in (Perceptron, BalancedWinnow)
-        for multiclass in SEVERAL
-        for keep in KEEPS
-        # not worth a minute of compiling
-        if learner is Perceptron or keep == "last" or (THOROUGH and not COMPILING)
-    ],
+    interpreted(
+        [
+            (learner, multiclass, keep)
+            for learner, multiclass, keep in product((Perceptron, BalancedWinnow), SEVERAL, KEEPS)
+            if learner is Perceptron or keep == "last" or THOROUGH
+        ],
+        *product((Perceptron,), SEVERAL, ("last",)),
+        *product((Perceptron,), ("native",), KEEPS),
+        *product((Perceptron,), ("ovo",), ("average",)),
+        (BalancedWinnow, "native", "last"),
+        (BalancedWinnow, "ovr", "last"),
+    ),
 )
 def test_packed_streamed_and_in_parts_are_the_same_to_the_bit(learner, multiclass, keep):
     X, y = mostly_zeros()

@@ -15,6 +15,8 @@ from linsep.serving.model import Wanted, read_model
 from linsep.serving.rows import RequestRows
 from served import TOKEN, Client, serving
 
+pytestmark = pytest.mark.compiled
+
 CLASSES = ["a", "b", "c"]
 MODELS = {
     "average": linsep.Perceptron(keep="average", max_iter=2),
@@ -167,7 +169,6 @@ def test_the_same_row_may_be_written_differently(tmp_path):
                 assert "rows[0] is nested too deeply" in client.refused("/learn", sent)[1]
 
 
-@pytest.mark.compiled  # numpy's warnings of overflow are errors in tests
 def test_rows_that_cannot_be_learnt_are_not_logged(tmp_path):
     path, (X, y) = fitted(linsep.Perceptron(max_iter=2), tmp_path), rows_of(4, 3)
     fine = {"ids": ["x"], "rows": X[:1].tolist(), "labels": [y[0]]}
@@ -230,7 +231,6 @@ def test_bad_rows_do_not_harm_those_committed_with_them(tmp_path):
     assert found == state_of(replayed(path, X[order], y[order]))
 
 
-@pytest.mark.compiled  # numpy's warnings of overflow are errors in tests
 def test_a_row_that_would_spoil_the_weights_is_refused(tmp_path):
     X, y = rows_of(10, 40)
     how = {"learning_rate": 1e10, "max_iter": 2, "fit_intercept": False}
@@ -249,7 +249,6 @@ def test_a_row_that_would_spoil_the_weights_is_refused(tmp_path):
         assert state_of(client.server.served.model) == found
 
 
-@pytest.mark.compiled  # numpy's warnings of overflow are errors in tests
 def test_answers_are_finite_or_refused(tmp_path):
     X, y = rows_of(11, 30)
     kernel = MODELS["kernel-budget"].fit(X, y)

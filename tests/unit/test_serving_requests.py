@@ -22,6 +22,8 @@ from linsep.serving.model import Served, Wanted
 from linsep.serving.server import is_loopback
 from served import TOKEN, Client, serving
 
+pytestmark = pytest.mark.compiled
+
 
 def model_file(folder, sign=1.0, name="m.linsep"):
     rng = np.random.default_rng(1)
