@@ -45,6 +45,7 @@ def fetched(draw: random.Random) -> str | None:
     sizes = {
         "FIRST": draw.randrange(300, 9000), "BLOCK": draw.randrange(500, 20_000),
         "PAGE": draw.randrange(200, 3000), "AHEAD": draw.randrange(1000, 90_000),
+        "LAST": draw.randrange(200, 5000),
     }  # fmt: skip
     with (
         server,

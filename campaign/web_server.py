@@ -128,7 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
             asked = None
         if asked is not None:
             first, _, last = asked.removeprefix("bytes=").partition("-")
-            start, end = int(first), min(size, int(last) + 1 if last else size)
+            start, end = int(first or 0), min(size, int(last) + 1 if last else size)
+            if not first:  # the last bytes
+                start, end = max(0, size - int(last)), size
             if start >= size:
                 return self._refuse(416, {"Content-Range": f"bytes */{size}"})
             if fault == "other range":

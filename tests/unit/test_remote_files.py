@@ -30,7 +30,7 @@ ROWS = 400
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Small requests, short waits, and nothing taken for fresh."""
-    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("PAGE", 1000)):
+    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("LAST", 1000), ("PAGE", 1000)):
         monkeypatch.setattr(ahead, name, size)
     monkeypatch.setattr(asking, "WAIT", 0.001)
     monkeypatch.setattr(recent, "FRESH", 0.05)

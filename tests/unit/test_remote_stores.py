@@ -29,7 +29,7 @@ def table():
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("PAGE", 1000)):
+    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("LAST", 1000), ("PAGE", 1000)):
         monkeypatch.setattr(ahead, name, size)
     monkeypatch.setattr(asking, "WAIT", 0.001)
     monkeypatch.setattr(recent, "FRESH", 0.02)

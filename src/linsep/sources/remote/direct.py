@@ -61,15 +61,15 @@ class Fetch:
     Parameters
     ----------
     place : Place
-    start : where the range begins
+    asked : the Range header
     room : to be filled
     begun : function of status and headers that is called before the body, which it may refuse, and
         that returns how many bytes it should have, None if it is not to be read
     silence : seconds without a byte
     """
 
-    def __init__(self, place: Place, start: int, room: memoryview, begun: Any, silence: float):
-        self._place, self._start, self._room = place, start, room
+    def __init__(self, place: Place, asked: str, room: memoryview, begun: Any, silence: float):
+        self._place, self._range, self._room = place, asked, room
         self._begun, self._silence = begun, silence
         self._connection: HTTPConnection | None = None
         self._stopped = False
@@ -112,8 +112,7 @@ class Fetch:
 
     def _ask(self, connection: HTTPConnection) -> tuple[HTTPConnection, HTTPResponse]:
         self._connection = connection
-        last = self._start + len(self._room) - 1
-        headers = self._place.headers | {"Range": f"bytes={self._start}-{last}"}
+        headers = self._place.headers | {"Range": self._range}
         try:
             connection.request("GET", self._place.path, headers=headers)
             return connection, connection.getresponse()

@@ -25,9 +25,11 @@ from linsep.sources.remote.address import (
 )
 from linsep.sources.remote.ahead import Blocks, ReadAhead, Stretch
 from linsep.sources.remote.asking import asked, filesystem, loop, waited
-from linsep.sources.remote.servers import Answer, Seen, file_on
+from linsep.sources.remote.servers import Answer, OtherFile, Seen, file_on
 
 _numbers = itertools.count()
+#: endings of files that say at their end what they hold
+_ENDS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
 class Stat(NamedTuple):
@@ -188,7 +190,7 @@ class RemoteFile:
         if time.monotonic() - self._looked < recent.FRESH:
             return
         room = _room(ahead.FIRST)
-        answer = waited(self._asked(lambda: self._file.get(0, room)))
+        answer, end = waited(self._both_ends(room))
         if answer.size is None and self._folder is None:
             self._folder = scratch_folder()
             weakref.finalize(self, self._folder.cleanup)
@@ -197,7 +199,37 @@ class RemoteFile:
             head: Future[Stretch] = Future()
             head.set_result(Stretch(0, room[: answer.size].toreadonly()))
             recent.RECENT.put(self._number, 0, answer.size, head)
+        if end is not None and answer.size is not None and end.end == answer.seen.size:
+            tail: Future[Stretch] = Future()
+            tail.set_result(end)
+            recent.RECENT.put(self._number, end.start, end.end, tail)
         self._looked = time.monotonic()
+
+    async def _both_ends(self, room: memoryview) -> tuple[Answer, Stretch | None]:
+        """Ask for the head of the file, and of Parquet and Arrow, which say at their end what they
+        hold, at the same time for that; it is asked for again if it does not come.
+        """
+        ends = self.suffix.lower() in _ENDS and not isinstance(self._file, OtherFile)
+        coming = asyncio.create_task(self._last()) if ends else None
+        try:
+            answer = await self._asked(lambda: self._file.get(0, room))
+            end = None if coming is None else await coming
+            return answer, end[1] if end is not None and end[0] == answer.seen else None
+        finally:
+            if coming is not None:
+                coming.cancel()
+
+    async def _last(self) -> tuple[Seen, Stretch] | None:
+        """Return the last bytes of the file, None if they do not come at once."""
+        room = _room(ahead.LAST)
+        try:
+            answer = await self._file.get(-1, room)
+        except Exception:
+            return None
+        if answer.size is None or answer.seen.size is None:
+            return None
+        start = answer.seen.size - answer.size
+        return answer.seen, Stretch(start, room[: answer.size].toreadonly())
 
     def _copied(self) -> None:
         if self._copy is not None:

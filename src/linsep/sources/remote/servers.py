@@ -68,14 +68,15 @@ class WebFile:
         self._place: Place | None = None
 
     async def get(self, start: int, room: memoryview) -> Answer:
-        """Fill the room with the bytes from ``start`` on, as far as the file goes."""
+        """Fill the room with the bytes from ``start`` on, as far as the file goes; with the last
+        bytes of the file if ``start`` is below 0.
+        """
         if self._place is not None:
             try:
                 return await self._received(self._place, start, room)
             except Unlike:
-                self._place = None
-        end = start + len(room)
-        async with await self._ask({"Range": f"bytes={start}-{end - 1}"}) as answer:
+                self._place = None if start >= 0 else self._place
+        async with await self._ask({"Range": _range(start, room)}) as answer:
             if not self._asked:
                 self._asked, self._place = True, place_of(answer, self._fs)
             status, found = answer.status, _RANGE.match(answer.headers.get("Content-Range", ""))
@@ -84,7 +85,7 @@ class WebFile:
             self._check(answer)
             if status != 206 or found is None or found[1] is None:
                 return Answer(None, _seen(answer.headers, _length(answer.headers)))
-            due, size = _promised(found, start, end)
+            due, size = _promised(found, start, room)
             came = 0
             async for part in answer.content.iter_any():
                 came = _put(part, room, came)
@@ -104,11 +105,11 @@ class WebFile:
             if status == 200 or found is None or found[1] is None:
                 seen = _seen(headers, _length(headers))
                 return None
-            due, size = _promised(found, start, start + len(room))
+            due, size = _promised(found, start, room)
             seen = _seen(headers, size)
             return due
 
-        came = await Fetch(place, start, room, begun, SILENCE).received()
+        came = await Fetch(place, _range(start, room), room, begun, SILENCE).received()
         return Answer(None if came is None else _whole(came, due), seen)
 
     async def copy(self, out: Any) -> Seen:
@@ -161,12 +162,9 @@ class S3File:
             self._where["VersionId"] = version
 
     async def get(self, start: int, room: memoryview) -> Answer:
-        """Fill the room with the bytes from ``start`` on, as far as the object goes."""
-        end = start + len(room)
+        """Do as :meth:`WebFile.get`."""
         try:
-            answer = await self._fs._call_s3(
-                "get_object", **self._where, Range=f"bytes={start}-{end - 1}"
-            )
+            answer = await self._fs._call_s3("get_object", **self._where, Range=_range(start, room))
         except OSError as error:
             status = _said(error)
             if status == 416:  # empty, or shorter than it was
@@ -177,7 +175,7 @@ class S3File:
             raise
         async with answer["Body"] as body:
             found = _RANGE.match(answer.get("ContentRange", ""))
-            due, size = _promised(found, start, end)
+            due, size = _promised(found, start, room)
             if size is None:
                 raise Fault(_OTHERS)
             came = _whole(_put(await body.read(), room, 0), due)
@@ -341,15 +339,22 @@ def _said(error: BaseException) -> int | None:
     return about.get("HTTPStatusCode")
 
 
-def _promised(found: re.Match | None, start: int, end: int) -> tuple[int, int | None]:
+def _range(start: int, room: memoryview) -> str:
+    """Return the header that asks for bytes from a start on, or for the last ones."""
+    return f"bytes=-{len(room)}" if start < 0 else f"bytes={start}-{start + len(room) - 1}"
+
+
+def _promised(found: re.Match | None, start: int, room: memoryview) -> tuple[int, int | None]:
     """Return how many bytes an answer with these headers has, and the size of the file, if it is
     said; Fault if they are not those asked for.
     """
+    size = int(found[3]) if found is not None and found[3].isdecimal() else None
+    if start < 0 and size is not None:
+        start = max(0, size - len(room))
     if found is None or found[1] is None or int(found[1]) != start:
         raise Fault(_OTHERS)
-    size = int(found[3]) if found[3].isdecimal() else None
-    due = int(found[2]) + 1 - start if size is None else min(end, size) - start
-    return due, size
+    end = int(found[2]) + 1 if size is None else min(start + len(room), size)
+    return end - start, size
 
 
 def _put(data: bytes, room: memoryview, at: int) -> int:

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from linsep.sources.declared import checked_batches, placed_batches
-from linsep.sources.remote.ahead import AHEAD, BLOCK, PAGE, Blocks, ReadAhead, gathered
+from linsep.sources.remote import ahead
+from linsep.sources.remote.ahead import Blocks, ReadAhead, gathered
 from linsep.sources.remote.file import RemoteFile
 from linsep.sources.tables.parquet_sizes import Column, Pages
 
@@ -50,10 +51,11 @@ def arrow_stream(path: RemoteFile) -> Iterator[tuple[Any, Iterator[None]]]:
         batches = placed_batches(other, size)
         plan = gathered(batches) if _in_turn(batches, size) else None
         with path.reading(plan or None, forward=True) as stream:
-            ahead = isinstance(stream, ReadAhead)
-            looking: Any = _Peeking(stream) if ahead else other
-            opened = pa.PythonFile(_Uncopied(stream) if ahead else stream, "r")
-            yield opened, checked_batches(path, looking, size)
+            if isinstance(stream, ReadAhead):
+                checks = checked_batches(path, _Peeking(stream), size)
+                yield pa.PythonFile(_Uncopied(stream), "r"), checks
+            else:
+                yield pa.PythonFile(stream, "r"), checked_batches(path, other, size)
 
 
 def parquet_plan(
@@ -69,11 +71,11 @@ def parquet_plan(
     columns = [_columns_in(metadata.row_group(number), names) for number in chosen]
     if not _in_turn(sorted((a, b) for group in columns for a, _, b in group), size):
         return [], False  # damaged: Arrow will say so
-    if all(sum(b - a for a, _, b in group) <= AHEAD // 2 for group in columns):
+    if all(sum(b - a for a, _, b in group) <= ahead.AHEAD // 2 for group in columns):
         return gathered([(a, b) for group in columns for a, _, b in group]), True
     plan: Blocks = []
     for group in columns:
-        piece = max(2 * PAGE, min(BLOCK, AHEAD // (2 * len(group))))
+        piece = max(2 * ahead.PAGE, min(ahead.BLOCK, ahead.AHEAD // (2 * len(group))))
         # A column's first rows need its dictionary, which comes before them.
         pieces = [
             (max(0, at - rows) / (end - rows), at, min(at + piece, end))
