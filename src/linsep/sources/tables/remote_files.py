@@ -52,7 +52,8 @@ def arrow_stream(path: RemoteFile) -> Iterator[tuple[Any, Iterator[None]]]:
         plan = gathered(batches) if _in_turn(batches, size) else None
         with path.reading(plan or None, forward=True) as stream:
             if isinstance(stream, ReadAhead):
-                checks = checked_batches(path, _Peeking(stream), size)
+                looking: Any = _Peeking(stream)
+                checks = checked_batches(path, looking, size)
                 yield pa.PythonFile(_Uncopied(stream), "r"), checks
             else:
                 yield pa.PythonFile(stream, "r"), checked_batches(path, other, size)
