@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from joblib import cpu_count
 
 from linsep.compiled.core.jit import COMPILING
 from thoroughness import examples
@@ -15,6 +16,14 @@ settings.load_profile("linsep")
 #: in which of the two runs a test is; that of a case is nearer than that of its file
 WHERE = ("compiled", "uncompiled")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One for each processor, with the compiler one more: those tests wait for browsers, servers
+    and each other's loops.
+    """
+    return cpu_count() + COMPILING
 
 
 def pytest_collection_modifyitems(config, items):
