@@ -1,5 +1,8 @@
 """Fits on a Dask cluster whose workers are threads of this process."""
 
+import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -262,3 +265,14 @@ def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monk
 
 def press():
     raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_the_client_and_not_its_workers():
+    """A terminal sends it to all of them."""
+    told = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    command = [sys.executable, "-S", "-c", told]
+    with pytest.raises(KeyboardInterrupt), clusters._uninterrupted_children():
+        signal.raise_signal(signal.SIGINT)
+        blocked = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert blocked == "True\n"
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"

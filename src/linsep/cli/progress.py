@@ -106,7 +106,7 @@ def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
     left = max(0.0, task.until - time.monotonic())
     bar.update(
         line,
-        description=f"{which}{task.doing or 'the working set'}",
+        description=f"{which}{task.doing}",
         completed=max(0, task.question - 1) / task.questions,
         rows=f"{left:,.0f} s left" if math.isfinite(left) else "",
     )

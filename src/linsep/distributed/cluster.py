@@ -7,11 +7,13 @@ three) is not tried again.
 """
 
 import logging
+import signal
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
@@ -73,7 +75,8 @@ def connected(address: str) -> Iterator[Client]:
     if address == "local":
         with warnings.catch_warnings(), dask.config.set(ALIKE):
             warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
-            cluster = LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
+            with _uninterrupted_children():
+                cluster = LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
         with cluster, Client(cluster) as client:
             yield client
         return
@@ -87,6 +90,22 @@ def connected(address: str) -> Iterator[Client]:
         ) from problem
     with client:
         yield client
+
+
+@contextmanager
+def _uninterrupted_children() -> Iterator[None]:
+    """Keep Ctrl-C, which a terminal sends to all processes, from those that begin in the block:
+    they end with this one. Here it takes effect after the block.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would let it through again (Python 3.11)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

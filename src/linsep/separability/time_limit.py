@@ -35,7 +35,7 @@ class Task:
             raise ParameterError(f"The time limit is {limit:g} seconds: give more than 0.")
         self.limit = math.inf if limit is None else limit
         self.until = time.monotonic() + self.limit
-        self.doing = ""
+        self.doing = "the working set"
         self.question, self.questions = 0, 1
 
 
