@@ -26,15 +26,15 @@ FEATURES, GROUP = 100, 50_000
 TIMES = 3
 
 
-def _write(folder: Path, megabytes: int) -> tuple[Path, Path]:
+def _write(folder: Path, megabytes: int, group: int = GROUP) -> tuple[Path, Path]:
     """Write Gaussian features, a noisy sum of them and its sign."""
     folder.mkdir(exist_ok=True)
     rows, writer = megabytes * 1_000_000 // (8 * (FEATURES + 1)), None
     weights = np.random.default_rng(0).normal(size=FEATURES)
     table = None
-    for first in range(0, rows, GROUP):
+    for first in range(0, rows, group):
         draw = np.random.default_rng(first + 1)
-        X = draw.normal(size=(min(GROUP, rows - first), FEATURES))
+        X = draw.normal(size=(min(group, rows - first), FEATURES))
         y = X @ weights + 5 * draw.normal(size=len(X))
         columns = {f"x{k}": X[:, k] for k in range(FEATURES)}
         table = pa.table(columns | {"y": y, "label": (y > 0).astype(np.int8)})
@@ -74,7 +74,7 @@ def main() -> list[dict[str, Any]]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         parquet, text = _write(Path(folder), megabytes)
-        small, _ = _write(Path(folder) / "small", 10)
+        small, _ = _write(Path(folder) / "small", 10, 1000)
         works = {
             "least squares, Parquet": (LinearRegression(), parquet, "y", "label"),
             "logistic, Parquet": (LogisticRegression(), parquet, "label", "y"),
@@ -98,7 +98,8 @@ def main() -> list[dict[str, Any]]:
                 ):  # fmt: skip
                     client.wait_for_workers(count)
                     for model, _, target, other in works.values():  # compiles loops, and imports
-                        fit(model, open_source(small, target=target, exclude=other), client=client)
+                        source = open_source(small, target=target, exclude=other)
+                        fit(model, source, client=client, shard_mb=1)
                     for name, (model, path, target, other) in works.items():
                         source = open_source(path, target=target, exclude=other)
                         before = sum(client.run(_received).values())
