@@ -6,6 +6,7 @@ The server is another process of this machine, whose work takes processor time f
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -58,29 +59,41 @@ def main() -> list[dict[str, Any]]:
             assert server.stdin is not None
             assert server.stdout is not None
             url = server.stdout.readline().strip()
+
+            def server_work() -> float:
+                server.stdin.write("\n")
+                server.stdin.flush()
+                return float(server.stdout.readline())
+
             for path in files:
-                rows.append(_raced(path, f"{url}/{path.name}"))
+                rows.append(_raced(path, f"{url}/{path.name}", server_work))
             server.stdin.close()
     return rows
 
 
-def _raced(path: Path, address: str) -> dict[str, Any]:
+def _raced(path: Path, address: str, server_work: Callable[[], float]) -> dict[str, Any]:
     times: dict[str, list[tuple[float, float, bytes]]] = {str(path): [], address: []}
     for turn in range(REPEATS + 1):
         for data, found in times.items():
             one = fitted(data)
             if turn:
                 found.append(one)
+            else:
+                before = server_work()
+    served = (server_work() - before) / REPEATS
     assert len({weights for found in times.values() for _, _, weights in found}) == 1
     local, remote = (median(seconds for seconds, _, _ in found) for found in times.values())
     work = [median(seconds for _, seconds, _ in found) for found in times.values()]
     size = path.stat().st_size / 1e6
     print(
         f"{path.name:24}{size:7.0f}{local:8.2f}s{remote:8.2f}s{remote / local:7.2f}   processor "
-        f"{work[0]:.2f} and {work[1]:.2f} s",
+        f"{work[0]:.2f} and {work[1]:.2f} s, server {served:.2f} s",
         flush=True,
     )
-    return {"name": f"remote {path.name}", "local": local, "remote": remote, "megabytes": size}
+    return {
+        "name": f"remote {path.name}", "local": local, "remote": remote, "megabytes": size,
+        "processor": work, "server": served,
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A web server of files on this machine, which is as slow and as faulty as one wishes.
 
 ``python -m campaign.web_server FOLDER --delay 0.02`` prints its address and serves until its input
-ends.
+ends; for each line of it, it prints the seconds of the processor that it took so far.
 """
 
 import argparse
@@ -224,7 +224,8 @@ def main() -> None:
     files = {f"/{path.name}": path for path in options.folder.iterdir() if path.is_file()}
     with WebServer(files, delay=options.delay) as server:
         print(server.url, flush=True)
-        sys.stdin.read()
+        for _ in sys.stdin:
+            print(time.process_time(), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from linsep.interrupts import signals_so_far
 #: one for the end of a file, where Parquet and Arrow say what it holds
 BLOCK, FIRST, LAST = 4 << 20, 1 << 20, 1 << 19
 #: bytes that are requested and not yet read; so many blocks are under way at once
-AHEAD = 32 << 20
+AHEAD = 64 << 20
 #: seconds until Ctrl-C is noticed by who waits for an answer
 MOMENT = 0.2
 #: bytes of a request that nothing announced

@@ -15,7 +15,7 @@ from linsep.sources.remote.ahead import Stretch
 #: seconds for which bytes count as recent
 FRESH = 5.0
 #: bytes of all files together
-MOST = 48 << 20
+MOST = 80 << 20
 #: bytes up to which a request may be needed again after it was read
 SMALL = 1 << 20
 
