@@ -6,6 +6,7 @@ ask for more than a connection to the server.
 """
 
 import asyncio
+import atexit
 import os
 import socket
 import ssl
@@ -99,7 +100,7 @@ class Fetch:
             due = self._begun(answer.status, answer.headers)
             return None if due is None else self._fill(answer, due)
         finally:
-            if answer.isclosed() and not answer.will_close:
+            if answer.isclosed() and not answer.will_close and len(idle) < THREADS:
                 idle.append(connection)
             else:
                 connection.close()
@@ -154,8 +155,15 @@ def _trusted() -> ssl.SSLContext:
 
 @cache
 def _idle(process: int, server: tuple[str, str, int]) -> "deque[HTTPConnection]":
-    """Return the last connections to a server that nobody uses."""
-    return deque(maxlen=THREADS)
+    """Return the open connections to a server that nobody uses, which end with the process."""
+    idle: deque[HTTPConnection] = deque()
+    atexit.register(_close, idle)
+    return idle
+
+
+def _close(idle: "deque[HTTPConnection]") -> None:
+    while idle:
+        idle.pop().close()
 
 
 @cache
