@@ -105,7 +105,9 @@ def test_pressed_at_any_line(name, monkeypatch):
     whole, steps, lines = weights_of_steps(fit, monkeypatch)
     kept = 0
     for k in range(20):
-        line, model = draw.randrange(1, lines + 1), LogisticRegression()
+        # some late: how many lines come before the first step depends on what else is loaded
+        first = 1 if k < 16 else lines - lines // 20
+        line, model = draw.randrange(first, lines + 1), LogisticRegression()
         again = [line + draw.randrange(1, 500)] * (k % 2)
         caught, press = quietly(lambda model=model: fit(model), pressing_at(line, *again))
         if not hasattr(model, "coef_"):
