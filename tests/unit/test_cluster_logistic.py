@@ -24,7 +24,7 @@ NUMBERS = ("log_likelihood_", "null_log_likelihood_", "n_iter_", "n_rows_", "sto
 @pytest.fixture(autouse=True)
 def short_lanes(monkeypatch):
     """Two dozen lanes, and samples of a part of the rows."""
-    for name, value in {"BLOCK_VALUES": 1, "LANE_BLOCKS": 1, "LANE_ROWS": 1}.items():
+    for name, value in {"BLOCK_VALUES": 1, "LANE_VALUES": 1, "LEAST_LANE_ROWS": 1}.items():
         monkeypatch.setattr(lanes, name, value)  # 64 rows
     monkeypatch.setattr(lanes, "HEAD_ROWS", 300)
     monkeypatch.setattr(lanes, "HEAD_VALUES", 1)

@@ -22,8 +22,9 @@ from linsep.regression.lanes import Add, Tree
 SECONDS = 0.1
 #: values in a block of dense rows, which fits in the cache
 BLOCK_VALUES = 1 << 16
-#: fewest blocks, and rows, in a lane of dense rows
-LANE_BLOCKS, LANE_ROWS = 8, 1024
+#: fewest and most rows in a lane of dense rows, and values in between: short lanes cost threads
+#: more than they share out
+LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
 #: fewest rows and values in the first batch of a stream, of which a sample is taken
 HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
 
@@ -58,8 +59,9 @@ def block_rows(n_features: int) -> int:
 
 def lane_rows(n_features: int) -> int:
     """Return the number of dense rows in a lane, a multiple of those in a block."""
+    most = min(MOST_LANE_ROWS, LANE_VALUES // (n_features + 1))
     rows = block_rows(n_features)
-    return rows * max(LANE_BLOCKS, -(-LANE_ROWS // rows))
+    return rows * -(-max(LEAST_LANE_ROWS, most) // rows)
 
 
 def lanes_of(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
