@@ -15,6 +15,9 @@ from playwright.sync_api import expect, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 MISSING = "no Chromium: apt-get install chromium brings the browser that these tests need"
+#: milliseconds to wait for the page: the server of its first tests compiles its loops beside others
+PATIENCE = 40_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,7 @@ class Tab:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("request", self._asked)
-        self.page.set_default_timeout(8000)
+        self.page.set_default_timeout(PATIENCE)
 
     def _heard(self, message):
         if message.type in ("error", "warning"):
@@ -131,12 +134,12 @@ class Tab:
     def says(self, selector, text):
         """Assert that an element contains a text, at once or soon; returns all of its text."""
         element = self.page.locator(selector)
-        expect(element).to_contain_text(text, timeout=8000)
+        expect(element).to_contain_text(text)
         return element.text_content()
 
     def goes_to(self, part):
         """Assert that the address contains a text, at once or soon; returns what follows #."""
-        expect(self.page).to_have_url(re.compile(re.escape(part)), timeout=8000)
+        expect(self.page).to_have_url(re.compile(re.escape(part)))
         return self.page.url.partition("#")[2]
 
     def press(self, *keys):
