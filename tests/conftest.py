@@ -1,5 +1,6 @@
 """What all tests share: where the shared data are, and hypothesis without a clock."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def workers():
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as cluster:
+        update = cluster._update_worker_status
+
+        def told(what, about):
+            with suppress(KeyError):  # of a worker that scaling has removed before
+                update(what, about)
+
+        cluster._update_worker_status = told
         yield cluster
 
 
