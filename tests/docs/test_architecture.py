@@ -44,6 +44,7 @@ ROOMS = [
     "sealed",
     "written",
     "parallel",
+    "lanes",
     "background",
     "interrupts",
     "scratch",

@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
+from linsep.lanes import FAN
 from linsep.regression.blocks import Block
-from linsep.regression.lanes import FAN, Lanes, Tree, lane_rows, lanes_of, merged
+from linsep.regression.lanes import Lanes, Tree, lane_rows, lanes_of, merged
 
 pytestmark = pytest.mark.compiled  # nothing of it is compiled
 

@@ -1,5 +1,6 @@
 """Fit an estimator on a cluster."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,17 @@ from linsep.estimators.linear_regression import LinearRegression
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.interrupts import held, window
+from linsep.online.course import Saving
 from linsep.online.mixing import MixingName
 from linsep.sources.base import Source
 
-#: fitted as on one machine
-REGRESSIONS = (LinearRegression, GaussianNaiveBayes, LogisticRegression)
+#: fits an estimator to described rows of a source, or of Dask collections
+FitRows = Callable[[Any, ShardedRows, Any, Saving], None]
+#: what is fitted as on one machine, and how
+REGRESSIONS: dict[type, FitRows] = {
+    LinearRegression: fit_linear, GaussianNaiveBayes: fit_naive_bayes,
+    LogisticRegression: fit_logistic,
+}  # fmt: skip
 
 
 def fit(
@@ -86,6 +93,7 @@ def fit(
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
+    as_here = _as_here(estimator)
     kind = regression if isinstance(estimator, LogisticRegression) else online
     saving = kind.saving_of(checkpoint, estimator)
     with saving, client_given(client) as found, held():
@@ -95,22 +103,23 @@ def fit(
                 if y is not None or sample_weight is not None:
                     raise ParameterError("A source brings its own labels: leave out y and weights.")
                 saving.check_source(source)
-                if not isinstance(estimator, REGRESSIONS):
+                if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
                 rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)))
             else:
                 rows = rows_of_collections(cluster, source, y, sample_weight)
             _describe(estimator, rows, source)
-        if isinstance(estimator, LinearRegression):
-            fit_linear(estimator, rows, reread=not isinstance(source, Source))
-        elif isinstance(estimator, GaussianNaiveBayes):
-            fit_naive_bayes(estimator, rows)
-        elif isinstance(estimator, LogisticRegression):
-            fit_logistic(estimator, rows, source, saving)
+        if as_here is not None:
+            as_here(estimator, rows, source, saving)
         else:
             start = {"coef_init": coef_init, "intercept_init": intercept_init}
             fit_online(estimator, rows, mixing, start, saving)
     return estimator
+
+
+def _as_here(estimator: Any) -> FitRows | None:
+    """Return what fits an estimator as on one machine, None for online learners."""
+    return next((how for kind, how in REGRESSIONS.items() if isinstance(estimator, kind)), None)
 
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:
@@ -156,7 +165,7 @@ def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
-    if not isinstance(estimator, REGRESSIONS):
+    if _as_here(estimator) is None:
         refuse_unmixable(estimator, mixing)
     if hasattr(estimator, "_parameters"):
         check_parameters(estimator, estimator._parameters)

@@ -15,10 +15,10 @@ from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
+from linsep.lanes import FAN
 from linsep.parallel import one_blas_thread
 from linsep.regression.blocks import Block
 from linsep.regression.lanes import (
-    FAN,
     Add,
     Lanes,
     Piece,
@@ -27,7 +27,6 @@ from linsep.regression.lanes import (
     lane_rows,
     lanes_of,
     merged,
-    part_of,
 )
 
 #: a function from the rows of a shard, and its name for errors, to their block
@@ -54,7 +53,7 @@ def _block(as_block: AsBlock, rows: Rows, name: str) -> Block:
 
 def whole_lanes(parts: list[Block], start: int) -> Iterator[Block]:
     """Yield the lanes that begin at row ``start`` of the first part."""
-    return lanes_of([part_of(parts[0], start, parts[0].y.size), *parts[1:]])
+    return lanes_of([parts[0].between(start, parts[0].size), *parts[1:]])
 
 
 def _pieces(
@@ -236,7 +235,7 @@ class ClusterLanes(Lanes):
             return self.blocks[shard]
         if (shard, rows) not in self._heads:
             self._heads[shard, rows] = self._cluster.submit(
-                "send first rows", part_of, self.blocks[shard], 0, rows, priority=FIRST,
+                "send first rows", Block.between, self.blocks[shard], 0, rows, priority=FIRST,
                 at=self._holders[shard],
             )  # fmt: skip
         return self._heads[shard, rows]

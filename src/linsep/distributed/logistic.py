@@ -23,7 +23,7 @@ from linsep.online.rows.sample import added
 from linsep.regression.blocks import Block
 from linsep.regression.lanes import Add, Work
 from linsep.regression.logistic.fitting import Task
-from linsep.regression.logistic.lanes import Batch, Batches, lanes_of, part_of, with_head
+from linsep.regression.logistic.lanes import Batch, Batches, lanes_of, with_head
 from linsep.regression.logistic.preparing import Standardization
 from linsep.sources.base import Source
 
@@ -65,7 +65,7 @@ class BatchCut:
     def __call__(self, parts: list[Block], start: int) -> Iterator[Batch]:
         """Yield the lanes that begin at row ``start`` of the first part."""
         batches = [self.placed.batch(block) for block in parts]
-        batches[0] = part_of(batches[0], start, batches[0].size)
+        batches[0] = batches[0].between(start, batches[0].size)
         found = lanes_of(batches, self.size)
         return found if self.how is None else iter(self.how.batches(lambda: found)())
 

@@ -7,8 +7,9 @@ from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.estimators._common.mixing import Coded, LearnAll, Setting, fit_mixed, setting_of
+from linsep.lanes import in_tree
 from linsep.online.course import Saving
-from linsep.online.mixing import Mixed, MixingName, Part, added, in_tree
+from linsep.online.mixing import Mixed, MixingName, Part, added
 
 
 def fit_online(

@@ -9,9 +9,11 @@ from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, hint
 from linsep.estimators._common import checking as labels
+from linsep.online.course import Saving
 from linsep.online.rows.array import summed
 from linsep.regression.blocks import Block
 from linsep.regression.class_moments import class_moments
+from linsep.sources.base import Source
 
 
 class Numbers(NamedTuple):
@@ -56,14 +58,14 @@ class Codes(NamedTuple):
         return Block(summed(rows.X), codes, rows.weights)
 
 
-def fit_linear(estimator: Any, rows: ShardedRows, reread: bool) -> None:
-    """Fit a linear regression; ``reread``: as to arrays, which are cheap to read again."""
+def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
+    """Fit a linear regression, to Dask collections as to arrays, which are cheap to read again."""
     lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency"))
-    estimator._take_rows(lanes, reread)
+    estimator._take_rows(lanes, not isinstance(source, Source))
     estimator._warn_of_dependence()
 
 
-def fit_naive_bayes(estimator: Any, rows: ShardedRows) -> None:
+def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
     """Fit Gaussian naive Bayes to described rows."""
     classes, totals = rows.classes()
     labels.check_two_classes(classes, rows.names[0])

@@ -20,16 +20,15 @@ from linsep.distributed.lanes import Unit, units_of
 from linsep.distributed.rows import FIRST, ShardedRows, rows_of_source
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
+from linsep.lanes import in_tree
 from linsep.parallel import one_blas_thread
 from linsep.separability.deciding import decide
 from linsep.separability.problem.data import Data, Pass, check_two_classes, widened
-from linsep.separability.problem.pieces import Part, in_lanes, lane_rows, part_of
+from linsep.separability.problem.pieces import Part, lane_rows, lanes_of, part_of
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from linsep.sources.base import Source
 
 Answer = TypeVar("Answer")
-#: answers that are merged at once
-FAN = 8
 
 
 def separation(
@@ -194,11 +193,11 @@ class ShardedData(Data):
             cluster.submit("ask shard", _answer, shared, lanes, at=at)
             for lanes, at in zip(self._lanes, self._holders, strict=True)
         ]
-        while len(parts) > 1:
-            groups = [parts[k : k + FAN] for k in range(0, len(parts), FAN)]
-            parts = [cluster.submit("merge answers", _merged, shared, group) for group in groups]
+        whole = in_tree(
+            parts, lambda group: cluster.submit("merge answers", _merged, shared, group)
+        )
         try:
-            (found,) = cluster.results(parts, check=check_time)
+            (found,) = cluster.results([whole], check=check_time)
         except TooLarge:  # of a worker, whose limit is what was left
             check_time()
             raise
@@ -229,7 +228,7 @@ def _lanes_of(cut: _Cut, unit: Unit, shards: list[Rows]) -> list[Part]:
         codes = np.searchsorted(cut.classes, rows.y[start:])
         parts.append(part_of(widened(rows.X[start:], cut.width), codes, first))
         first += len(codes)
-    return list(in_lanes(parts, cut.rows))
+    return list(lanes_of(parts, cut.rows))
 
 
 def _answer(shared: tuple[Pass[Any], float], lanes: list[Part]) -> Any:

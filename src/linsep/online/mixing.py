@@ -5,9 +5,8 @@ NAACL 2010, Figure 3. Which process learns a shard, and when, changes nothing: w
 learnt is summed in a fixed tree over their order.
 """
 
-from collections.abc import Callable
 from functools import reduce
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,10 +17,6 @@ from linsep.online.rows.array import ArrayStream
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
-#: sums of shards that are added at once
-FAN = 8
-
-T = TypeVar("T")
 
 
 class Mixed(NamedTuple):
@@ -102,14 +97,6 @@ def added(parts: list[Part]) -> Part:
         return Part(a.W + b.W, average, a.rounds + b.rounds, a.counts + b.counts)
 
     return reduce(add, parts)
-
-
-def in_tree(parts: list[T], add: Callable[[list[T]], T]) -> T:
-    """Return the sum of all parts: of groups of :data:`FAN` neighbours, then of groups of these."""
-    while len(parts) > 1:
-        groups = [parts[k : k + FAN] for k in range(0, len(parts), FAN)]
-        parts = [group[0] if len(group) == 1 else add(group) for group in groups]
-    return parts[0]
 
 
 def mix(before: Mixed, total: Part, number: int) -> Mixed:

@@ -25,10 +25,17 @@ class Block(NamedTuple):
     def cut(self, rows: int) -> Iterator["Block"]:
         """Yield the rows in blocks of at most ``rows`` rows."""
         for first in range(0, self.y.size, rows):
-            span = slice(first, first + rows)
-            yield Block(
-                self.X[span], self.y[span], None if self.weights is None else self.weights[span]
-            )
+            yield self.between(first, first + rows)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def between(self, start: int, stop: int) -> "Block":
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        return Block(self.X[start:stop], self.y[start:stop], weights)
 
     @property
     def sparse(self) -> bool:

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.lanes import FAN, in_lanes
 from linsep.parallel import in_order
 from linsep.regression.blocks import Block, Blocks
 
-#: lanes, or groups, that are added at once
-FAN = 8
 #: rows of a lane of sparse rows
 SPARSE_ROWS = 1 << 15
 #: values of a lane of dense rows, which fits in the cache, and the fewest rows
@@ -173,26 +172,10 @@ def lane_rows(X: Any) -> int:
 
 def lanes_of(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield the rows of blocks in lanes; the last may be shorter."""
-    held: list[Block] = []
-    count = 0
-    for block in blocks:
-        size, start = lane_rows(block.X), 0
-        while count + block.y.size - start >= size:
-            stop = start + size - count
-            held.append(part_of(block, start, stop))
-            yield joined(held)
-            held, count, start = [], 0, stop
-        if start < block.y.size:
-            held.append(part_of(block, start, block.y.size))
-            count += block.y.size - start
-    if held:
-        yield joined(held)
-
-
-def part_of(block: Block, start: int, stop: int) -> Block:
-    """Return some rows of a block."""
-    weights = None if block.weights is None else block.weights[start:stop]
-    return Block(block.X[start:stop], block.y[start:stop], weights)
+    given = iter(blocks)
+    first = next((block for block in given if block.size), None)
+    if first is not None:
+        yield from in_lanes(chain([first], given), lane_rows(first.X), joined)
 
 
 def joined(blocks: list[Block]) -> Block:

@@ -94,7 +94,7 @@ class _Proof(NamedTuple):
         if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
             return None
         roots = 1.0 / np.sqrt(diagonal)
-        unit = 1.01 * UNIT * (likelihood.most_rows + sums.blocks + likelihood.q + TERM)
+        unit = 1.01 * UNIT * (likelihood.terms.block_rows + sums.blocks + likelihood.q + TERM)
         # effect of the features' noise on the Hessian, whose curvature is at most w / 4
         scaled_noise = np.sqrt(sums.weight) * np.tile(noise, likelihood.q) * roots
         largest_noise = float(scaled_noise.max())

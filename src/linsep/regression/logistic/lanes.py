@@ -15,6 +15,7 @@ import numpy as np
 from linsep.compiled.core.row_arrays import csr_rows
 from linsep.compiled.core.rows import Csr, Dense
 from linsep.interrupts import checkpoint
+from linsep.lanes import in_lanes
 from linsep.parallel import thread_count
 from linsep.regression.lanes import Add, Tree
 
@@ -46,6 +47,20 @@ class Batch(NamedTuple):
         """Number of rows."""
         return len(self.codes)
 
+    def between(self, start: int, stop: int) -> "Batch":
+        """Return some of the rows, which are not copied."""
+        if stop - start == self.size:
+            return self
+        rows: Any = self.rows
+        if isinstance(rows, Csr):
+            rows = rows._replace(starts=rows.starts[start : stop + 1])
+        else:
+            rows = rows._replace(values=rows.values[start:stop])
+        return Batch(
+            rows, self.codes[start:stop], self.weights[start:stop], self.columns,
+            self.extra[start:stop],
+        )  # fmt: skip
+
 
 Batches = Callable[[], Iterable[Batch]]
 #: from a lane to its sum, or from a lane and what was kept of it
@@ -64,37 +79,9 @@ def lane_rows(n_features: int) -> int:
     return rows * -(-max(LEAST_LANE_ROWS, most) // rows)
 
 
-def lanes_of(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
-    """Yield the rows of batches in lanes of ``size`` rows; the last may be shorter."""
-    held: list[Batch] = []
-    count = 0
-    for batch in batches:
-        start = 0
-        while count + batch.size - start >= size:
-            stop = start + size - count
-            held.append(part_of(batch, start, stop))
-            yield joined(held)
-            held, count, start = [], 0, stop
-        if start < batch.size:
-            held.append(part_of(batch, start, batch.size))
-            count += batch.size - start
-    if held:
-        yield joined(held)
-
-
-def part_of(batch: Batch, start: int, stop: int) -> Batch:
-    """Return some rows of a batch, which are not copied."""
-    if stop - start == batch.size:
-        return batch
-    rows: Any = batch.rows
-    if isinstance(rows, Csr):
-        rows = rows._replace(starts=rows.starts[start : stop + 1])
-    else:
-        rows = rows._replace(values=rows.values[start:stop])
-    return Batch(
-        rows, batch.codes[start:stop], batch.weights[start:stop], batch.columns,
-        batch.extra[start:stop],
-    )  # fmt: skip
+def lanes_of(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
+    """Yield the rows of batches in lanes of so many rows; the last may be shorter."""
+    return in_lanes(batches, rows, joined)
 
 
 def joined(batches: list[Batch]) -> Batch:
@@ -143,12 +130,12 @@ def with_head(batches: Iterable[Batch], n_features: int) -> Iterator[Batch]:
             yield batch
             continue
         taken = min(batch.size, most - count)
-        held.append(part_of(batch, 0, taken))
+        held.append(batch.between(0, taken))
         count += taken
         if count == most:
             yield joined(held)
             if taken < batch.size:
-                yield part_of(batch, taken, batch.size)
+                yield batch.between(taken, batch.size)
     if held and count < most:
         yield joined(held)
 

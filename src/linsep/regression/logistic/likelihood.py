@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linsep.regression.lanes import Add
-from linsep.regression.logistic.lanes import Batches, Work, part_of
+from linsep.regression.logistic.lanes import Batches, Work
 from linsep.regression.logistic.terms import Moves, Point, Terms, furthest, together
 
 #: pieces of a batch that make a sample, and the fewest rows in a piece
@@ -60,11 +60,6 @@ class Likelihood:
             self.noise[: len(terms.scales)] = noise
 
     @property
-    def most_rows(self) -> int:
-        """Most rows in a block."""
-        return self.terms.block_rows
-
-    @property
     def used(self) -> np.ndarray:
         """Mask of the columns that are not left out."""
         constant = np.ones(int(self.terms.intercept), dtype=bool)
@@ -108,5 +103,5 @@ class Likelihood:
         for k in range(pieces):
             first = batch.size * k // pieces
             last = min(first + each, batch.size * (k + 1) // pieces)
-            found += self.terms.products(part_of(batch, first, last))
+            found += self.terms.products(batch.between(first, last))
         return found

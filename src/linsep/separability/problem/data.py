@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
 from linsep.errors import DataError
-from linsep.separability.problem.pieces import Part, Piece, in_lanes, lane_rows, part_of
+from linsep.separability.problem.pieces import Part, Piece, lane_rows, lanes_of, part_of
 
 #: classes up to which no warning is given
 FEW_CLASSES = 10
@@ -154,7 +154,7 @@ class LocalData(Data):
     def ask(self, work: Pass[Answer]) -> Answer:
         """Return the answer of all rows."""
         rows = lane_rows(self.sparse, self.n_features)
-        return work.of(part.piece() for part in in_lanes(self._parts(), rows))
+        return work.of(part.piece() for part in lanes_of(self._parts(), rows))
 
     def sha256(self) -> str:
         """Return the hash of rows and labels."""
@@ -255,7 +255,7 @@ def _from_source(source: Any) -> Data:
     if kept is None:
         data = LocalData(lambda: parts(exact_batches(source)), classes, shape, names)
     else:
-        lanes = list(in_lanes(parts(kept), lane_rows(sparse, width)))
+        lanes = list(lanes_of(parts(kept), lane_rows(sparse, width)))
         data = LocalData(lambda: lanes, classes, shape, names)
     data.sparse, data.rounded = sparse, rounded
     return data

@@ -1,14 +1,12 @@
-"""Rows in lanes: blocks of a fixed number of rows, counted from the first row of the data.
-
-Floats are rounded in an order that depends on the shape of a block. Lanes do not depend on the
-batches or shards in which rows come, so neither do the results, to the bit.
-"""
+"""Rows in memory, and in lanes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+
+from linsep.lanes import in_lanes
 
 #: numbers in a lane of dense rows: few enough to stay in the processor's cache
 PIECE_VALUES = 1 << 18
@@ -87,6 +85,11 @@ class Part(NamedTuple):
     first: int
     exact: np.ndarray | None
 
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
     def between(self, start: int, stop: int) -> "Part":
         """Return some of the rows, without a copy."""
         exact = None if self.exact is None else self.exact[start:stop]
@@ -121,24 +124,9 @@ def lane_rows(sparse: bool, width: int) -> int:
     return SPARSE_ROWS if sparse else max(1, PIECE_VALUES // max(1, width))
 
 
-def in_lanes(parts: Iterable[Part], rows: int) -> Iterator[Part]:
-    """Yield the rows in lanes of ``rows`` rows, the last perhaps with fewer.
-
-    The parts follow each other; the first begins with a lane.
-    """
-    held: list[Part] = []
-    count = 0
-    for part in parts:
-        start, size = 0, len(part.codes)
-        while count + size - start >= rows:
-            stop = start + rows - count
-            yield _joined([*held, part.between(start, stop)])
-            held, count, start = [], 0, stop
-        if start < size:
-            held.append(part.between(start, size))
-            count += size - start
-    if held:
-        yield _joined(held)
+def lanes_of(parts: Iterable[Part], rows: int) -> Iterator[Part]:
+    """Yield the rows in lanes of so many rows, the last perhaps with fewer."""
+    return in_lanes(parts, rows, _joined)
 
 
 def _joined(parts: list[Part]) -> Part:
