@@ -51,14 +51,13 @@ REPORTS = {
     "serve": serving.main,
     "suspicion": suspicion.main,
     "tables": tables.main,
-    "text": text.main,
     "text-choices": text.choices,
 }
 
 
 def main() -> None:
     """Run the named races and reports, all of them without names."""
-    groups = (in_memory, files, learners, strings, regression, logistic, tuning)
+    groups = (in_memory, files, learners, strings, regression, logistic, tuning, text)
     races = {name: race for group in groups for name, race in group.races().items()}
     recorded = "--record" in sys.argv[1:]
     names = [name for name in sys.argv[1:] if name != "--record"] or [*races, *REPORTS]

@@ -18,6 +18,7 @@ SHORT = {
     "dense": "dense 500,000 × 128, one pass",
     "csr-shuffled": "sparse 400,000 × 47,236, ten passes",
     "file-vw": "1 GB of svmlight text to a saved model",
+    "text": "500 MB of raw text to an averaged perceptron, one pass",
     "mnist-kernels-svc-fit": "kernel perceptron on MNIST",
     "least-squares": "least squares with inference, 1,000,000 × 100",
     "logistic": "logistic regression with inference, 1,000,000 × 50",

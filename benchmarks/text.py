@@ -1,27 +1,26 @@
 """Raw text to an averaged perceptron in one pass, beside scikit-learn and Vowpal Wabbit.
 
 A CSV file of posts of 20 newsgroups, repeated and shuffled, is read, cut into words, hashed and
-learnt: is a post about computers? The megabytes are those of ``LINSEP_TEXT_MB``, by default 60.
-Vowpal Wabbit reads the same words in its own format, which is written before the clock starts.
+learnt: is a post about computers? Vowpal Wabbit reads the same words in its own format, which is
+written before the clock starts. Accuracy is on the posts held out.
 """
 
 import csv
-import os
 import re
-import statistics
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from benchmarks.accuracy import SHARED
+from benchmarks.data import FOLDER
+from benchmarks.harness import Race, Side
 from benchmarks.newsgroups import documents
 from linsep import PassiveAggressive, Perceptron, Text, open_source
 
-ROUNDS = 3
+MEGABYTES = 500
+WORDS = re.compile(r"\w\w+")
 CHOICES: dict[str, dict[str, Any]] = {
     "words, hashed, l2 norm (the default)": {},
     "`--norm none`": {"norm": None},
@@ -86,87 +85,117 @@ def choices() -> None:
     print(f"| LinearSVC of scikit-learn on TfidfVectorizer's words | {' | | '.join(theirs)} | |")
 
 
-def write(folder: Path, megabytes: int) -> int:
-    """Write posts.csv, and posts.vw with the same words; return the number of posts."""
+def posts() -> Path:
+    """A folder with posts.csv, and posts.vw with the same words."""
+    folder = FOLDER / f"posts-{MEGABYTES}"
+    if not folder.exists():
+        temporary = FOLDER / f"posts-{MEGABYTES}.tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        temporary.rename(folder)
+    return folder
+
+
+def write(folder: Path) -> None:
+    """Write both files, of :data:`MEGABYTES`."""
     texts, groups = documents("train")
-    words = re.compile(r"\w\w+")
-    bags = [" ".join(words.findall(text.lower())) for text in texts]
-    rng, size, rows = np.random.default_rng(0), 0, 0
+    bags = [bag(text) for text in texts]
+    rng, size = np.random.default_rng(0), 0
     with (
         (folder / "posts.csv").open("w", newline="", encoding="utf-8") as plain,
         (folder / "posts.vw").open("w", encoding="utf-8") as theirs,
     ):
         out = csv.writer(plain)
         out.writerow(["computers", "post"])
-        while size < megabytes << 20:
+        while size < 1e6 * MEGABYTES:
             for k in rng.permutation(len(texts)).tolist():
                 about = str(groups[k]).startswith("comp.")
                 out.writerow(["yes" if about else "no", texts[k]])
                 theirs.write(f"{1 if about else -1} | {bags[k]}\n")
-                size, rows = size + len(texts[k]), rows + 1
-                if size >= megabytes << 20:
+                size += len(texts[k].encode())
+                if size >= 1e6 * MEGABYTES:
                     break
-    return rows
 
 
-def ours(folder: Path) -> float:
-    source = open_source(folder / "posts.csv", target="computers", text="post")
-    model = Perceptron(keep="average", max_iter=1).fit(source)
-    return float(model.n_iter_)
+def bag(text: str) -> str:
+    """The words of a text, with blanks between them."""
+    return " ".join(WORDS.findall(text.lower()))
 
 
-def scikit_learn(folder: Path) -> float:
-    import pandas as pd
-    from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.linear_model import SGDClassifier
+class Linsep:
+    """A source, and a perceptron that reads it."""
 
-    words = HashingVectorizer(n_features=1 << 18)
-    model = SGDClassifier(
-        loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0, average=True
-    )
-    for part in pd.read_csv(folder / "posts.csv", chunksize=5000, keep_default_na=False):
-        model.partial_fit(words.transform(part["post"]), part["computers"], classes=["no", "yes"])
-    return float(model.t_)
+    def __call__(self) -> None:
+        self.source = open_source(posts() / "posts.csv", target="computers", text="post")
+        self.model = Perceptron(keep="average", max_iter=1).fit(self.source)
+
+    def predictions(self, texts: list[str]) -> Any:
+        """Whether each text is said to be about computers."""
+        return self.model.predict(Text().transform(texts)) == "yes"
 
 
-def vowpal_wabbit(folder: Path) -> float:
-    from vowpalwabbit import Workspace
+class ScikitLearn:
+    """HashingVectorizer and SGDClassifier, on 5,000 posts at a time."""
 
-    how = "-b 18 --loss_function hinge --binary --quiet"
-    learner = Workspace(f"-d {folder / 'posts.vw'} -f {folder / 'posts.model'} {how}")
-    rows = float(learner.get_weighted_examples())
-    learner.finish()
-    return rows
+    def __call__(self) -> None:
+        import pandas as pd
+        from sklearn.feature_extraction.text import HashingVectorizer
+        from sklearn.linear_model import SGDClassifier
+
+        self.words = HashingVectorizer(n_features=1 << 18)
+        self.model = SGDClassifier(
+            loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0, average=True
+        )
+        for part in pd.read_csv(posts() / "posts.csv", chunksize=5000, keep_default_na=False):
+            rows = self.words.transform(part["post"])
+            self.model.partial_fit(rows, part["computers"], classes=["no", "yes"])
+
+    def predictions(self, texts: list[str]) -> Any:
+        """Whether each text is said to be about computers."""
+        return self.model.predict(self.words.transform(texts)) == "yes"
 
 
-def main() -> None:
-    """Print seconds and megabytes a second, the sides in turn, and the ratios of medians."""
-    if not SHARED.is_dir():
-        print("skipped: no shared data")
-        return
-    sides: dict[str, Callable[[Path], float]] = {"linsep": ours, "scikit-learn": scikit_learn}
-    try:
-        import vowpalwabbit  # noqa: F401
-    except ImportError:
-        print("Vowpal Wabbit is not installed")
-    else:
-        sides["Vowpal Wabbit, its own format"] = vowpal_wabbit
-    megabytes = int(os.environ.get("LINSEP_TEXT_MB", "60"))
-    seconds: dict[str, list[float]] = {name: [] for name in sides}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        rows = write(folder, 1)
-        ours(folder)  # compiles
-        rows = write(folder, megabytes)
-        for _ in range(ROUNDS):
-            for side, run in sides.items():
-                started = perf_counter()
-                run(folder)
-                seconds[side].append(perf_counter() - started)
-        size = (folder / "posts.csv").stat().st_size / 1e6
-    medians = {side: statistics.median(times) for side, times in seconds.items()}
-    print(f"{rows:,} posts, {size:.0f} MB of CSV, one pass")
-    print(f"{'':32s} {'seconds':>8s} {'MB/s':>6s} {'linsep is faster by':>20s}")
-    for side, median in medians.items():
-        ratio = f"{median / medians['linsep']:.1f}"
-        print(f"{side:32s} {median:8.2f} {size / median:6.1f} {ratio:>20s}")
+class VowpalWabbit:
+    """Its hinge loss in as many columns."""
+
+    def __call__(self) -> None:
+        from vowpalwabbit import Workspace
+
+        folder = posts()
+        how = "-b 18 --loss_function hinge --binary --quiet"
+        Workspace(f"-d {folder / 'posts.vw'} -f {folder / 'posts.model'} {how}").finish()
+
+    def predictions(self, texts: list[str]) -> Any:
+        """Whether each text is said to be about computers."""
+        from vowpalwabbit import Workspace
+
+        learnt = Workspace(f"-i {posts() / 'posts.model'} -t --quiet")
+        found = np.array([learnt.predict(f"| {bag(text)}") for text in texts])
+        learnt.finish()
+        return found > 0
+
+
+def race(name: str, theirs: Any, goal: float) -> Race:
+    """Raw text to an averaged perceptron."""
+    ours = Linsep()
+
+    def accuracies() -> tuple[float, float]:
+        texts, groups = documents("test")
+        about = np.char.startswith(groups, "comp.")
+        found = [float(np.mean(side.predictions(texts) == about)) for side in (ours, theirs)]
+        return found[0], found[1]
+
+    posts()
+    return Race(
+        f"text: {MEGABYTES} MB of CSV to an averaged perceptron, one pass",
+        Side("linsep", ours), Side(name, theirs), goal, 3, accuracies,
+    )  # fmt: skip
+
+
+def races() -> dict[str, Callable[[], Race]]:
+    """The races of this file by their short names."""
+    found: dict[str, Callable[[], Race]] = {
+        "text": lambda: race("scikit-learn HashingVectorizer + SGD", ScikitLearn(), 15),
+        "text-vw": lambda: race("Vowpal Wabbit, its own format", VowpalWabbit(), 3),
+    }
+    return found if SHARED.is_dir() else {}

@@ -101,7 +101,7 @@ def test_every_format_gives_the_same_rows(folder, ending, monkeypatch):
     text = {"body": Text(vocabulary=True, use_idf=True), "subject": Text()}
     expected, _ = read(folder / "mail.csv", text=text)
     assert np.array_equal(read(path, text=text)[0], expected)
-    monkeypatch.setattr(files, "_MOST_BYTES", 1)
+    monkeypatch.setattr(files, "MOST_TEXT", 1)
     assert np.array_equal(read(path, text=text)[0], expected)
 
 

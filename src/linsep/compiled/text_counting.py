@@ -4,11 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import borrow, exact, generic, inlined
-from linsep.compiled.core.murmur import murmur
+from linsep.compiled.core.jit import borrow, exact, generic, inlined, prefetch
+from linsep.compiled.core.murmur import murmur_of_word
 from linsep.compiled.text_cutting import CHAR_WB, GROWTH, WORD, cut, longest
-from linsep.compiled.text_hashing import WAITING, ZERO, U, look_up, wait
+from linsep.compiled.text_hashing import FOUR, U, look_up
 
+#: n-grams that are hashed at a time, while the memory where they are looked up comes
+AT_ONCE = 128
 #: keys for which an insertion sort is faster
 FEW = 24
 #: bits of a digit of a radix sort, of up to MANY keys and of more
@@ -27,15 +29,23 @@ class Keys(NamedTuple):
     size: Any
 
 
+class Grams(NamedTuple):
+    """Some n-grams of a text: arrays of where they begin and end, and room for what they become."""
+
+    begins: Any
+    ends: Any
+    hashes: Any
+    columns: Any
+
+
 class Hashed(NamedTuple):
-    """Columns by hash; terms that ``seen`` lacks go to ``news``, after they were ``waiting``."""
+    """Columns by hash; terms that ``seen`` lacks go to ``news``."""
 
     found: Any
     n_columns: int
     signed: bool
     seen: Any
     news: Any
-    waiting: Any
 
 
 class Known(NamedTuple):
@@ -67,29 +77,31 @@ class Vocabulary(NamedTuple):
 
 
 @generic(0)
-def take(sink, out, begin, end):
-    """Give an n-gram, ``out[begin:end]``, to what counts it."""
+def take(sink, out, grams, n):
+    """Give n-grams of ``out``, the first n of ``grams``, to what counts them."""
 
 
 @inlined
-def add(found, column, negative):
-    """Add a term of the text at hand."""
-    found.keys[U(found.size[0])] = (column << 1) | negative
-    found.size[0] += 1
+def hash_of_gram(out, grams, k):
+    """Return the hash of n-gram number k."""
+    return murmur_of_word(out, U(grams.begins[k]), U(grams.ends[k]))
 
 
 @take.when(Hashed)
-def _take_hashed(sink, out, begin, end):
-    h = np.int64(murmur(out, U(begin), U(end), ZERO))
-    negative = h >= 0x80000000
-    column = 0x100000000 - h if negative else h
-    mask = sink.n_columns - 1
-    column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
-    add(sink.found, column, sink.signed & negative)
-    if sink.seen.hashes.size:
-        if sink.waiting.size[0] == WAITING:
-            look_up(sink.seen, sink.news, sink.waiting, out)
-        wait(sink.seen, sink.waiting, column, np.uint32(h if h else 1), begin, end)
+def _take_hashed(sink, out, grams, n):
+    mask, size, watched = sink.n_columns - 1, U(sink.found.size[0]), sink.seen.hashes.size > 0
+    for k in range(U(n)):
+        h = np.int64(hash_of_gram(out, grams, k))
+        negative = h >= 0x80000000
+        column = 0x100000000 - h if negative else h
+        column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
+        sink.found.keys[size + k] = (column << 1) | (sink.signed & negative)
+        grams.hashes[k], grams.columns[k] = h, column
+        if watched:
+            prefetch(sink.seen.hashes, U(column) * FOUR)
+    sink.found.size[0] += n
+    if watched:
+        look_up(sink.seen, sink.news, out, grams, n)
 
 
 @inlined
@@ -113,16 +125,40 @@ def find(words, h, out, begin, end):
         place = (place + 1) & mask
 
 
+@inlined
+def hash_all(words, out, grams, n):
+    """Hash n-grams, and let the places come where they are looked up."""
+    mask = U(words.places.size - 1)
+    for k in range(U(n)):
+        h = hash_of_gram(out, grams, k)
+        grams.hashes[k] = h
+        prefetch(words.places, h & mask)
+
+
 @take.when(Known)
-def _take_known(sink, out, begin, end):
-    term = find(sink.words, np.uint32(murmur(out, U(begin), U(end), ZERO)), out, begin, end)
-    if term >= 0:
-        add(sink.found, term, 0)
+def _take_known(sink, out, grams, n):
+    hash_all(sink.words, out, grams, n)
+    size = sink.found.size[0]
+    for k in range(U(n)):
+        term = find(sink.words, grams.hashes[k], out, grams.begins[k], grams.ends[k])
+        if term >= 0:
+            sink.found.keys[U(size)] = term << 1
+            size += 1
+    sink.found.size[0] = size
 
 
 @take.when(Vocabulary)
-def _take_new(sink, out, begin, end):
-    h = np.uint32(murmur(out, U(begin), U(end), ZERO))
+def _take_new(sink, out, grams, n):
+    hash_all(sink, out, grams, n)
+    for k in range(U(n)):
+        if sink.size[2]:
+            return
+        add_term(sink, grams.hashes[k], out, grams.begins[k], grams.ends[k])
+
+
+@inlined
+def add_term(sink, h, out, begin, end):
+    """Add a term of the text at hand to a vocabulary; ``size[2]`` is 1 if there is no room."""
     term = find(sink, h, out, begin, end)
     if term < 0:
         place, term = -1 - term, sink.size[0]
@@ -143,11 +179,11 @@ def _take_new(sink, out, begin, end):
 
 
 @inlined
-def take_grams(sink, cutting, out, edges, units):
+def take_grams(sink, cutting, out, edges, units, grams):
     """Give all n-grams of a text to what counts them."""
     # A word has two edges of its own, and characters share them with the next.
     step = 2 if cutting.analyzer == WORD else 1
-    first = 0
+    first = listed = 0
     while first < units:
         last = units
         if cutting.analyzer == CHAR_WB:  # a word ends with the next blank
@@ -156,12 +192,34 @@ def take_grams(sink, cutting, out, edges, units):
                 last += 1
             last += 1
         for n in range(cutting.low, cutting.high + 1):
-            if cutting.analyzer == CHAR_WB and last - first <= n:  # a short word counts once
-                take(sink, out, edges[first], edges[last])
+            short = cutting.analyzer == CHAR_WB and last - first <= n  # a short word counts once
+            length = last - first if short else n
+            i, stop = first, max(first, last - length + 1)
+            final = last == units and (short or n == cutting.high)
+            while True:
+                now = min(stop - i, AT_ONCE - listed)
+                for k in range(U(now)):
+                    at = U(step) * (U(i) + k)
+                    grams.begins[U(listed) + k] = edges[at]
+                    grams.ends[U(listed) + k] = edges[at + U(step * (length - 1) + 1)]
+                i, listed = i + now, listed + now
+                if listed == AT_ONCE or (final and i == stop):
+                    take(sink, out, grams, listed)
+                    listed = 0
+                if i == stop:
+                    break
+            if short:
                 break
-            for i in range(first, last - n + 1):
-                take(sink, out, edges[step * i], edges[step * (i + n) - (step - 1)])
         first = last
+
+
+@inlined
+def room_for_grams():
+    """Return room for the n-grams that are taken at a time."""
+    return Grams(
+        np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE, np.uint32),
+        np.empty(AT_ONCE, np.int64),
+    )  # fmt: skip
 
 
 @exact
@@ -172,12 +230,12 @@ def learn_terms(texts, first, cutting, words):
     texts; and ``-1 - byte`` where a text is no UTF-8, or 0.
     """
     room = GROWTH * longest(texts, first) + 8
-    out, edges = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
+    out, edges, grams = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
     for i in range(first, texts.offsets.size - 1):
         units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
         if units < 0:
             return i, units
-        take_grams(borrow(words), cutting, borrow(out), borrow(edges), units)
+        take_grams(borrow(words), cutting, borrow(out), borrow(edges), units, borrow(grams))
         if words.size[2]:
             return i, 0
         words.size[1] += 1
@@ -186,12 +244,15 @@ def learn_terms(texts, first, cutting, words):
 
 @exact
 def add_terms(texts, words):
-    """Add texts that are terms, with four bytes more behind the last, to a vocabulary that has room
-    for them.
+    """Add texts that are different terms, with eight bytes more behind the last, to a vocabulary
+    that has room for them.
     """
-    for i in range(texts.offsets.size - 1):
-        take(words, texts.data, texts.offsets[i], texts.offsets[i + 1])
-        words.size[1] += 1
+    grams, n_terms = room_for_grams(), texts.offsets.size - 1
+    for first in range(0, n_terms, AT_ONCE):
+        n = min(AT_ONCE, n_terms - first)
+        grams.begins[:n] = texts.offsets[first : first + n]
+        grams.ends[:n] = texts.offsets[first + 1 : first + n + 1]
+        take(words, texts.data, grams, n)
 
 
 @exact
@@ -212,27 +273,12 @@ def with_keys(sink, found):
 
 @with_keys.when(Hashed)
 def _hashed_with(sink, found):
-    return Hashed(found, sink.n_columns, sink.signed, sink.seen, sink.news, sink.waiting)
+    return Hashed(found, sink.n_columns, sink.signed, sink.seen, sink.news)
 
 
 @with_keys.when(Known)
 def _known_with(sink, found):
     return Known(found, sink.words)
-
-
-@generic(0)
-def finish(sink, out):
-    """Do what is left to do after a text."""
-
-
-@finish.when(Hashed)
-def _finish_hashed(sink, out):
-    look_up(sink.seen, sink.news, sink.waiting, out)
-
-
-@finish.when(Known)
-def _finish_known(sink, out):
-    pass
 
 
 @exact
@@ -292,9 +338,10 @@ def count_terms(texts, cutting, sink, n_columns):
     """
     n_texts = texts.offsets.size - 1
     room = GROWTH * longest(texts, 0) + 8
-    out, edges = np.empty(room, np.uint8), np.empty(room + 1, np.int64)
+    out, edges, grams = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
     starts = np.zeros(n_texts + 1, np.int64)
-    values, columns = np.empty(1024), np.empty(1024, np.int32)
+    most = 1024 + (texts.offsets[-1] - texts.offsets[0]) // 8
+    values, columns = np.empty(most), np.empty(most, np.int32)
     keys, spare = np.empty(256, np.uint32), np.empty(256, np.uint32)
     size, heads = np.zeros(1, np.int64), np.empty(1 << LARGE_DIGIT, np.int64)
     n = 0
@@ -307,8 +354,7 @@ def count_terms(texts, cutting, sink, n_columns):
             keys, spare = np.empty(2 * most, np.uint32), np.empty(2 * most, np.uint32)
         size[0] = 0
         taking = with_keys(borrow(sink), Keys(borrow(keys), borrow(size)))
-        take_grams(taking, cutting, borrow(out), borrow(edges), units)
-        finish(taking, borrow(out))
+        take_grams(taking, cutting, borrow(out), borrow(edges), units, borrow(grams))
         if n + size[0] > columns.size:
             values, columns = grown(values, n, size[0]), grown(columns, n, size[0])
         found = sort_keys(keys, spare, heads, size[0], n_columns)

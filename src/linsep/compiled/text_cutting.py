@@ -91,13 +91,50 @@ def close(out, size, edges, units):
     edges[units + 1] = size + 1
 
 
-@exact
-def cut_words(data, begin, stop, table, out, edges):
-    """Cut a text into words of two letters or more, as :func:`cut` says."""
+@inlined
+def fold_ascii(data, table, out, letters):
+    """Write ASCII in lower case to ``out``, and which bytes are of words to ``letters``; return
+    False if ``data`` is no ASCII. LLVM makes each loop one of many bytes a step.
+    """
+    high, upper = np.uint8(0), np.uint8((table[65] >> 2) - 65)
+    for k in range(data.size):
+        high = np.uint8(high | data[k])
+    if high >= 0x80:
+        return False
+    for k in range(data.size):
+        byte = data[k]
+        out[k] = byte + upper if (byte >= 65) & (byte <= 90) else byte
+    for k in range(data.size):
+        byte = data[k]
+        letters[k] = (
+            ((byte >= 97) & (byte <= 122)) | ((byte >= 65) & (byte <= 90))
+            | ((byte >= 48) & (byte <= 57)) | (byte == 95)
+        )  # fmt: skip
+    return True
+
+
+@inlined
+def cut_ascii(letters, edges):
+    """Write where words begin and end; return the number of such places."""
+    n = inside = np.int64(0)
+    for k in range(letters.size):
+        # No branch in here depends on where words end, which no processor can foresee.
+        letter = np.int64(letters[k])
+        edges[np.uint64(n)] = k
+        n += letter ^ inside
+        inside = letter
+    edges[n] = letters.size
+    return n + inside
+
+
+@inlined
+def cut_unicode(data, begin, stop, table, out, edges):
+    """Write a text in lower case, and where its words begin and end; return the number of such
+    places, or ``-1 - at`` where it is no UTF-8.
+    """
     at, size, n, inside = begin, 0, 0, 0
     while at < stop:
         byte = data[np.uint64(at)]
-        # No branch in here depends on where words end, which no processor can foresee.
         entry, length = table[byte], 1
         if byte >= 0x80:
             entry, length = next_entry(data, at, stop, table)
@@ -114,12 +151,24 @@ def cut_words(data, begin, stop, table, out, edges):
             size = put(out, size, entry >> 2)
         at += length
     edges[n] = size
+    return n + inside
+
+
+@exact
+def cut_words(data, begin, stop, table, out, edges):
+    """Cut a text into words of two letters or more, as :func:`cut` says."""
+    size = stop - begin
+    letters = out[size : 2 * size]
+    if fold_ascii(data[begin:stop], table, out, letters):
+        n = cut_ascii(letters, edges)
+    else:
+        n = cut_unicode(data, begin, stop, table, out, edges)
     units = 0
-    for k in range(0, n + inside, 2):
+    for k in range(0, n, 2):
         first, last = edges[k], edges[k + 1]
         edges[2 * units], edges[2 * units + 1] = first, last
         units += last - first > length_of(out[first])
-    return units
+    return units if n >= 0 else n
 
 
 @inlined

@@ -4,13 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import exact, inlined, prefetch
+from linsep.compiled.core.jit import exact, inlined
 from linsep.compiled.core.murmur import murmur
 
 U = np.uint64
 ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
-#: terms that wait for the memory where known ones are kept
-WAITING = 32
 
 
 class Seen(NamedTuple):
@@ -43,21 +41,6 @@ class News(NamedTuple):
     hashes: Any
     columns: Any
     pool: Any
-    ends: Any
-    size: Any
-
-
-class Waiting(NamedTuple):
-    """Terms of the text at hand that are looked up when the memory of their columns has come.
-
-    Attributes
-    ----------
-    hashes, columns, begins, ends : arrays of one entry a term; size : array of their number
-    """
-
-    hashes: Any
-    columns: Any
-    begins: Any
     ends: Any
     size: Any
 
@@ -98,23 +81,12 @@ def note(news, column, h, out, begin, end):
 
 
 @inlined
-def wait(seen, waiting, column, h, begin, end):
-    """Let a term wait until it is looked up."""
-    k = U(waiting.size[0])
-    prefetch(seen.hashes, U(column) * FOUR)
-    waiting.hashes[k], waiting.columns[k] = h, column
-    waiting.begins[k], waiting.ends[k] = begin, end
-    waiting.size[0] += 1
-
-
-@inlined
-def look_up(seen, news, waiting, out):
-    """Add the waiting terms that are not known to the news."""
-    for k in range(U(waiting.size[0])):
-        column, h = waiting.columns[k], waiting.hashes[k]
+def look_up(seen, news, out, grams, n):
+    """Add the n-grams that are not known to the news."""
+    for k in range(U(n)):
+        h, column = max(grams.hashes[k], np.uint32(1)), grams.columns[k]
         if not is_known(seen, column, h):
-            note(news, column, h, out, waiting.begins[k], waiting.ends[k])
-    waiting.size[0] = 0
+            note(news, column, h, out, grams.begins[k], grams.ends[k])
 
 
 @exact

@@ -5,7 +5,8 @@ import numpy as np
 from linsep.compiled.core.jit import inlined
 
 U = np.uint64
-ONE, FOUR, FIVE, ADDED, M32 = U(1), U(4), U(5), U(0xE6546B64), U(0xFFFFFFFF)
+ZERO, ONE, THREE, FOUR, FIVE, EIGHT, TWELVE = U(0), U(1), U(3), U(4), U(5), U(8), U(12)
+ADDED, M32 = U(0xE6546B64), U(0xFFFFFFFF)
 C1, C2, C3, C4 = U(0xCC9E2D51), U(0x1B873593), U(0x85EBCA6B), U(0xC2B2AE35)
 B3, B8, B13, B15, B16, B17, B19, B24 = U(3), U(8), U(13), U(15), U(16), U(17), U(19), U(24)
 
@@ -22,6 +23,29 @@ def four(data, at):
 
 
 @inlined
+def joined(h, k):
+    """Return ``h`` with four bytes joined to it."""
+    k = (k * C1) & M32
+    return h ^ ((((k << B15) | (k >> B17)) & M32) * C2 & M32)
+
+
+@inlined
+def with_block(h, k):
+    """Return the hash with four bytes more, which are not the last."""
+    h = joined(h, k)
+    return ((((h << B13) | (h >> B19)) & M32) * FIVE + ADDED) & M32
+
+
+@inlined
+def with_end(h, data, at, begin, end):
+    """Return the hash with the last bytes, fewer than four, from ``at`` on."""
+    h = joined(h, four(data, at) & ((ONE << ((end - at) << B3)) - ONE)) ^ (end - begin)
+    h = ((h ^ (h >> B16)) * C3) & M32
+    h = ((h ^ (h >> B13)) * C4) & M32
+    return h ^ (h >> B16)
+
+
+@inlined
 def murmur(data, begin, end, seed):
     """Return the 32-bit MurmurHash3 (Appleby, 2011) of ``data[begin:end]``.
 
@@ -30,15 +54,22 @@ def murmur(data, begin, end, seed):
     """
     h, at = seed, begin
     while at + FOUR <= end:
-        k = (four(data, at) * C1) & M32
-        k = (((k << B15) | (k >> B17)) & M32) * C2 & M32
-        h ^= k
-        h = ((((h << B13) | (h >> B19)) & M32) * FIVE + ADDED) & M32
+        h = with_block(h, four(data, at))
         at += FOUR
-    k = four(data, at) & ((ONE << ((end - at) << B3)) - ONE)
-    k = (k * C1) & M32
-    h ^= (((k << B15) | (k >> B17)) & M32) * C2 & M32
-    h ^= end - begin
-    h = ((h ^ (h >> B16)) * C3) & M32
-    h = ((h ^ (h >> B13)) * C4) & M32
-    return h ^ (h >> B16)
+    return with_end(h, data, at, begin, end)
+
+
+@inlined
+def murmur_of_word(data, begin, end):
+    """Return what :func:`murmur` does with seed 0; words of less than twelve bytes take no branch
+    that depends on their length, which no processor can foresee. Up to eight bytes behind the end
+    are read.
+    """
+    size = end - begin
+    if size >= TWELVE:
+        return murmur(data, begin, end, ZERO)
+    one = with_block(ZERO, four(data, begin))
+    h = one if size >= FOUR else ZERO
+    two = with_block(h, four(data, begin + FOUR))
+    h = two if size >= EIGHT else h
+    return with_end(h, data, begin + (size & ~THREE), begin, end)

@@ -106,6 +106,13 @@ def _times(pair: Pair, factor: np.ndarray) -> Pair:
     return Pair(*two_sum(hi, error + pair.lo * factor))
 
 
+def _solved(factor: np.ndarray, right: np.ndarray, trans: str = "N") -> np.ndarray:
+    """Solve a lower triangular system; of no rows, too, which old releases of scipy refuse."""
+    if not right.size:
+        return right
+    return sla.solve_triangular(factor, right, lower=True, trans=trans)
+
+
 class Columns:
     """Replaces nearly dependent columns.
 
@@ -183,10 +190,10 @@ class Columns:
             if j < self.d and (n == self.n_rows or lengths[j] <= NOTHING * sizes[j]):
                 self.left_out[j] = True  # as many columns span any set of rows
                 continue
-            line = sla.solve_triangular(factor[:n, :n], C[kept, j], lower=True)
+            line = _solved(factor[:n, :n], C[kept, j])
             square = float(C[j, j] - line @ line)
             if square <= NEAR**2:
-                multiples = sla.solve_triangular(factor[:n, :n], line, lower=True, trans="T")
+                multiples = _solved(factor[:n, :n], line, trans="T")
                 near[j] = kept[:], multiples * scale[kept] / scale[j]
             elif j in self.replaced and lengths[j] <= self.lost * sizes[j]:
                 self.left_out[j] = False

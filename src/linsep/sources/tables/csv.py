@@ -105,7 +105,9 @@ class CsvFile(TextFile):
                 arrays = batch.columns
                 for number in texts:
                     empty = pc.equal(arrays[number], "")
-                    arrays[number] = pc.if_else(empty, pa.scalar(None, pa.string()), arrays[number])
+                    if empty.true_count:
+                        none = pa.scalar(None, pa.string())
+                        arrays[number] = pc.if_else(empty, none, arrays[number])
                 batch = pa.record_batch(arrays, names=list(kinds))  # noqa: PLW2901
             yield batch
 

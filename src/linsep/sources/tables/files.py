@@ -17,7 +17,9 @@ from linsep.sources.tables.roles import check_target, family_of, listed
 from linsep.sources.tables.row_columns import kinds_of_row_columns
 
 #: bytes of rows from which on fewer of them make a table
-_MOST_BYTES = 1 << 25
+MOST_BYTES = 1 << 25
+#: the same where words are counted, while other rows are read and learnt
+MOST_TEXT = 1 << 23
 
 
 def open_table(
@@ -107,14 +109,19 @@ def _fits(family: str | None, kind: str, is_target: bool) -> bool:
     return family == kind or mixed
 
 
-def rechunked(chunks: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield the rows in tables of `rows` rows, or fewer if they are large, and what is left."""
+def rechunked(
+    chunks: Iterable[pa.RecordBatch], rows: int, words: bool = False
+) -> Iterator[pa.Table]:
+    """Yield the rows in tables of `rows` rows, or fewer if they are large, and what is left;
+    ``words`` says whether words are counted.
+    """
     held: list[pa.RecordBatch] = []
     count = size = 0
+    most_bytes = MOST_TEXT if words else MOST_BYTES
     for chunk in chunks:
         held.append(chunk)
         count, size = count + chunk.num_rows, size + chunk.nbytes
-        if size > _MOST_BYTES and 0 < count < rows:
+        if size > most_bytes and 0 < count < rows:
             yield pa.Table.from_batches(held)
             held, count, size = [], 0, 0
         if count < rows:

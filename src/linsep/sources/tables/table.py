@@ -415,6 +415,6 @@ class TableSource(Source):
         """Yield tables of one file, each with the number of its first row in the file."""
         start = 0
         chunks = self._files[number].chunks(self._kinds[number], self._others_allowed)
-        for table in rechunked(chunks, self._batch_rows):
+        for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
             yield start, table
             start += table.num_rows

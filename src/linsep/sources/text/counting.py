@@ -5,6 +5,7 @@ and weights those of its TfidfTransformer.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -16,8 +17,8 @@ import scipy.sparse as sp
 from linsep.compiled.text_counting import Hashed, Keys, Known, count_terms, weigh_rows
 from linsep.compiled.text_cutting import Cutting, Texts, special_texts
 from linsep.errors import DataError, hint
-from linsep.parallel import in_order
-from linsep.sources.text.seen import NO_NEWS, NONE_KEPT, SeenTerms, empty_news, empty_waiting
+from linsep.parallel import thread_count
+from linsep.sources.text.seen import NO_NEWS, NONE_KEPT, SeenTerms, empty_news
 from linsep.sources.text.settings import ANALYZERS, NORMS, Settings
 from linsep.sources.text.unicode_table import table
 from linsep.sources.text.vocabulary import empty, learnt, of_terms, terms_of, texts_of
@@ -149,8 +150,8 @@ class TextCounter:
     def _counted(self, column: TextColumn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weighed counts, columns and starts of rows, made by all threads."""
         pieces = list(_pieces(column))
-        together = in_order if len(pieces) > 1 else map
-        found = list(together(self._count_piece, iter(pieces)))
+        with ThreadPoolExecutor(thread_count()) as pool:
+            found = list(pool.map(self._count_piece, pieces))
         if self.seen is not None:
             for *_, news in found:
                 self.seen.keep(news)
@@ -186,7 +187,7 @@ class TextCounter:
             return Known(keys, self._words)
         seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
         signed = self.settings.alternate_sign
-        return Hashed(keys, self.n_columns, signed, seen, news, empty_waiting())
+        return Hashed(keys, self.n_columns, signed, seen, news)
 
     def _texts(self, column: pa.Array) -> Texts:
         """Return the buffers of texts, those in lower case for which a table does not suffice."""

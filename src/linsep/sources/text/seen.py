@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.compiled.text_hashing import WAITING, News, Seen, Waiting, keep_news
+from linsep.compiled.text_hashing import News, Seen, keep_news
 
 #: terms that one thread finds before they are kept, and their bytes
 MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
@@ -33,17 +33,6 @@ def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> News:
 
 
 NO_NEWS = empty_news(0, 0)
-
-
-def empty_waiting() -> Waiting:
-    """Return room for terms that wait to be looked up."""
-    return Waiting(
-        hashes=np.empty(WAITING, np.uint32),
-        columns=np.empty(WAITING, np.int64),
-        begins=np.empty(WAITING, np.int64),
-        ends=np.empty(WAITING, np.int64),
-        size=np.zeros(1, np.int64),
-    )
 
 
 class SeenTerms:

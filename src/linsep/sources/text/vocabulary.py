@@ -44,7 +44,7 @@ def learnt(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, i
 
 def of_terms(terms: list[str]) -> Vocabulary:
     """Return the vocabulary of different terms; their numbers are their places in the list."""
-    texts = texts_of(pa.array([*terms, "\0\0\0\0"], pa.large_string()))
+    texts = texts_of(pa.array([*terms, 8 * "\0"], pa.large_string()))
     words = empty(max(1, len(terms)), max(1, int(texts.offsets[-2])))
     add_terms(texts._replace(offsets=texts.offsets[:-1]), words)
     return words
