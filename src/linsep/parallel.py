@@ -4,11 +4,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
 from joblib import cpu_count
 from threadpoolctl import threadpool_limits
+
+from linsep.interrupts import held
 
 MOST_THREADS = 8
 #: blocks per thread, so that no thread waits long for the slowest
@@ -22,16 +24,7 @@ def thread_count() -> int:
     return min(MOST_THREADS, cpu_count())
 
 
-@contextmanager
-def workers() -> Iterator[ThreadPoolExecutor]:
-    """Yield a thread pool for blocks of rows, with BLAS limited to one thread: blocks that fit in
-    the cache are too small to share among its threads.
-    """
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(thread_count()) as pool:
-        yield pool
-
-
-class _OneBlasThread:
+class _OneBlasThread(ContextDecorator):
     """Limits BLAS to one thread while anybody needs that, from any number of threads."""
 
     def __init__(self) -> None:
@@ -39,12 +32,28 @@ class _OneBlasThread:
         self._limits: Any = None
 
     def __enter__(self) -> None:
+        begun = False
+        try:
+            # threadpoolctl looks for libraries in a callback of C, where Ctrl-C is lost.
+            with held():
+                self._begin()
+                begun = True
+        except KeyboardInterrupt:
+            if begun:
+                self._end()
+            raise
+
+    def __exit__(self, *_: Any) -> None:
+        with held():
+            self._end()
+
+    def _begin(self) -> None:
         with self._lock:
             if not self._users:
                 self._limits = threadpool_limits(1, "blas")
             self._users += 1
 
-    def __exit__(self, *_: Any) -> None:
+    def _end(self) -> None:
         with self._lock:
             self._users -= 1
             if not self._users:
@@ -53,6 +62,15 @@ class _OneBlasThread:
 
 #: with one thread, BLAS gives the same bits on any number of processors
 one_blas_thread = _OneBlasThread()
+
+
+@contextmanager
+def workers() -> Iterator[ThreadPoolExecutor]:
+    """Yield a thread pool for blocks of rows, with BLAS limited to one thread: blocks that fit in
+    the cache are too small to share among its threads.
+    """
+    with one_blas_thread, ThreadPoolExecutor(thread_count()) as pool:
+        yield pool
 
 
 def spread(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:

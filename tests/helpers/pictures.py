@@ -13,6 +13,8 @@ import numpy as np
 
 LINK = re.compile(r"!\[[^]]*\]\((pictures/[\w-]+\.svg)\)")
 MANY = 1000
+#: smaller beside the largest number of a line, a number is a rounding error of 0
+ROUNDING = 1e-12
 DIGEST = re.compile(r"data ([0-9a-f]{16})")
 
 
@@ -42,6 +44,7 @@ def digest(display):
                 flat = np.ravel(np.ma.filled(numbers, 0.0)) + 0.0
                 if flat.size > MANY:  # of a boundary one place may fall to either side
                     flat = np.array([flat.size, round(float(flat.mean()), 1)])
+                flat[np.abs(flat) < ROUNDING * np.abs(flat).max(initial=0.0)] = 0.0
                 shown = [f"{x:.3g}" for x in flat]
                 found.update(f"{type(artist).__name__} {shown}".encode())
     return found.hexdigest()[:16]

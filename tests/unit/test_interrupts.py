@@ -9,10 +9,12 @@ import time
 
 import pytest
 from campaign import presses
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 import linsep
 from linsep import Perceptron, interrupts
 from linsep.interrupts import checkpoint, held, like_ctrl_c, window
+from linsep.parallel import one_blas_thread
 
 pytestmark = pytest.mark.compiled
 
@@ -142,6 +144,32 @@ def test_signals_that_are_ignored_stay_so():
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_press_while_threads_are_limited_is_not_lost(monkeypatch):
+    # threadpoolctl looks for libraries in a callback of C, where Python drops exceptions.
+    find, threads = ThreadpoolController._make_controller_from_path, blas_threads()
+    found = []
+
+    def pressed(self, path):
+        found.append(path)
+        if len(found) == 1:
+            interrupt()
+        return find(self, path)
+
+    monkeypatch.setattr(ThreadpoolController, "_make_controller_from_path", pressed)
+    with pytest.raises(KeyboardInterrupt), one_blas_thread:
+        raise AssertionError("the press is lost")
+    assert found
+    monkeypatch.undo()
+    assert blas_threads() == threads
+    with one_blas_thread:
+        assert blas_threads() == {1}
+    assert blas_threads() == threads
+
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
 def test_other_threads_hold_nothing():

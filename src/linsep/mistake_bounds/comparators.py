@@ -12,13 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 
 from linsep.mistake_bounds.problems import Problem
 from linsep.mistake_bounds.rounding import ROUNDING, length
+from linsep.parallel import one_blas_thread
 
-#: L-BFGS does so little at each step that threads of BLAS only wait for each other
-one_thread = threadpool_limits.wrap(limits=1, user_api="blas")
 #: squares below lose more than their last digits
 SMALLEST = 1e-290
 #: decreasing widths of smoothing of the hinge
@@ -107,7 +105,7 @@ def _directions(problem: Problem) -> list[np.ndarray]:
     return [*found, np.ravel(problem.A.sum(axis=0)), np.ones(d)]
 
 
-@one_thread
+@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
 def _on_sphere(problem: Problem, long: float, unit: np.ndarray) -> np.ndarray:
     """Return the direction with a small hinge loss at this length, from a direction."""
     A, v = problem.A, unit
@@ -144,7 +142,7 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
     return [factor * w for factor in factors if 0 < factor < np.inf]
 
 
-@one_thread
+@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
 def _solved(problem: Problem, price: float) -> list[np.ndarray]:
     """Return solutions of programs with less and less smoothing, with equilibrated columns."""
     A, rivals = problem.A, problem.rivals

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
-from threadpoolctl import threadpool_limits
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
@@ -13,6 +12,7 @@ from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
+from linsep.parallel import one_blas_thread
 from linsep.plot.display import (
     COLOURS,
     MARKERS,
@@ -220,7 +220,7 @@ class KernelDisplay(Display):
 
     def _draw_spectrum(self, ax: Any) -> None:
         """Draw the eigenvalues that are not rounding errors, those below zero by their size."""
-        with threadpool_limits(1, "blas"):  # threads that wait for a busy core cost seconds
+        with one_blas_thread:  # threads that wait for a busy core cost seconds
             values = np.linalg.eigvalsh(self.gram)[::-1]
         n = len(values)
         rounding = n * np.finfo(np.float64).eps * np.abs(values).max()

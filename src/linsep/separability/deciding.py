@@ -5,7 +5,6 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from linsep.certificate.verdicts import (
     FORMULATIONS,
@@ -17,6 +16,7 @@ from linsep.certificate.verdicts import (
     Verdict,
 )
 from linsep.errors import ParameterError
+from linsep.parallel import one_blas_thread
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.kernel_space import Gram, checked, spanning
 from linsep.separability.problem.data import Data, data_of, warn_of_many_classes
@@ -186,7 +186,7 @@ def decide(
     tolerance = WIDTH if margin == "max" else None
     labels, codes = data.labels(), range(len(data.classes))
     # many small factorisations: threads cost more
-    with limited(task), threadpool_limits(1, "blas"):
+    with limited(task), one_blas_thread:
         whole = Subject(
             tuple(labels), (), (), fit_intercept, data.n_rows, data.n_features,
             None if data.names is None else tuple(data.names), data.sha256(), columns,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from linsep.errors import DataError
+from linsep.sources.arrow_files import arrow_file
 from linsep.sources.limits import MAX_LINE, Unchanged, check_growth, line_too_long
 from linsep.sources.remote.file import File, RemoteFile
 
@@ -212,7 +213,7 @@ def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[
     if codec is None:
         yield raw, raw.tell
     else:
-        file = raw if isinstance(raw, pa.NativeFile) else pa.PythonFile(raw, "r")
+        file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
         with pa.CompressedInputStream(file, codec) as stream:
             yield stream, raw.tell
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, hint
 from linsep.interrupts import held
+from linsep.sources.arrow_files import arrow_file
 from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
@@ -110,7 +111,7 @@ class TextFile(TableFile):
             with (
                 self.open(watched=True) as text,
                 reading(self.path, "text of its format"),
-                open_reader(pa.PythonFile(text, "r")) as reader,
+                open_reader(arrow_file(text)) as reader,
                 _drained(reader, text),
             ):
                 for batch in reader:

@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx
-from threadpoolctl import threadpool_limits
 
 from linsep.errors import DataError, FeatureOverflow
+from linsep.parallel import one_blas_thread
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.lanes import Lanes, joined
 from linsep.regression.least_squares.columns import (
@@ -133,7 +133,7 @@ def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
     ranges = reduce(added_ranges, map(ranges_of, found))
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
     many = y.rows * ranges.low.size > SHARED_VALUES
-    with ctx.workprec(PRECISION), threadpool_limits(1, "blas") if many else nullcontext():
+    with ctx.workprec(PRECISION), one_blas_thread if many else nullcontext():
         if slices_suffice(ranges, found):
             G = balls((len(columns.exponents),) * 2)
             for part in _parts(found):

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from linsep.sources.arrow_files import arrow_file
 from linsep.sources.declared import checked_batches, placed_batches
 from linsep.sources.remote import ahead
 from linsep.sources.remote.ahead import Blocks, ReadAhead, gathered
@@ -35,9 +35,9 @@ def parquet_stream(
     """
     with path.reading(plan) as stream:
         if metadata is None or not isinstance(stream, ReadAhead):
-            yield pa.PythonFile(stream, "r")
+            yield arrow_file(stream)
             return
-        yield pa.PythonFile(_CheckedPages(path, stream, columns), "r")
+        yield arrow_file(_CheckedPages(path, stream, columns))
 
 
 @contextmanager
@@ -54,9 +54,9 @@ def arrow_stream(path: RemoteFile) -> Iterator[tuple[Any, Iterator[None]]]:
             if isinstance(stream, ReadAhead):
                 looking: Any = _Peeking(stream)
                 checks = checked_batches(path, looking, size)
-                yield pa.PythonFile(_Uncopied(stream), "r"), checks
+                yield arrow_file(_Uncopied(stream)), checks
             else:
-                yield pa.PythonFile(stream, "r"), checked_batches(path, other, size)
+                yield arrow_file(stream), checked_batches(path, other, size)
 
 
 def parquet_plan(
