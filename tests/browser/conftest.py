@@ -29,7 +29,9 @@ def browser():
     if CHROMIUM is None:
         (pytest.fail if os.environ.get("LINSEP_NEEDS_BROWSER") else pytest.skip)(MISSING)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # without a graphics card; some releases of Playwright leave Chromium to warn of that
+        how = ["--no-sandbox", "--enable-unsafe-swiftshader"]
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=how)
         yield started
         started.close()
 
