@@ -162,6 +162,23 @@ def test_every_code_point(analyzer, lowercase):
     assert_same(Text(**how).transform(texts), HashingVectorizer(**how).transform(texts))
 
 
+@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_ascii_and_words_of_every_length(analyzer, lowercase):
+    """ASCII has loops of its own, short words have, and more n-grams than are hashed at a time."""
+    rng = np.random.default_rng(0)
+    texts = ["".join(map(chr, rng.integers(0, 128, size))) for size in (0, 1, 2, 31, 33, 400, 1500)]
+    texts += [" ".join("aZ_9"[n % 4] * n for n in range(40)), "ab" * 20, " ".join(["word"] * 300)]
+    how = {"analyzer": analyzer, "lowercase": lowercase, "ngram_range": (1, 3)}
+    hashed = {"n_features": 1 << 12}
+    theirs = HashingVectorizer(**how, **hashed).transform(texts)
+    assert_same(Text(**how, **hashed).transform(texts), theirs)
+    ours, theirs = Text(vocabulary=True, **how), TfidfVectorizer(use_idf=False, **how)
+    expected = theirs.fit_transform(texts)
+    assert_same(ours.fit_transform(texts), expected)
+    assert ours.vocabulary_ == theirs.vocabulary_
+
+
 @pytest.mark.compiled
 def test_every_code_point_in_a_vocabulary():
     texts = [ALL, *("".join(f"{c}{c}b {c} " for c in ALL[k::997]) for k in range(0, 997, 200))]
