@@ -89,6 +89,21 @@ def test_arbitrary_bytes(text, rules, labelled):
     assert scanned(text, rules, labelled) == read(text, rules, labelled)
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("bits", [1, 8, 18, 30])
+def test_long_rows(bits):
+    """Sorted by digits; equal columns are summed in the order of the line."""
+    rng = np.random.default_rng(bits)
+    lines = [
+        " ".join(f"w{name}:{value:.3f}" for name, value in zip(*pair, strict=True))
+        for size in (23, 24, 25, 64, 65, 1000)
+        for pair in [(rng.integers(0, size, size), rng.normal(size=size))]
+    ]
+    text = "".join(f"1 | {line}\n" for line in lines).encode()
+    for pairs in ((), ((32, 32),))[: 1 + (bits == 18)]:
+        assert scanned(text, Rules(bits, pairs), True) == read(text, Rules(bits, pairs), True)
+
+
 values = st.sampled_from(
     ["", ":2", ":0.5", ":-1", ":0", ":1e3", ":.25", ":5.", ":abc", ":日本", ":+3"]
 )

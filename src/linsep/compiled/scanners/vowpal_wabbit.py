@@ -27,8 +27,8 @@ NAME, TOKEN = np.uint8(1), np.uint8(2)
 STOPS = np.zeros(256, np.uint8)
 STOPS[[ord(c) for c in " \t|"]] = NAME | TOKEN
 STOPS[ord(":")] = NAME
-#: rows of as many terms are sorted by insertion
-FEW = 64
+#: rows of as many terms are sorted by insertion, larger ones by digits of so many bits
+FEW, DIGIT = 24, np.int64(8)
 LABELS_BELOW = 2.0**53
 NOT_FINITE = tuple(np.frombuffer(word, np.uint8) for word in (b"nan", b"inf", b"infinity"))
 
@@ -271,15 +271,15 @@ def combine(columns, values, spaces, starts, mask, pairs):
     rows = starts.size - 1
     most, longest = _sizes(spaces, starts, pairs)
     found, amounts, ends = np.empty(most, np.int32), np.empty(most), np.zeros(rows + 1, np.int64)
-    keys, terms = np.empty(longest, np.int64), np.empty(longest)
-    n = np.int64(0)
+    keys, spare, terms = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
+    heads, n = np.empty(1 << DIGIT, np.int64), np.int64(0)
     for row in range(rows):
         first, end = starts[row], starts[row + 1]
         size = _terms(columns, values, spaces, first, end, mask, pairs, keys, terms)
-        _sort(keys, size)
+        ordered = _sorted(keys, spare, heads, size, mask)
         last = np.int64(-1)
         for k in range(size):
-            column, term = keys[k] >> HALF, terms[keys[k] & LOW]
+            column, term = ordered[k] >> HALF, terms[ordered[k] & LOW]
             if column == last:
                 amounts[n - 1] += term
             else:
@@ -329,14 +329,30 @@ def _terms(columns, values, spaces, first, end, mask, pairs, keys, terms):
 
 
 @exact
-def _sort(keys, size):
-    """Sort the first keys: few by insertion."""
-    if size > FEW:
-        keys[:size] = np.sort(keys[:size])
-        return
-    for k in range(1, size):
-        key, place = keys[k], k
-        while place > 0 and keys[place - 1] > key:
-            keys[place] = keys[place - 1]
-            place -= 1
-        keys[place] = key
+def _sorted(keys, spare, heads, size, mask):
+    """Return one of two arrays, in which the first keys are sorted: few by insertion, others by
+    the digits of their columns, which leaves equal columns in their order. ``heads`` is room.
+    """
+    if size <= FEW:
+        for k in range(1, size):
+            key, place = keys[k], k
+            while place > 0 and keys[place - 1] > key:
+                keys[place] = keys[place - 1]
+                place -= 1
+            keys[place] = key
+        return keys
+    shift, low = HALF, heads.size - 1
+    while mask >> (shift - HALF):
+        heads[:] = 0
+        for k in range(size):
+            heads[(keys[k] >> shift) & low] += 1
+        total = 0
+        for digit in range(heads.size):
+            heads[digit], total = total, total + heads[digit]
+        for k in range(size):
+            digit = (keys[k] >> shift) & low
+            spare[heads[digit]] = keys[k]
+            heads[digit] += 1
+        keys, spare = spare, keys
+        shift += DIGIT
+    return keys
