@@ -50,6 +50,8 @@ class _OneBlasThread(ContextDecorator):
     def _begin(self) -> None:
         with self._lock:
             if not self._users:
+                import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which is limited, too
+
                 self._limits = threadpool_limits(1, "blas")
             self._users += 1
 

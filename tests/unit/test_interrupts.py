@@ -2,8 +2,11 @@
 
 # ruff: noqa: PT012 - a signal comes between statements
 
+import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -166,6 +169,21 @@ def test_a_press_while_threads_are_limited_is_not_lost(monkeypatch):
     with one_blas_thread:
         assert blas_threads() == {1}
     assert blas_threads() == threads
+
+
+def test_the_blas_of_scipy_is_limited_even_before_anybody_needs_it():
+    code = (
+        "from linsep.parallel import one_blas_thread\n"
+        "with one_blas_thread:\n"
+        "    import scipy.linalg, threadpoolctl\n"
+        "    found = [x for x in threadpoolctl.threadpool_info() if x['user_api'] == 'blas']\n"
+        "print({x['num_threads'] for x in found})\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if "_NUM_THREADS" not in k}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "{1}\n"
 
 
 def blas_threads():

@@ -6,15 +6,12 @@ import numpy as np
 
 from linsep.compiled.core.jit import borrow, exact, generic, inlined, prefetch
 from linsep.compiled.core.murmur import murmur_of_word
+from linsep.compiled.core.sorting import room_for_heads, sort_keys
 from linsep.compiled.text_cutting import CHAR_WB, GROWTH, WORD, cut, longest
-from linsep.compiled.text_hashing import FOUR, U, look_up
+from linsep.compiled.text_hashing import FOUR, U, is_known, note
 
 #: n-grams that are hashed at a time, while the memory where they are looked up comes
 AT_ONCE = 128
-#: keys for which an insertion sort is faster
-FEW = 24
-#: bits of a digit of a radix sort, of up to MANY keys and of more
-DIGIT, MANY, LARGE_DIGIT = 6, 700, 9
 
 
 class Keys(NamedTuple):
@@ -29,13 +26,25 @@ class Keys(NamedTuple):
     size: Any
 
 
-class Grams(NamedTuple):
-    """Some n-grams of a text: arrays of where they begin and end, and room for what they become."""
+class Room(NamedTuple):
+    """Arrays for the hashes and columns of :data:`AT_ONCE` n-grams."""
 
-    begins: Any
-    ends: Any
     hashes: Any
     columns: Any
+
+
+class Grams(NamedTuple):
+    """Some n-grams of ``length`` units of a text, ``number`` from unit ``first`` on.
+
+    Unit i is between edges ``step * i`` and ``step * i + 1``.
+    """
+
+    edges: Any
+    step: int
+    first: int
+    length: int
+    number: int
+    room: Room
 
 
 class Hashed(NamedTuple):
@@ -77,31 +86,44 @@ class Vocabulary(NamedTuple):
 
 
 @generic(0)
-def take(sink, out, grams, n):
-    """Give n-grams of ``out``, the first n of ``grams``, to what counts them."""
+def take(sink, out, grams):
+    """Give n-grams of ``out`` to what counts them."""
 
 
 @inlined
-def hash_of_gram(out, grams, k):
+def place_of(grams, k):
+    """Return where n-gram number k begins and ends."""
+    at = U(grams.step) * (U(grams.first) + U(k))
+    return grams.edges[at], grams.edges[at + U(grams.step * (grams.length - 1) + 1)]
+
+
+@inlined
+def hash_of(out, grams, k):
     """Return the hash of n-gram number k."""
-    return murmur_of_word(out, U(grams.begins[k]), U(grams.ends[k]))
+    begin, end = place_of(grams, k)
+    return murmur_of_word(out, U(begin), U(end))
 
 
 @take.when(Hashed)
-def _take_hashed(sink, out, grams, n):
+def _take_hashed(sink, out, grams):
     mask, size, watched = sink.n_columns - 1, U(sink.found.size[0]), sink.seen.hashes.size > 0
-    for k in range(U(n)):
-        h = np.int64(hash_of_gram(out, grams, k))
+    room = grams.room
+    for k in range(U(grams.number)):
+        h = np.int64(hash_of(out, grams, k))
         negative = h >= 0x80000000
         column = 0x100000000 - h if negative else h
         column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
         sink.found.keys[size + k] = (column << 1) | (sink.signed & negative)
-        grams.hashes[k], grams.columns[k] = h, column
+        room.hashes[k], room.columns[k] = h, column
         if watched:
             prefetch(sink.seen.hashes, U(column) * FOUR)
-    sink.found.size[0] += n
+    sink.found.size[0] += grams.number
     if watched:
-        look_up(sink.seen, sink.news, out, grams, n)
+        for k in range(U(grams.number)):
+            key, place = max(room.hashes[k], np.uint32(1)), room.columns[k]
+            if not is_known(sink.seen, place, key):
+                begin, end = place_of(grams, k)
+                note(sink.news, place, key, out, begin, end)
 
 
 @inlined
@@ -126,21 +148,22 @@ def find(words, h, out, begin, end):
 
 
 @inlined
-def hash_all(words, out, grams, n):
+def hash_all(words, out, grams):
     """Hash n-grams, and let the places come where they are looked up."""
     mask = U(words.places.size - 1)
-    for k in range(U(n)):
-        h = hash_of_gram(out, grams, k)
-        grams.hashes[k] = h
+    for k in range(U(grams.number)):
+        h = hash_of(out, grams, k)
+        grams.room.hashes[k] = h
         prefetch(words.places, h & mask)
 
 
 @take.when(Known)
-def _take_known(sink, out, grams, n):
-    hash_all(sink.words, out, grams, n)
+def _take_known(sink, out, grams):
+    hash_all(sink.words, out, grams)
     size = sink.found.size[0]
-    for k in range(U(n)):
-        term = find(sink.words, grams.hashes[k], out, grams.begins[k], grams.ends[k])
+    for k in range(U(grams.number)):
+        begin, end = place_of(grams, k)
+        term = find(sink.words, grams.room.hashes[k], out, begin, end)
         if term >= 0:
             sink.found.keys[U(size)] = term << 1
             size += 1
@@ -148,12 +171,13 @@ def _take_known(sink, out, grams, n):
 
 
 @take.when(Vocabulary)
-def _take_new(sink, out, grams, n):
-    hash_all(sink, out, grams, n)
-    for k in range(U(n)):
+def _take_new(sink, out, grams):
+    hash_all(sink, out, grams)
+    for k in range(U(grams.number)):
         if sink.size[2]:
             return
-        add_term(sink, grams.hashes[k], out, grams.begins[k], grams.ends[k])
+        begin, end = place_of(grams, k)
+        add_term(sink, grams.room.hashes[k], out, begin, end)
 
 
 @inlined
@@ -179,11 +203,11 @@ def add_term(sink, h, out, begin, end):
 
 
 @inlined
-def take_grams(sink, cutting, out, edges, units, grams):
+def take_grams(sink, cutting, out, edges, units, room):
     """Give all n-grams of a text to what counts them."""
     # A word has two edges of its own, and characters share them with the next.
     step = 2 if cutting.analyzer == WORD else 1
-    first = listed = 0
+    first = 0
     while first < units:
         last = units
         if cutting.analyzer == CHAR_WB:  # a word ends with the next blank
@@ -194,20 +218,9 @@ def take_grams(sink, cutting, out, edges, units, grams):
         for n in range(cutting.low, cutting.high + 1):
             short = cutting.analyzer == CHAR_WB and last - first <= n  # a short word counts once
             length = last - first if short else n
-            i, stop = first, max(first, last - length + 1)
-            final = last == units and (short or n == cutting.high)
-            while True:
-                now = min(stop - i, AT_ONCE - listed)
-                for k in range(U(now)):
-                    at = U(step) * (U(i) + k)
-                    grams.begins[U(listed) + k] = edges[at]
-                    grams.ends[U(listed) + k] = edges[at + U(step * (length - 1) + 1)]
-                i, listed = i + now, listed + now
-                if listed == AT_ONCE or (final and i == stop):
-                    take(sink, out, grams, listed)
-                    listed = 0
-                if i == stop:
-                    break
+            for i in range(first, last - length + 1, AT_ONCE):
+                number = min(AT_ONCE, last - length + 1 - i)
+                take(sink, out, Grams(edges, step, i, length, number, room))
             if short:
                 break
         first = last
@@ -215,11 +228,8 @@ def take_grams(sink, cutting, out, edges, units, grams):
 
 @inlined
 def room_for_grams():
-    """Return room for the n-grams that are taken at a time."""
-    return Grams(
-        np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE, np.uint32),
-        np.empty(AT_ONCE, np.int64),
-    )  # fmt: skip
+    """Return room for the hashes and columns of n-grams that are taken at a time."""
+    return Room(np.empty(AT_ONCE, np.uint32), np.empty(AT_ONCE, np.int64))
 
 
 @exact
@@ -230,12 +240,12 @@ def learn_terms(texts, first, cutting, words):
     texts; and ``-1 - byte`` where a text is no UTF-8, or 0.
     """
     room = GROWTH * longest(texts, first) + 8
-    out, edges, grams = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
+    out, edges, hashed = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
     for i in range(first, texts.offsets.size - 1):
         units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
         if units < 0:
             return i, units
-        take_grams(borrow(words), cutting, borrow(out), borrow(edges), units, borrow(grams))
+        take_grams(borrow(words), cutting, borrow(out), borrow(edges), units, borrow(hashed))
         if words.size[2]:
             return i, 0
         words.size[1] += 1
@@ -247,12 +257,10 @@ def add_terms(texts, words):
     """Add texts that are different terms, with eight bytes more behind the last, to a vocabulary
     that has room for them.
     """
-    grams, n_terms = room_for_grams(), texts.offsets.size - 1
+    room, n_terms = room_for_grams(), texts.offsets.size - 1
     for first in range(0, n_terms, AT_ONCE):
-        n = min(AT_ONCE, n_terms - first)
-        grams.begins[:n] = texts.offsets[first : first + n]
-        grams.ends[:n] = texts.offsets[first + 1 : first + n + 1]
-        take(words, texts.data, grams, n)
+        number = min(AT_ONCE, n_terms - first)
+        take(words, texts.data, Grams(texts.offsets, 1, first, 1, number, room))
 
 
 @exact
@@ -281,39 +289,6 @@ def _known_with(sink, found):
     return Known(found, sink.words)
 
 
-@exact
-def sort_keys(keys, spare, heads, n, n_columns):
-    """Return one of two arrays, in which the columns of ``keys[:n]`` are sorted.
-
-    A radix sort, least digit first, or for a few keys an insertion sort. ``heads`` is room.
-    """
-    if n <= FEW:
-        for k in range(1, n):
-            key, at = keys[k], k
-            while at and keys[at - 1] > key:
-                keys[at] = keys[at - 1]
-                at -= 1
-            keys[at] = key
-        return keys
-    bits = DIGIT if n <= MANY else LARGE_DIGIT
-    low, shift = U((1 << bits) - 1), 1
-    while (n_columns - 1) >> (shift - 1):
-        for digit in range(low + U(1)):
-            heads[digit] = 0
-        for k in range(n):
-            heads[(U(keys[k]) >> U(shift)) & low] += 1
-        total = 0
-        for digit in range(low + U(1)):
-            heads[digit], total = total, total + heads[digit]
-        for k in range(n):
-            at_head = (U(keys[k]) >> U(shift)) & low
-            spare[U(heads[at_head])] = keys[k]
-            heads[at_head] += 1
-        keys, spare = spare, keys
-        shift += bits
-    return keys
-
-
 @inlined
 def count_keys(keys, n, values, columns, first):
     """Write each column of sorted keys and its count from ``first`` on; return where they end."""
@@ -338,12 +313,12 @@ def count_terms(texts, cutting, sink, n_columns):
     """
     n_texts = texts.offsets.size - 1
     room = GROWTH * longest(texts, 0) + 8
-    out, edges, grams = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
+    out, edges, hashed = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
     starts = np.zeros(n_texts + 1, np.int64)
     most = 1024 + (texts.offsets[-1] - texts.offsets[0]) // 8
     values, columns = np.empty(most), np.empty(most, np.int32)
     keys, spare = np.empty(256, np.uint32), np.empty(256, np.uint32)
-    size, heads = np.zeros(1, np.int64), np.empty(1 << LARGE_DIGIT, np.int64)
+    size, heads = np.zeros(1, np.int64), room_for_heads()
     n = 0
     for i in range(n_texts):
         units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
@@ -354,10 +329,10 @@ def count_terms(texts, cutting, sink, n_columns):
             keys, spare = np.empty(2 * most, np.uint32), np.empty(2 * most, np.uint32)
         size[0] = 0
         taking = with_keys(borrow(sink), Keys(borrow(keys), borrow(size)))
-        take_grams(taking, cutting, borrow(out), borrow(edges), units, borrow(grams))
+        take_grams(taking, cutting, borrow(out), borrow(edges), units, borrow(hashed))
         if n + size[0] > columns.size:
             values, columns = grown(values, n, size[0]), grown(columns, n, size[0])
-        found = sort_keys(keys, spare, heads, size[0], n_columns)
+        found = sort_keys(keys, spare, heads, size[0], 1, n_columns)
         n = count_keys(borrow(found), size[0], borrow(values), borrow(columns), n)
         starts[i + 1] = n
     return values[:n], columns[:n], starts, 0, 0

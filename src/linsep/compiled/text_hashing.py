@@ -80,15 +80,6 @@ def note(news, column, h, out, begin, end):
     news.size[0], news.size[1] = term + 1, size + end - begin
 
 
-@inlined
-def look_up(seen, news, out, grams, n):
-    """Add the n-grams that are not known to the news."""
-    for k in range(U(n)):
-        h, column = max(grams.hashes[k], np.uint32(1)), grams.columns[k]
-        if not is_known(seen, column, h):
-            note(news, column, h, out, grams.begins[k], grams.ends[k])
-
-
 @exact
 def keep_news(seen, news):
     """Keep the terms of the news, each unless it is known, or its column or the memory is full."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from linsep.compiled.core.jit import exact, inlined
 from linsep.compiled.core.murmur import murmur
+from linsep.compiled.core.sorting import room_for_heads, sort_keys
 from linsep.compiled.scanners.numbers import MINUS, ONE, PLUS, ZERO, U, number
 
 # Inlined, since LLVM would call them for every feature.
@@ -27,8 +28,6 @@ NAME, TOKEN = np.uint8(1), np.uint8(2)
 STOPS = np.zeros(256, np.uint8)
 STOPS[[ord(c) for c in " \t|"]] = NAME | TOKEN
 STOPS[ord(":")] = NAME
-#: rows of as many terms are sorted by insertion, larger ones by digits of so many bits
-FEW, DIGIT = 24, np.int64(8)
 LABELS_BELOW = 2.0**53
 NOT_FINITE = tuple(np.frombuffer(word, np.uint8) for word in (b"nan", b"inf", b"infinity"))
 
@@ -272,11 +271,11 @@ def combine(columns, values, spaces, starts, mask, pairs):
     most, longest = _sizes(spaces, starts, pairs)
     found, amounts, ends = np.empty(most, np.int32), np.empty(most), np.zeros(rows + 1, np.int64)
     keys, spare, terms = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
-    heads, n = np.empty(1 << DIGIT, np.int64), np.int64(0)
+    heads, n = room_for_heads(), np.int64(0)
     for row in range(rows):
         first, end = starts[row], starts[row + 1]
         size = _terms(columns, values, spaces, first, end, mask, pairs, keys, terms)
-        ordered = _sorted(keys, spare, heads, size, mask)
+        ordered = sort_keys(keys, spare, heads, size, HALF, mask + 1)
         last = np.int64(-1)
         for k in range(size):
             column, term = ordered[k] >> HALF, terms[ordered[k] & LOW]
@@ -326,33 +325,3 @@ def _terms(columns, values, spaces, first, end, mask, pairs, keys, terms):
                     keys[size], terms[size] = column << HALF | size, values[i] * values[j]
                     size += 1
     return size
-
-
-@exact
-def _sorted(keys, spare, heads, size, mask):
-    """Return one of two arrays, in which the first keys are sorted: few by insertion, others by
-    the digits of their columns, which leaves equal columns in their order. ``heads`` is room.
-    """
-    if size <= FEW:
-        for k in range(1, size):
-            key, place = keys[k], k
-            while place > 0 and keys[place - 1] > key:
-                keys[place] = keys[place - 1]
-                place -= 1
-            keys[place] = key
-        return keys
-    shift, low = HALF, heads.size - 1
-    while mask >> (shift - HALF):
-        heads[:] = 0
-        for k in range(size):
-            heads[(keys[k] >> shift) & low] += 1
-        total = 0
-        for digit in range(heads.size):
-            heads[digit], total = total, total + heads[digit]
-        for k in range(size):
-            digit = (keys[k] >> shift) & low
-            spare[heads[digit]] = keys[k]
-            heads[digit] += 1
-        keys, spare = spare, keys
-        shift += DIGIT
-    return keys
