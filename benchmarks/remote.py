@@ -21,7 +21,7 @@ import pyarrow.parquet
 from benchmarks.data import svmlight_text
 from linsep import Perceptron, open_source
 
-ROWS, COLUMNS, REPEATS, DELAY, GOAL = 1_000_000, 24, 5, 0.02, 1.3
+ROWS, COLUMNS, REPEATS, DELAY = 1_000_000, 24, 5, 0.02
 
 
 def write(folder: Path) -> list[Path]:
@@ -48,7 +48,7 @@ def fitted(data: str) -> tuple[float, float, bytes]:
 
 def main() -> list[dict[str, Any]]:
     """Print medians of both sides, in turn, and their ratio."""
-    print(f"{'one pass, perceptron':24}{'MB':>7}{'local':>9}{'remote':>9}{'ratio':>7}   goal 1.3")
+    print(f"{'one pass, perceptron':24}{'MB':>7}{'local':>9}{'remote':>9}{'ratio':>7}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         files = write(Path(folder))

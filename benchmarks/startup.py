@@ -28,11 +28,9 @@ def main() -> None:
     alone, ours = seconds(
         [python, "-c", peers], [python, "-c", f"{peers}; import linsep; linsep.Perceptron"]
     )
-    print(
-        f"import linsep.Perceptron after numpy and scikit-learn: +{ours - alone:.2f} s (goal 0.5)"
-    )
+    print(f"import linsep.Perceptron after numpy and scikit-learn: +{ours - alone:.2f} s")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.svm"
         path.write_text("1 1:1 2:1\n-1 1:-1 3:1\n" * 50)
         (whole,) = seconds([python, "-m", "linsep", "fit", str(path)])
-    print(f"linsep fit on a small file, second time, start to end: {whole:.2f} s (goal 2)")
+    print(f"linsep fit on a small file, second time, start to end: {whole:.2f} s")

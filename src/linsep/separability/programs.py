@@ -27,6 +27,15 @@ class Solution(NamedTuple):
     multipliers: np.ndarray
 
 
+class Silent(highspy.Highs):
+    """A solver that prints nothing, not even its name."""
+
+    def enableCallbacks(self) -> None:
+        """Turn output off first: HiGHS 1.16 prints its name here, while the solver is made."""
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()
+
+
 def solved(
     cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
 ) -> Solution | None:
@@ -62,9 +71,8 @@ def opened(
     program.a_matrix_.start_ = matrix.indptr
     program.a_matrix_.index_ = matrix.indices
     program.a_matrix_.value_ = matrix.data
-    solver = highspy.Highs()
+    solver = Silent()
     settings: dict[str, Any] = {
-        "output_flag": False,
         "solver": "simplex",
         "time_limit": max(0.0, seconds_left()),
     }
