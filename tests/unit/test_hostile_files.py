@@ -254,9 +254,9 @@ def test_the_option_of_the_commands(tmp_path):
 
 
 def many_rows(folder, kind):
-    """A file of several blocks, and what can be added to its end."""
+    """A file of so many blocks that some are not read when the first rows come."""
     path = folder / f"rows.{kind}"
-    rows = 120_000
+    rows = 400_000 if kind in ("parquet", "arrow") else 120_000
     x, y = np.arange(rows) * 1.5, np.arange(rows) % 2
     if kind in ("parquet", "arrow"):
         table = pa.table({"x": x, "y": y})

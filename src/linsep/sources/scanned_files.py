@@ -66,7 +66,7 @@ class ScannedFiles(Source):
 
     def _ahead(self) -> int:
         """Return how many chunks may be at work now."""
-        return self.threads + 1
+        return self.threads + 2
 
     @property
     def size(self) -> int | None:

@@ -1,10 +1,31 @@
 """An evenly spread sample of the rows of a stream, to measure accuracy on."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.online.rows.stored import join, nbytes
+
+
+class Part(NamedTuple):
+    """Rows, their class codes, weights (empty if all are 1), and numbers in the stream."""
+
+    X: Any
+    codes: np.ndarray
+    weights: np.ndarray
+    places: np.ndarray
+
+    def chosen(self, rows: np.ndarray) -> "Part":
+        """Return some of the rows."""
+        weights = self.weights[rows] if self.weights.size else self.weights
+        return Part(self.X[rows], self.codes[rows], weights, self.places[rows])
+
+    @property
+    def size(self) -> int:
+        """Bytes of the rows; a sum over parts does not depend on where they were parted."""
+        starts = self.X.indptr.itemsize if sp.issparse(self.X) else 0
+        return nbytes(self.X) - starts  # CSR has one more of them than rows
 
 
 class Sample:
@@ -23,44 +44,53 @@ class Sample:
         self.counts, self.totals = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
         self._most_rows, self._most_bytes = most_rows, most_bytes
         self._every, self._seen = 1, 0
-        self._parts: list[tuple[Any, np.ndarray, np.ndarray, np.ndarray]] = []
+        self._size = 0
+        self._parts: list[Part] = []
 
     def take(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> None:
         """Add the rows of X, with class codes ``codes`` and weights (empty if all are 1)."""
-        self.counts += np.bincount(codes, minlength=self.counts.size)
-        self.totals = added(self.totals, codes, weights)
-        places = np.arange(self._seen, self._seen + codes.size)
+        fresh = np.bincount(codes, minlength=self.counts.size)
+        self.counts += fresh
+        self.totals = added(self.totals, codes, weights) if weights.size else self.totals + fresh
+        given = Part(X, codes, weights, np.arange(self._seen, self._seen + codes.size))
         self._seen += codes.size
-        rows = np.flatnonzero(places % self._every == 0)
-        if rows.size:
-            own = weights[rows] if weights.size else weights
-            self._parts.append((X[rows], codes[rows], own, places[rows]))
-        while self._too_many():
-            self._every *= 2
-            self._parts = [_thinned(*part, self._every) for part in self._parts]
+        end = 0
+        while end < codes.size:  # which bounds what is copied at once
+            start, end = end, end + self._most_rows * self._every
+            self._add(given.chosen(start + self._kept(given.places[start:end])))
+            while self._too_many():
+                self._every *= 2
+                whole, self._parts, self._size = self._joined(), [], 0
+                self._add(whole.chosen(self._kept(whole.places)))
 
     def rows(self, n_features: int) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the sample, with ``n_features`` columns, its class codes and its weights."""
-        parts, codes, weights, _ = (list(column) for column in zip(*self._parts, strict=True))
-        return join(parts, n_features), np.concatenate(codes), np.concatenate(weights)
+        X, codes, weights, _ = self._joined(n_features)
+        return X, codes, weights
 
     @property
     def whole(self) -> bool:
         """Whether the sample has all rows."""
         return self._every == 1
 
+    def _kept(self, places: np.ndarray) -> np.ndarray:
+        """Return which of some places in the stream are in the sample."""
+        return np.flatnonzero(places & (self._every - 1) == 0)
+
+    def _add(self, part: Part) -> None:
+        if part.codes.size:
+            self._parts.append(part)
+            self._size += part.size
+
+    def _joined(self, n_features: int = 0) -> Part:
+        """Return all parts as one, with at least ``n_features`` columns."""
+        width = max(n_features, *(part.X.shape[1] for part in self._parts))
+        X, codes, weights, places = (list(column) for column in zip(*self._parts, strict=True))
+        return Part(join(X, width), *map(np.concatenate, (codes, weights, places)))
+
     def _too_many(self) -> bool:
-        rows = sum(len(part[1]) for part in self._parts)
-        size = sum(nbytes(part[0]) for part in self._parts)
-        return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
-
-
-def _thinned(
-    X: Any, codes: np.ndarray, weights: np.ndarray, places: np.ndarray, every: int
-) -> tuple:
-    chosen = np.flatnonzero(places % every == 0)
-    own = weights[chosen] if weights.size else weights
-    return X[chosen], codes[chosen], own, places[chosen]
+        rows = sum(part.codes.size for part in self._parts)
+        return rows > 1 and (rows > self._most_rows or self._size > self._most_bytes)
 
 
 def added(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -69,8 +99,10 @@ def added(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndar
     Rows are added one after the other, so that no digit depends on the batches. Empty ``weights``
     are ones.
     """
-    found = np.pad(totals, (0, max(0, int(codes.max(initial=-1)) + 1 - totals.size)))
+    found = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
+    if weights.size:
+        found[:] = 0
+    found[: totals.size] += totals
     if weights.size:
         np.add.at(found, codes, weights)
-        return found
-    return found + np.bincount(codes, minlength=found.size).astype(found.dtype)
+    return found

@@ -204,7 +204,7 @@ class SourceStream(AsGiven):
         rows = 0
         self._totals = np.zeros(0)
         self._groups.clear()
-        reading = elsewhere(self.source.batches())
+        reading = elsewhere(self.source.batches(), ahead=True)
         try:
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given

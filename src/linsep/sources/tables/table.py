@@ -281,12 +281,10 @@ class TableSource(Source):
         return kept
 
     def _all_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
-        """Yield file number, row number in the file and rows of every table.
-
-        The next one is read while words are counted, which takes as long.
+        """Yield file number, row number in the file and rows of every table; the next one is read
+        meanwhile.
         """
-        tables = self._read_tables()
-        yield from elsewhere(tables, ahead=True) if self._columns.words else tables
+        yield from elsewhere(self._read_tables(), ahead=True)
 
     def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
         for number in range(len(self._files)):
