@@ -138,7 +138,7 @@ class LineReader:
                 self._check_lines(path, buffer, size, read)
                 return buffer, size, end, False
             if end > self._max_line:
-                raise line_too_long(path, self._line_at(path, read), self._max_line)
+                raise line_too_long(path, self.line_at(path, read), self._max_line)
             searched = end
             buffer.extend(bytes(room))
 
@@ -150,11 +150,11 @@ class LineReader:
         while start < size:
             end = buffer.find(b"\n", start, size) + 1 or size
             if end - start > self._max_line:
-                raise line_too_long(path, self._line_at(path, read + start), self._max_line)
+                raise line_too_long(path, self.line_at(path, read + start), self._max_line)
             start = end
 
-    def _line_at(self, path: File, byte: int) -> int:
-        """Return the number of the line that begins at this byte of the text; reads it again."""
+    def line_at(self, path: File, byte: int) -> int:
+        """Return the number of the line that has this byte of the text; reads it again."""
         lines = 1
         with opened(path) as (stream, _):
             while byte > 0 and (block := stream.read(min(byte, self._length))):

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import islice
 from threading import Lock
@@ -78,7 +78,7 @@ class CsvFile(TextFile):
         self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
         self._strips = len(header) > STRIP and self._is_one_block()
 
-    def _looked_at(self, block: bytes, lines: int) -> bytes:
+    def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
         """Runs of blanks as one tab where they separate fields."""
         return squeezed(block) if self._squeezes else block
 

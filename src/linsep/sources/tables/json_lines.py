@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import islice
 
@@ -103,15 +103,14 @@ class JsonFile(TextFile):
                     return misfit(place, name, json.dumps(value), kind)
         return None
 
-    def _looked_at(self, block: bytes, lines: int) -> bytes:
+    def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
         """Refuse what is not one object a line before Arrow's parser sees it: it may crash."""
         from linsep.compiled.scanners.json_lines import FINE, TOO_DEEP, look_at_lines
 
         ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
         if ended == FINE:
             return block
-        number = lines + block.count(b"\n", 0, at) + 1
-        place = f"{self.path} line {number}"
+        place = f"{self.path} line {line_at(at)}"
         if ended == TOO_DEEP:
             raise DataError(
                 f"{place} has values nested more than {MOST_DEPTH} deep", "leave them out"
