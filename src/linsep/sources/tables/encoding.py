@@ -24,6 +24,9 @@ from linsep.sources.tables.words import learn_words, with_words
 #: most characters of a label
 LONGEST_LABEL = 1000
 
+#: rows that are put together from columns at once: they should stay in the processor's cache
+ROWS_AT_ONCE = 1024
+
 #: returns the place of row i of the current table, for errors
 Place = Callable[[int], str]
 
@@ -206,8 +209,14 @@ class Encoder:
         """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
-        for number, name in enumerate(self.columns.numeric):
-            X[:, number] = plain(table.column(name), name).cast(kind, safe=False).to_numpy()
+        values = [
+            plain(table.column(name), name).cast(kind, safe=False).to_numpy()
+            for name in self.columns.numeric
+        ]
+        for start in range(0, table.num_rows, ROWS_AT_ONCE):
+            some = slice(start, start + ROWS_AT_ONCE)
+            for number, column in enumerate(values):
+                X[some, number] = column[some]
         with np.errstate(all="ignore"):
             fine = np.isfinite(X.sum(dtype=np.float64))
         if not fine and (beyond := np.isinf(X)).any():
