@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import fsspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from campaign.web_server import WebServer
@@ -113,6 +114,18 @@ class TestRanges:
             assert sums(f"{server.url}/x.arrow") == sums(arrow)
             ranges = [asked for _, _, asked, _ in server.requests]
         assert len(ranges) == 2 + 4  # head and end, and each batch
+        assert len(set(ranges)) == len(ranges)
+
+    @pytest.mark.parametrize("batches", [1, 2])
+    @pytest.mark.parametrize("compression", ["uncompressed", "zstd"])
+    def test_a_large_first_batch_comes_once(self, tmp_path, batches, compression):
+        x = np.random.default_rng(2).normal(size=800_000)
+        table = pa.table({"x": x, "y": (x > 0).astype(int)})
+        path, rows = tmp_path / "x.arrow", table.num_rows // batches
+        pa.feather.write_feather(table, str(path), compression=compression, chunksize=rows)
+        with WebServer({"/x.arrow": path}) as server:
+            assert sums(f"{server.url}/x.arrow") == sums(path)
+            ranges = [asked for _, _, asked, _ in server.requests]
         assert len(set(ranges)) == len(ranges)
 
     def test_headers_of_the_settings_are_sent_with_every_range(self, arrow, monkeypatch):

@@ -249,7 +249,7 @@ class IpcFile(TableFile):
         check_ends(self.path, b"ARROW1", "an Arrow file")
         with (
             reading(self.path, "an Arrow file", self.unchanged),
-            self._opened() as (raw, checks),
+            self._opened(known=0 if first is None else 1) as (raw, checks),
         ):
             file = pa.ipc.open_file(raw)
             schema = file.schema
@@ -262,10 +262,12 @@ class IpcFile(TableFile):
             yield schema, self._file(file, checks, first)
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, Iterator[None]]]:
-        """Open the bytes of the file; also yields checks, one before each record batch."""
+    def _opened(self, known: int = 0) -> Iterator[tuple[Any, Iterator[None]]]:
+        """Open the bytes of the file, of which some record batches are known; also yields checks,
+        one before each record batch.
+        """
         if isinstance(self.path, RemoteFile):
-            with arrow_stream(self.path) as opened:
+            with arrow_stream(self.path, known) as opened:
                 yield opened
             return
         if not self._fine:

@@ -41,22 +41,26 @@ def parquet_stream(
 
 
 @contextmanager
-def arrow_stream(path: RemoteFile) -> Iterator[tuple[Any, Iterator[None]]]:
-    """Open an Arrow file; also yields checks, of which one is due before each record batch.
+def arrow_stream(path: RemoteFile, known: int = 0) -> Iterator[tuple[Any, Iterator[None]]]:
+    """Open an Arrow file; also yields checks, of which one is due before each record batch. The
+    first ``known`` record batches were read before and are not requested.
 
     Each record batch comes in one block where it can, so that Arrow need not copy it.
     """
     size = path.stat().st_size
     with path.open() as other:
         batches = placed_batches(other, size)
-        plan = gathered(batches) if _in_turn(batches, size) else None
-        with path.reading(plan or None, forward=True) as stream:
+        plan = None
+        if batches and _in_turn(batches, size):
+            after = batches[known - 1][1] if known else 0
+            plan = [block for block in gathered(batches) if block[1] > after]
+        with path.reading(plan, forward=True) as stream:
             if isinstance(stream, ReadAhead):
                 looking: Any = _Peeking(stream)
-                checks = checked_batches(path, looking, size)
+                checks = checked_batches(path, looking, size, known)
                 yield arrow_file(_Uncopied(stream)), checks
             else:
-                yield arrow_file(stream), checked_batches(path, other, size)
+                yield arrow_file(stream), checked_batches(path, other, size, known)
 
 
 def parquet_plan(
