@@ -11,7 +11,7 @@ from linsep.interrupts import signals_so_far
 
 #: bytes of a request; the first is smaller, because some read only the head of a file, and so is
 #: one for the end of a file, where Parquet and Arrow say what it holds
-BLOCK, FIRST, LAST = 4 << 20, 1 << 20, 1 << 19
+BLOCK, FIRST, LAST = 8 << 20, 1 << 20, 1 << 19
 #: bytes that are requested and not yet read; so many blocks are under way at once
 AHEAD = 64 << 20
 #: seconds until Ctrl-C is noticed by who waits for an answer
@@ -44,9 +44,15 @@ Blocks = list[tuple[int, int]]
 
 
 def in_order(size: int) -> Blocks:
-    """Return the blocks of a file that is read from its start to its end."""
-    edges = [0, *range(min(FIRST, size), size, BLOCK), size]
-    return [(a, b) for a, b in pairwise(edges) if a < b]
+    """Return the blocks of a file that is read from its start to its end.
+
+    They grow from :data:`FIRST` to :data:`BLOCK`: the second comes as soon as it is wanted.
+    """
+    edges, step = [0, min(FIRST, size)], FIRST
+    while edges[-1] < size:
+        edges.append(min(edges[-1] + step, size))
+        step = min(2 * step, BLOCK)
+    return list(pairwise(edges)) if size else []
 
 
 def gathered(parts: Blocks) -> Blocks:
