@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import linsep
 from command_line import here
@@ -114,6 +115,31 @@ def test_a_sample_is_spread_evenly_whatever_the_batches():
         assert drawn.tolist() == codes[rows.ravel().astype(int)].tolist()
         found.append(rows.ravel().tolist())
     assert found[0] == found[1] == found[2] == list(range(0, 1000, 16))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("most_bytes", [1, 700, 5000, 1 << 20])
+def test_a_sample_has_few_bytes_whatever_the_batches(sparse, most_bytes):
+    """Every k-th row for the smallest power of two that is small enough, rows of any length."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 9)) * (rng.random((300, 9)) < rng.random((300, 1)))
+    whole = sp.csr_matrix(X) if sparse else X
+    codes, weights = rng.integers(0, 4, 300), rng.random(300)
+
+    def size(rows):
+        return 12 * whole[rows].nnz + 4 * rows.size if sparse else 72 * rows.size
+
+    every = [np.arange(0, 300, 1 << k) for k in range(1, 10)]  # 300 rows are too many
+    expected = next(rows for rows in every if rows.size == 1 or size(rows) <= most_bytes)
+    for cuts in ([], [1, 2, 200], range(0, 300, 11), range(300)):
+        sample = Sample(2, most_rows=250, most_bytes=most_bytes)
+        for rows in np.split(np.arange(300), cuts):
+            sample.take(whole[rows], codes[rows] % 2, weights[rows])
+        found, drawn, own = sample.rows(9)
+        assert np.array_equal(found.toarray() if sparse else found, X[expected])
+        assert drawn.tolist() == (codes[expected] % 2).tolist()
+        assert own.tolist() == weights[expected].tolist()
+        assert sample.totals == pytest.approx([weights[codes % 2 == k].sum() for k in (0, 1)])
 
 
 @pytest.mark.parametrize("memory", [1 << 20, 0])

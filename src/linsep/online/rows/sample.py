@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.online.rows.stored import join, nbytes
+from linsep.online.rows.stored import join
 
 
 class Part(NamedTuple):
@@ -21,11 +21,13 @@ class Part(NamedTuple):
         weights = self.weights[rows] if self.weights.size else self.weights
         return Part(self.X[rows], self.codes[rows], weights, self.places[rows])
 
-    @property
-    def size(self) -> int:
-        """Bytes of the rows; a sum over parts does not depend on where they were parted."""
-        starts = self.X.indptr.itemsize if sp.issparse(self.X) else 0
-        return nbytes(self.X) - starts  # CSR has one more of them than rows
+    def bytes_of(self, rows: np.ndarray) -> int:
+        """Return how large some of the rows are, with one row start each."""
+        X = self.X
+        if not sp.issparse(X):
+            return int(rows.size * X[:1].nbytes)
+        values = int((X.indptr[rows + 1] - X.indptr[rows]).sum())
+        return values * (X.data.itemsize + X.indices.itemsize) + rows.size * X.indptr.itemsize
 
 
 class Sample:
@@ -54,14 +56,16 @@ class Sample:
         self.totals = added(self.totals, codes, weights) if weights.size else self.totals + fresh
         given = Part(X, codes, weights, np.arange(self._seen, self._seen + codes.size))
         self._seen += codes.size
-        end = 0
-        while end < codes.size:  # which bounds what is copied at once
-            start, end = end, end + self._most_rows * self._every
-            self._add(given.chosen(start + self._kept(given.places[start:end])))
-            while self._too_many():
-                self._every *= 2
-                whole, self._parts, self._size = self._joined(), [], 0
-                self._add(whole.chosen(self._kept(whole.places)))
+        rows, before = self._kept(given.places), self._every
+        while self._too_many(rows.size, given.bytes_of(rows)):  # without a copy of so much
+            self._every *= 2
+            rows = self._kept(given.places)
+        if self._every > before:
+            self._thin()
+        self._add(given, rows)
+        while self._too_many(sum(part.codes.size for part in self._parts), self._size):
+            self._every *= 2
+            self._thin()
 
     def rows(self, n_features: int) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the sample, with ``n_features`` columns, its class codes and its weights."""
@@ -77,10 +81,16 @@ class Sample:
         """Return which of some places in the stream are in the sample."""
         return np.flatnonzero(places & (self._every - 1) == 0)
 
-    def _add(self, part: Part) -> None:
-        if part.codes.size:
-            self._parts.append(part)
-            self._size += part.size
+    def _add(self, part: Part, rows: np.ndarray) -> None:
+        if rows.size:
+            self._parts.append(part.chosen(rows))
+            self._size += part.bytes_of(rows)
+
+    def _thin(self) -> None:
+        """Keep every k-th row of the sample, for a new k."""
+        if self._parts:
+            whole, self._parts, self._size = self._joined(), [], 0
+            self._add(whole, self._kept(whole.places))
 
     def _joined(self, n_features: int = 0) -> Part:
         """Return all parts as one, with at least ``n_features`` columns."""
@@ -88,9 +98,8 @@ class Sample:
         X, codes, weights, places = (list(column) for column in zip(*self._parts, strict=True))
         return Part(join(X, width), *map(np.concatenate, (codes, weights, places)))
 
-    def _too_many(self) -> bool:
-        rows = sum(part.codes.size for part in self._parts)
-        return rows > 1 and (rows > self._most_rows or self._size > self._most_bytes)
+    def _too_many(self, rows: int, size: int) -> bool:
+        return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
 
 
 def added(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
