@@ -1,6 +1,7 @@
 """Learning from files: the weights of memory, to the bit, whatever has to be read how often."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ import scipy.sparse as sp
 import linsep.online.rows.array
 import linsep.online.rows.stored
 import linsep.online.rows.stream
-from linsep import Perceptron, open_source
+from linsep import PassiveAggressive, Perceptron, open_source
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource, load_svmlight
+from linsep.sources.base import Batch
 from linsep.sources.row_cache.reading import RowCacheError
 from thoroughness import met
 
@@ -283,3 +285,41 @@ def test_an_interrupted_run_keeps_what_was_learnt(text, monkeypatch):
     assert model.stop_reason_ == "interrupted"
     assert model.recipe_ == {"format": "svmlight", "index_base": 1}
     assert same(model, Perceptron(max_iter=2).fit(*load_svmlight(path)))
+
+
+class Watched(ArraySource):
+    """Three batches, each made in a while; notes who asks for something meanwhile."""
+
+    def __init__(self, X, y):
+        super().__init__(X, y)
+        self.busy, self.asked = False, []
+
+    def batches(self):
+        for k in range(3):
+            self.busy = True
+            time.sleep(0.1 * k)
+            self.busy = False
+            rows = slice(2 * k, 2 * k + 2)
+            yield Batch(self._X[rows], self._y[rows], 2 * k)
+
+    def recipe(self):
+        self.asked.append(self.busy)
+        return {}
+
+    def where(self, row):
+        self.asked.append(self.busy)
+        return f"row {row}"
+
+
+@pytest.mark.parametrize("fault", ["row", "label"])
+def test_nothing_is_read_while_a_fault_is_told(fault):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0.0, 1.0] * 3)
+    if fault == "row":
+        X[3] = 1e308
+    else:
+        y[3] = 0.5
+    source = Watched(X, y)
+    with pytest.raises(DataError, match="row 3"):
+        PassiveAggressive(max_iter=1).fit(source)
+    assert source.asked
+    assert not any(source.asked)

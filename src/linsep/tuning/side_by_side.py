@@ -137,6 +137,7 @@ class SideBySide:
             try:
                 self._passes(first.stream)
             except Unlearnable as problem:
+                first.stream.stop_reading()
                 raise self._described(problem) from None
             self.source.stream = first.stream
             try:

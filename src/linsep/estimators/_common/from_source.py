@@ -190,19 +190,22 @@ class SourceRun:
     def passes(self, plan: Plan) -> Iterator[PassReport]:
         """Yield one report per pass, each once even if the passes have to be restarted."""
         estimator, n_reported = self.estimator, 0
-        while True:
-            made = passes(self.run, self.stream, plan, estimator.progress_, self.saving)
-            try:
-                with closing(made):  # type: ignore[type-var]
-                    for report in made:
-                        # After a restart, earlier passes give the same reports again.
-                        if report.number < n_reported and report.stop_reason is None:
-                            continue
-                        n_reported = report.number + 1
-                        yield report
-                return
-            except StartAgain:
-                self.start()
+        try:
+            while True:
+                made = passes(self.run, self.stream, plan, estimator.progress_, self.saving)
+                try:
+                    with closing(made):  # type: ignore[type-var]
+                        for report in made:
+                            # After a restart, earlier passes give the same reports again.
+                            if report.number < n_reported and report.stop_reason is None:
+                                continue
+                            n_reported = report.number + 1
+                            yield report
+                    return
+                except StartAgain:
+                    self.start()
+        finally:  # what is known of the source must not change while the model is described
+            self.stream.stop_reading()
 
 
 def _on_all(run: SourceRun) -> Measured | None:

@@ -35,8 +35,6 @@ from linsep.sources.row_cache.reading import (
 from linsep.sources.row_cache.writing import RowCacheWriter
 
 BATCH_BYTES = 16 << 20
-
-
 RowBatches = Generator[RowBatch, None, None]
 
 
@@ -142,11 +140,15 @@ class SourceStream(AsGiven):
             else self.source.feature_names
         )
 
-    def close(self) -> None:
-        """Stop all iterators and remove temporary files."""
+    def stop_reading(self) -> None:
+        """Stop all iterators: no thread reads the source any more."""
         for going_on in (self._row_batches_of, self._reading):
             if going_on is not None:
                 going_on.close()
+
+    def close(self) -> None:
+        """Stop all iterators and remove temporary files."""
+        self.stop_reading()
         self.source.kept = None
         if self.row_cache is not None:
             self.row_cache.close()
@@ -208,7 +210,7 @@ class SourceStream(AsGiven):
         try:
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
-                numbers = self._numbers(batch)
+                numbers = self._numbers(batch, reading)
                 self._totals = added(self._totals, numbers, weights_of(batch))
                 if self._fraction is not None and batch.groups is not None:
                     self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
@@ -228,12 +230,13 @@ class SourceStream(AsGiven):
                 keeper.abort()
             raise
 
-    def _numbers(self, batch: Batch) -> np.ndarray:
+    def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:
         if batch.y is None:
             raise DataError(f"{self.source.name} has no labels to learn from.")
         try:
             return self.book.numbers(batch.y)
         except BadLabel as bad:
+            reading.close()
             raise DataError(f"{self.source.where(batch.first + bad.index)}: {bad}.") from None
 
     def _try_keep(self, keep: Callable[[Any], None], what: Any) -> bool:
