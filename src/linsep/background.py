@@ -38,7 +38,16 @@ def elsewhere(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None,
             raise
         finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
-                pool.submit(items.close).result()
+                _close(items, pool)
+
+
+def _close(items: Generator[Any, None, None], pool: ThreadPoolExecutor) -> None:
+    try:
+        closed = pool.submit(items.close)
+    except RuntimeError:  # Python ends, and with it the thread
+        items.close()
+    else:
+        closed.result()
 
 
 def chained(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:

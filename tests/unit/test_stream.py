@@ -315,7 +315,7 @@ class Watched(ArraySource):
 def test_nothing_is_read_while_a_fault_is_told(fault):
     X, y = np.arange(12.0).reshape(6, 2), np.array([0.0, 1.0] * 3)
     if fault == "row":
-        X[3] = 1e308
+        X[3] = np.nan
     else:
         y[3] = 0.5
     source = Watched(X, y)

@@ -139,35 +139,34 @@ _open: "WeakSet[BlockStream]" = WeakSet()
 
 @atexit.register
 def _stop_all() -> None:
-    """End the text for threads that read ahead for iterators that were never closed."""
+    """End the text for iterators that were never closed: Python deletes them when it is too late
+    for Arrow's threads, which then would wait for Python, and Python for them.
+    """
     for text in list(_open):
-        text.stop()
-        text.wait_for_reader()
+        text.drain()
 
 
 @contextmanager
 def _drained(reader: Any, text: "BlockStream") -> Iterator[None]:
-    """Let Arrow's threads come to their end before the reader is closed.
-
-    One that asked Python for more text while Python itself ends would wait for ever, and Python
-    for it.
-    """
+    """Let Arrow's threads come to their end before the reader is closed."""
+    text.reader = reader
     try:
         yield
     finally:
-        with held():
-            text.stop()
-            with suppress(Exception):  # of rows that nobody asks for any more
-                for _ in reader:
-                    pass
-            text.wait_for_reader()
+        text.drain()
 
 
 class BlockStream(io.RawIOBase):
     """Blocks of text as a file; a parser that asks for much is given one block at a time.
 
     Arrow reads ahead in another thread, which may be at it when the file is closed.
+
+    Attributes
+    ----------
+    reader : the parser, if it is to be drained
     """
+
+    reader: Any = None
 
     def __init__(self, blocks: Generator[bytes, None, None]):
         self._blocks, self._rest = blocks, memoryview(b"")
@@ -210,9 +209,16 @@ class BlockStream(io.RawIOBase):
         _open.discard(self)
         super().close()
 
-    def wait_for_reader(self) -> None:
-        """Give the thread that reads ahead a moment to notice the end."""
-        self._ended.wait(MOMENT)
+    def drain(self) -> None:
+        """Read no more, and let the thread that reads ahead notice it."""
+        with held():
+            self.stop()
+            reader, self.reader = self.reader, None
+            if reader is not None:
+                with suppress(Exception):  # of rows that nobody asks for any more
+                    for _ in reader:
+                        pass
+            self._ended.wait(MOMENT)
 
 
 def too_long(place: str, length: int, block: int) -> DataError | None:
