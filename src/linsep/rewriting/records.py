@@ -1,6 +1,5 @@
 """The rows of text files as they stand, byte by byte, each with the cell that decides its part."""
 
-import csv
 import io
 import json
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from linsep.errors import DataError
 from linsep.sources.chunks import LineReader
 from linsep.sources.remote.file import File
+from linsep.sources.tables.csv_records import csv_records
 from linsep.sources.tables.roles import WHITESPACE, check_target
 
 #: bytes read at a time
@@ -137,15 +137,8 @@ class TextRecords:
         if self._delimiter == WHITESPACE:
             yield from (line.split() for line in noted())
             return
-        before = csv.field_size_limit(self._max_line)  # one limit for the process
-        reader = csv.reader(noted(), delimiter=self._delimiter)
-        try:
-            yield from reader
-        except csv.Error as error:
-            place = f"{self.path} line {reader.line_num}"
-            raise DataError(f"{place} cannot be read ({error}): correct the line.") from error
-        finally:
-            csv.field_size_limit(before)
+        for _, fields in csv_records(noted(), self._delimiter, self.path, self._max_line):
+            yield fields
 
 
 def _label(line: str, number: int) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.remote.file import File, RemoteFile
 
 #: default limit of the length of a line, in bytes
@@ -51,12 +51,15 @@ def size_text(count: int) -> str:
 
 def line_too_long(path: File, line: int, limit: int) -> DataError:
     """Return the error for a line longer than ``limit`` bytes."""
-    longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return DataError(
-        f"{path} line {line} is longer than {size_text(limit)}",
-        "split it",
-        *([hint("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []),
+        f"{path} line {line} is longer than {size_text(limit)}", "split it", *longer_lines(limit)
     )
+
+
+def longer_lines(limit: int) -> list[Hint]:
+    """Return the advice to allow lines longer than ``limit`` bytes, if there is more to allow."""
+    longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
+    return [hint("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []
 
 
 def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress it first") -> None:

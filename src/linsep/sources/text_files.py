@@ -73,9 +73,10 @@ class TextFile(TableFile):
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
             returns=self.returns,
         )  # fmt: skip
+        blocks = self._blocks(reader)
         if watched:
-            self._reader = reader
-        with closing(BlockStream(self._blocks(reader))) as text:
+            self._reader, blocks = reader, self._for_parser(blocks)
+        with closing(BlockStream(blocks)) as text:
             yield text
 
     def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
@@ -101,6 +102,10 @@ class TextFile(TableFile):
         the line that a byte of it stands in.
         """
         return block
+
+    def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+        """Return the blocks as the parser wants them."""
+        return blocks
 
     @abstractmethod
     def written(self) -> Iterator[dict[str, str]]:
@@ -219,13 +224,6 @@ class BlockStream(io.RawIOBase):
                     for _ in reader:
                         pass
             self._ended.wait(MOMENT)
-
-
-def too_long(place: str, length: int, block: int) -> DataError | None:
-    """Return what to raise of a row of `length` bytes if it fills more than a block."""
-    if length <= block:
-        return None
-    return DataError(f"{place} is longer than the {block:,} bytes read at a time", "shorten it")
 
 
 def misfit(place: str, name: str, value: str, kind: str) -> DataError:

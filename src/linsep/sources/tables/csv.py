@@ -1,13 +1,10 @@
 """CSV and TSV files."""
 
-import csv
 import io
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import islice
-from threading import Lock
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,20 +15,20 @@ from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
+from linsep.sources.tables.csv_quotes import follow_quotes
+from linsep.sources.tables.csv_records import csv_records, misplaced, unclosed
 from linsep.sources.tables.roles import WHITESPACE, squeezed
 from linsep.sources.text_files import (
     ARROW_TYPES,
     LARGEST_BLOCK,
     TextFile,
     misfit,
-    too_long,
 )
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
-_FIELDS = Lock()
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 
 
@@ -81,6 +78,34 @@ class CsvFile(TextFile):
     def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
         """Runs of blanks as one tab where they separate fields."""
         return squeezed(block) if self._squeezes else block
+
+    def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+        """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
+        held: list[bytes] = []
+        read = opened = 0
+        inside = False
+        for block in blocks:
+            found = follow_quotes(block, self._delimiter, inside)
+            inside = found.inside
+            opened = read + found.opened if found.opened >= 0 else opened
+            if found.bad >= 0:
+                raise misplaced(self.path, self._line_of(opened), self._line_of(read + found.bad))
+            read += len(block)
+            held.append(block)
+            if found.ended:
+                yield block if len(held) == 1 else b"".join(held)
+                held = []
+            elif sum(map(len, held)) > self._max_line:
+                raise unclosed(self.path, self._line_of(opened), self._max_line)
+        if inside:
+            raise unclosed(self.path, self._line_of(opened))
+
+    def _line_of(self, byte: int) -> int:
+        line = 1
+        with self.open() as text:
+            while byte and (block := text.read(byte)):
+                line, byte = line + block.count(b"\n"), byte - len(block)
+        return line
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -190,33 +215,15 @@ class CsvFile(TextFile):
                         f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",
                         "save the file as UTF-8",
                     )
-            if bad is None and (message := too_long(place, _length(fields), self._block)):
-                return message
         return None
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each record with the number of the line it starts on, the header first."""
         with self.open() as stream, io.BufferedReader(stream) as buffer:
             text = io.TextIOWrapper(buffer, "utf-8", errors="surrogateescape", newline="")
-            reader = csv.reader(text, delimiter=self._delimiter)
-            line = 1
-            while (fields := self._next_record(reader, line)) is not None:
+            for line, fields in csv_records(text, self._delimiter, self.path, self._max_line):
                 if fields:
                     yield line, fields
-                line = reader.line_num + 1
-
-    def _next_record(self, reader: Any, line: int) -> list[str] | None:
-        """Return the next fields, of any length; None at the end."""
-        with _FIELDS:  # the limit is one for all readers of the process, so it is put back
-            before = csv.field_size_limit(self._max_line)
-            try:
-                return next(reader, None)
-            except csv.Error as error:
-                raise DataError(
-                    f"{self.path} line {line} cannot be read ({error}): correct the line."
-                ) from error
-            finally:
-                csv.field_size_limit(before)
 
 
 def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
