@@ -17,6 +17,7 @@ from hypothesis import given, strategies as st
 from command_line import assert_refused, here, table
 from linsep.rewriting import records
 from linsep.rewriting.parts import Draw, Draws
+from linsep.sources.tables.csv_records import Fields
 
 pytestmark = pytest.mark.compiled
 ROWS = 500
@@ -182,7 +183,7 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([["x", "y"], *rows])
     path.write_text(text.getvalue(), newline="")
-    found = records.TextRecords(path, "csv", None, "y", 1 << 20)
+    found = records.TextRecords(path, "csv", Fields(), "y", 1 << 20)
     kept = list(found)
     assert found.header + "".join(record.text for record in kept) == text.getvalue()
     assert [record.cell for record in kept if record.row] == [y for _, y in rows]

@@ -1,12 +1,15 @@
 """Quotes of CSV: none that is never closed swallows rows, whatever the size of blocks."""
 
 import csv
+import gzip
+import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from command_line import assert_refused
+from command_line import assert_refused, here
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources import text_files
@@ -72,7 +75,7 @@ def blocks(request, monkeypatch):
     monkeypatch.setattr(text_files, "BLOCK_BYTES", request.param)
 
 
-CLOSE = ": close it where its field ends, and write quotes within quotes twice."
+CLOSE = ": close it where its field ends or take quotes for text with quotes=False."
 BAD = {
     'y,t\n0,p\n1,"q\n0,r\n': "a.csv line 3 opens a quote that is never closed" + CLOSE,
     'y,t\n0,p\n1,"q': "a.csv line 3 opens a quote that is never closed" + CLOSE,
@@ -107,8 +110,9 @@ def test_a_quote_that_is_open_for_too_long_is_named(tmp_path, monkeypatch):
         for _ in open_source("a.csv", target="y", max_line=2000).batches():
             pass
     assert str(refused.value) == (
-        "a.csv line 42 opens a quote that is not closed within 1.953 kB" + CLOSE[:-1]
-        + ' or allow longer lines with max_line="7.812kB".'
+        "a.csv line 42 opens a quote that is not closed within 1.953 kB: close it where its "
+        "field ends, take quotes for text with quotes=False or allow longer lines with "
+        'max_line="7.812kB".'
     )  # fmt: skip
 
 
@@ -116,6 +120,7 @@ def test_a_quote_that_is_open_for_too_long_is_named(tmp_path, monkeypatch):
 def test_commands_refuse_a_quote_that_is_never_closed(tmp_path, command):
     (tmp_path / "a.csv").write_text('y,t\n0,p\n1,"q\n0,r\n')
     said = "linsep: a.csv line 3 opens a quote that is never closed" + CLOSE
+    said = said.replace("quotes=False", "--no-quotes")
     assert_refused(*command.split(), cwd=tmp_path, said=said)
 
 
@@ -139,3 +144,63 @@ def test_a_quote_within_a_field_is_read_as_it_stands(tmp_path, blocks):
     path.write_text('y,t\n0,5" disk\n1,"John "Jo" D"\n0,"p\nq"\n')
     _, _, names = load_table(path, target="y")
     assert names == ['t=5" disk', 't=John Jo" D"', "t=p\nq"]
+
+
+LITERAL = 'y\tt\n0\t"p\n1\tq q"\n0\t"r "s" t"\n1\tu"\n'
+VALUES = ['"p', 'q q"', '"r "s" t"', 'u"']
+
+
+def test_quotes_may_be_text(tmp_path, blocks):
+    path = tmp_path / "a.tsv"
+    path.write_text(LITERAL)
+    assert load_table(path, target="y")[1].size == 3
+    source = open_source(path, target="y", quotes=False)
+    list(source.batches())
+    assert [name.removeprefix("t=") for name in source.feature_names] == sorted(VALUES)
+    assert source.recipe()["quotes"] is False
+    again = open_source(path, recipe=source.recipe(), labelled=False)
+    pairs = zip(source.batches(), again.batches(), strict=True)
+    assert all((one.X != other.X).nnz == 0 for one, other in pairs)
+    assert "quotes" not in open_source(path, recipe=source.recipe(), quotes=True).recipe()
+
+
+def test_commands_take_quotes_for_text(tmp_path):
+    (tmp_path / "a.tsv").write_text(LITERAL)
+    for command in (
+        "fit a.tsv --target y --model m --no-quotes",
+        "predict m a.tsv --output labels.txt",
+        "score m a.tsv",
+        "convert a.tsv a.parquet --no-quotes",
+        "split a.tsv --target y --test 0.5 --no-quotes",
+        "separate a.tsv --target y --no-quotes",
+    ):
+        done = here(*command.split(), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), command
+    assert (tmp_path / "labels.txt").read_text().split() == ["0", "1", "0", "1"]
+    assert pq.read_table(tmp_path / "a.parquet")["t"].to_pylist() == VALUES
+    parts = [(tmp_path / f"a-{part}.tsv").read_text() for part in ("train", "test")]
+    head, *lines = LITERAL.splitlines()
+    assert sorted(line for part in parts for line in part.splitlines()[1:]) == sorted(lines)
+    assert {part.splitlines()[0] for part in parts} == {head}
+    done = here(*["describe", "a.tsv", "--no-quotes", "--json"], cwd=tmp_path)
+    assert json.loads(done.stdout)["rows"] == 4
+    done = here(*["describe", "a.tsv", "--no-quotes"], cwd=tmp_path)
+    assert "linsep describe a.tsv --no-quotes --target COLUMN" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.svm"])
+def test_only_csv_has_quotes(tmp_path, name):
+    path = tmp_path / name
+    path.write_text('{"x": 1, "y": 0}\n' if name == "a.jsonl" else "1 1:1\n")
+    with pytest.raises(DataError, match=r"leave out quotes"):
+        open_source(path, target="y" if name == "a.jsonl" else None, quotes=False)
+
+
+def test_no_message_is_swallowed(tmp_path, shared_data):
+    """Read with quotes, two of 5,574 messages are within another one."""
+    path = tmp_path / "sms.tsv"
+    messages = gzip.decompress((shared_data / "text" / "sms_spam.tsv.gz").read_bytes())
+    path.write_bytes(b"kind\tmessage\n" + messages)
+    with pytest.raises(DataError, match="line 5083 opens a quote that line 5085 closes"):
+        load_table(path, target="kind")
+    assert load_table(path, target="kind", text="message", quotes=False)[1].size == 5574

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep import open_source
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
+from linsep.sources.tables.csv_records import Fields
 
 ROWS = 300
 
@@ -60,7 +61,7 @@ def test_every_row_is_in_one_shard(folder, name, size):
     source = open_source(folder / name, **how)
     shards = shards_of(source, size)
     assert (len(shards) == 1) == (size == 1 << 20)
-    reading = Reading(source.recipe(), None, None)
+    reading = Reading(source.recipe(), Fields(), None)
     found = [shard for shard in (read(shard, reading) for shard in shards) if len(shard.y)]
     (X, y, w), (X_known, y_known, w_known) = rows(found), rows(source.batches())
     assert np.array_equal(X, X_known)
@@ -81,7 +82,7 @@ def test_shards_do_not_depend_on_anything_but_the_files(folder):
 def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
     lines = (folder / name).read_text().split("\n")
     source = open_source(folder / name, target="y")
-    reading = Reading(source.recipe(), None, None)
+    reading = Reading(source.recipe(), Fields(), None)
     lines[250] = '{"a": "wrong"}' if name == "t.jsonl" else 'wrong,1,"x","class 0",1'
     (tmp_path / name).write_text("\n".join(lines))
     shards = [shard._replace(path=str(tmp_path / name)) for shard in shards_of(source, 3000)]
@@ -99,7 +100,7 @@ def fails(shard, reading):
 
 
 def test_a_file_that_is_gone_or_cut_is_named_with_its_range(folder, tmp_path):
-    reading = Reading(open_source(folder / "t.svm").recipe(), None, None)
+    reading = Reading(open_source(folder / "t.svm").recipe(), Fields(), None)
     (tmp_path / "t.svm").write_bytes((folder / "t.svm").read_bytes())
     shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
     (tmp_path / "t.svm").unlink()
@@ -111,20 +112,29 @@ def test_a_field_with_line_breaks_is_never_split(tmp_path):
     rows = [f'{k},"one\ntwo {k}",{k % 2}' for k in range(200)]
     (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
     source = open_source(tmp_path / "t.csv", target="y", exclude="b")
-    reading = Reading(source.recipe(), None, None)
+    reading = Reading(source.recipe(), Fields(), None)
     with pytest.raises(DataError, match="bytes 0 to 1,000 ends within quotes"):
         [read(shard, reading) for shard in shards_of(source, 1000)]
+
+
+def test_quotes_that_are_text_are_in_any_shard(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f'{k},5",{k % 2}\n' for k in range(200)))
+    source = open_source(tmp_path / "t.csv", target="y", quotes=False)
+    reading = Reading(source.recipe(), source.fields, None)
+    sizes = [len(read(shard, reading).y) for shard in shards_of(source, 700)]
+    assert sum(sizes) == 200
+    assert len(sizes) > 2
 
 
 def test_shards_of_comments_or_of_dropped_rows_are_empty(tmp_path):
     (tmp_path / "t.svm").write_text("1 1:2\n" + "# nothing\n" * 100 + "-1 1:3\n")
     source = open_source(tmp_path / "t.svm")
-    reading = Reading(source.recipe(), None, None)
+    reading = Reading(source.recipe(), Fields(), None)
     sizes = [len(read(shard, reading).y) for shard in shards_of(source, 300)]
     assert sizes == [1, 0, 0, 1]
     (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n" * 50 + ",1\n" * 200)
     source = open_source(tmp_path / "t.csv", target="y", missing="drop")
-    reading = Reading(source.recipe(), None, None)
+    reading = Reading(source.recipe(), Fields(), None)
     found = [read(shard, reading) for shard in shards_of(source, 204)]
     assert [(len(rows.y), rows.dropped) for rows in found] == [(50, 0), (0, 68), (0, 68), (0, 64)]
 

@@ -44,6 +44,7 @@ def audit(
     top: Most = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -59,7 +60,7 @@ def audit(
             f"{model} is a {type(estimator).__name__} that {why}, so that its "
             "scores are no sums of one product for each feature: learn another model."
         )
-    how = {"format": format, "delimiter": delimiter, "max_line": max_line}
+    how = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
     source = open_like(estimator, model, data, labelled=False, **how)
     found = explained(estimator, source, row - 1)
     if as_json:

@@ -105,6 +105,7 @@ def bounds(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -121,7 +122,9 @@ def bounds(
                "index_base": index_base}  # fmt: skip
     if loaded is not None:
         columns = {"recipe": _recipe(loaded, model)}
-    source = open_source(data, format=format, delimiter=delimiter, max_line=max_line, **columns)
+    source = open_source(
+        data, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line, **columns
+    )
     X, y = _rows(source, None if loaded is None else loaded.n_features_in_)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     found = linsep.bounds(

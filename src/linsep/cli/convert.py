@@ -23,6 +23,7 @@ from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE, size_text
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.files import open_tables
 from linsep.written import written_whole
 
@@ -56,6 +57,7 @@ def convert(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -76,7 +78,7 @@ def convert(
         )
     check_all_free(force, out)
     how = {"target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude}
-    files = {"format": format, "delimiter": delimiter, "max_line": max_line}
+    files = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
     how |= {**more["columns"], "scale": scale or "none"}
     writer: Any
     reader: Any
@@ -110,7 +112,9 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
                 "leave it out."
             )
     limit = files["max_line"] or MAX_LINE
-    opened = open_tables(paths, files["format"], files["delimiter"], limit, mixed=True)
+    opened = open_tables(
+        paths, files["format"], Fields(files["delimiter"], files["quotes"]), limit, mixed=True
+    )
     needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
     return TableWriter(opened, how["exclude"] or [], needed)
 

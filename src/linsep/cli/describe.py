@@ -24,6 +24,7 @@ def describe(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -33,7 +34,8 @@ def describe(
     """
     description = Description(
         data, target=target, index_base=index_base, format=format, delimiter=delimiter,
-        max_line=max_line, typed=["-" if Path(item).name == NAME else item for item in data],
+        quotes=quotes, max_line=max_line,
+        typed=["-" if Path(item).name == NAME else item for item in data],
     )  # fmt: skip
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()

@@ -108,6 +108,8 @@ def in_options(name: str, value: Any, flag: str | None = None) -> str:
     flag = flag or flag_of(name)
     if value is None or value is True:
         return flag
+    if value is False:
+        return flag.replace("--", "--no-", 1)
     values = value if isinstance(value, list) else [value]
     return " ".join(f"{flag} {shlex.quote(TYPED.get(v, str(v)))}" for v in values)
 

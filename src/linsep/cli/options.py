@@ -199,6 +199,15 @@ Delimiter = Annotated[
         show_default=False,
     ),
 ]
+Quotes = Annotated[
+    bool | None,
+    typer.Option(
+        "--quotes/--no-quotes",
+        help="Whether quotes of CSV enclose fields, or are characters as others are.  "
+        "[default: quotes]",
+        show_default=False,
+    ),
+]
 MaxLine = Annotated[
     Any,
     typer.Option(

@@ -97,6 +97,7 @@ def plot(
     odds: Odds = False,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     force: options.Force = False,
 ) -> None:
@@ -116,8 +117,8 @@ def plot(
     rows: tuple[Any, ...] = ()
     if data is not None:
         source = open_like(
-            estimator, model, data, format=format, delimiter=delimiter, max_line=max_line,
-            labelled=kind != "decision",
+            estimator, model, data, format=format, delimiter=delimiter, quotes=quotes,
+            max_line=max_line, labelled=kind != "decision",
         )  # fmt: skip
         rows = rows_of(
             source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None

@@ -30,6 +30,7 @@ def predict(
     *,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     output: options.Output = None,
     scores: options.Scores = False,
@@ -53,6 +54,7 @@ def predict(
         labelled=False,
         format=format,
         delimiter=delimiter,
+        quotes=quotes,
         max_line=max_line,
     )
     never_overwrite([*source.paths, model], output)

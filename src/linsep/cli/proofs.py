@@ -97,6 +97,7 @@ def separate(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     time_limit: Within = 60.0,
     cluster: clusters.Readers = None,
@@ -119,7 +120,7 @@ def separate(
     how = {
         "target": target, "weight": weight, "missing": missing, "hash_bits": hash_bits,
         "exclude": exclude, "index_base": index_base, "format": format,
-        "delimiter": delimiter, "max_line": max_line,
+        "delimiter": delimiter, "quotes": quotes, "max_line": max_line,
     }  # fmt: skip
     source = open_source(data, **how)
     never_overwrite(source.paths, proof, plot)
@@ -265,6 +266,7 @@ def verify(
     index_base: options.IndexBase = None,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     time_limit: TimeLimit = 60.0,
     as_json: options.AsJson = False,
@@ -280,7 +282,7 @@ def verify(
     claim, recipe = read_proof(proof)
     source = open_source(
         data, target=target, weight=weight, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
+        index_base=index_base, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line,
     )  # fmt: skip
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)

@@ -16,6 +16,7 @@ from linsep.sources.opening import find_files, kind_of, open_source
 FILES = {
     "format": (options.DataFormat, None),
     "delimiter": (options.Delimiter, None),
+    "quotes": (options.Quotes, None),
     "max_line": (options.MaxLine, None),
 }
 #: the options in the order of the help, with their defaults

@@ -26,6 +26,7 @@ def score(
     *,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -35,7 +36,7 @@ def score(
     """
     estimator = model_file.load(model)
     source = open_like(
-        estimator, model, data, format=format, delimiter=delimiter, max_line=max_line
+        estimator, model, data, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line
     )
     result = score_source(estimator, source)
     if as_json:

@@ -25,6 +25,7 @@ from linsep.sources.chunks import CODECS
 from linsep.sources.formats import DOCUMENTS, format_of
 from linsep.sources.opening import find_files
 from linsep.sources.remote.file import File
+from linsep.sources.tables.csv_records import Fields
 from linsep.written import written_whole
 
 
@@ -96,6 +97,7 @@ def split(
     random_state: options.RandomState = 0,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -121,7 +123,7 @@ def split(
     never_overwrite(paths, *outs)
     parts = Split(
         paths, kind, shares, seed=random_state, target=target, group=group, time=time,
-        in_order=in_order, delimiter=delimiter, max_line=max_line,
+        in_order=in_order, fields=Fields(delimiter, quotes), max_line=max_line,
     )  # fmt: skip
     with held() as pressed:
         with ExitStack() as stack:
@@ -129,7 +131,7 @@ def split(
             with window(), watching(parts):  # type: ignore[arg-type]
                 _write(parts, files, outs)
         pressed.forget()  # it came after everything was done
-    how = {"format": format, "delimiter": delimiter, "max_line": max_line}
+    how = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
     found = {
         "files": [
             {"part": name, "file": str(out), "rows": rows}

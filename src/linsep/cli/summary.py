@@ -30,6 +30,7 @@ def summary(
     *,
     format: options.DataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     top: options.TopWeights = None,
     as_json: options.AsJson = False,
@@ -47,9 +48,8 @@ def summary(
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         if data:
-            source = open_like(
-                fitted, model, data, format=format, delimiter=delimiter, max_line=max_line
-            )
+            how = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
+            source = open_like(fitted, model, data, **how)
             never_overwrite(source.paths, plot)
             X, y = rows_of(source, fitted.n_features_in_, None)
             rows = X, numbers(y, source, 0)

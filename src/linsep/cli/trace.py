@@ -43,6 +43,7 @@ def trace(
     index_base: options.IndexBase = None,
     format: options.TraceDataFormat = None,
     delimiter: options.Delimiter = None,
+    quotes: options.Quotes = None,
     max_line: options.MaxLine = None,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
@@ -57,7 +58,7 @@ def trace(
     check_all_free(force, output, plot)
     source, X, y, names = read_rows(
         data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter, max_line=max_line,
+        index_base=index_base, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line,
     )  # fmt: skip
     never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(

@@ -147,6 +147,9 @@ def _features(found: dict[str, Any]) -> list[dict[str, Any]]:
 def _options(typed: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for name, value in typed.items():
+        if isinstance(value, bool):
+            words.append(f"--{name}" if value else f"--no-{name}")
+            continue
         for each in value if isinstance(value, list) else [value]:
             words += [f"--{name}", str(each)]
     return words

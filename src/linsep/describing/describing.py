@@ -10,6 +10,7 @@ from linsep.sources.base import Source
 from linsep.sources.formats import DOCUMENTS, LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.files import open_tables
 
 
@@ -20,7 +21,7 @@ class Description:
     ----------
     data : files, folders or globs
     target : label column of a table, or None
-    index_base, format, delimiter, max_line : see :func:`linsep.open_source`
+    index_base, format, delimiter, quotes, max_line : see :func:`linsep.open_source`
     typed : names of the data for the command to type next, if they are others
 
     Raises DataError as that does.
@@ -38,6 +39,7 @@ class Description:
         index_base: int | None = None,
         format: str | None = None,
         delimiter: str | None = None,
+        quotes: bool | None = None,
         max_line: int | None = None,
         typed: list[str] | None = None,
     ):
@@ -45,22 +47,20 @@ class Description:
         self._data, self._target = typed or data, target
         self._typed = {
             "target": target, "index_base": index_base, "format": format, "delimiter": delimiter,
-            "max_line": max_line,
+            "quotes": quotes, "max_line": max_line,
         }  # fmt: skip
         self.paths, self._is_table = paths, kind_of(paths, format) == "table"
         self.format = format_of(paths[0], format)
         self.source: Source | TableDescription
         if not self._is_table:
-            how: Any = {"format": format, "delimiter": delimiter, "max_line": max_line}
-            self.source = open_source(
-                data, target=target, index_base=index_base, labelled=False, **how
-            )
+            how: Any = {name: value for name, value in self._typed.items() if name != "target"}
+            self.source = open_source(data, target=target, labelled=False, **how)
             return
         if index_base is not None:
             message = f"{paths[0]} is a table, whose columns have names"
             raise DataError(message, hint("leave out {}", index_base=None))
         limit = bytes_of(max_line or MAX_LINE)
-        files = open_tables(paths, format, delimiter, limit, mixed=False)
+        files = open_tables(paths, format, Fields(delimiter, quotes), limit, mixed=False)
         if target is None and self.format in DOCUMENTS and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)

@@ -14,6 +14,7 @@ from linsep.online.rows.label_book import BadLabel, LabelBook
 from linsep.online.rows.sample import added
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
+from linsep.sources.tables.csv_records import Fields
 
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
@@ -132,8 +133,8 @@ def rows_of_source(
     return ShardedRows(cluster, [str(shard) for shard in shards], futures)
 
 
-def _options(source: Source) -> tuple[str | None, int | None]:
-    return getattr(source, "_delimiter", None), getattr(source, "_max_line", None)
+def _options(source: Source) -> tuple[Fields, int | None]:
+    return getattr(source, "fields", Fields()), getattr(source, "_max_line", None)
 
 
 def measure(

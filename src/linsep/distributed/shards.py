@@ -23,6 +23,7 @@ from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.table import TableSource
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
@@ -56,10 +57,10 @@ class Shard(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How the rows of all shards are read: the recipe, the delimiter of CSV, the longest line."""
+    """How the rows of all shards are read: the recipe, the fields of CSV, the longest line."""
 
     recipe: dict[str, Any]
-    delimiter: str | None
+    fields: Fields
     max_line: int | None
 
 
@@ -178,11 +179,10 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     A range of lines is copied to a temporary file of the worker.
     """
     how: dict[str, Any] = {
-        "recipe": reading.recipe, "format": shard.format, "delimiter": reading.delimiter,
-        "max_line": reading.max_line,
+        "recipe": reading.recipe, "format": shard.format, "max_line": reading.max_line,
     }  # fmt: skip
-    if shard.format not in HEADED:
-        del how["delimiter"]
+    if shard.format in HEADED:
+        how |= reading.fields._asdict()
     try:
         if not shard.stop:
             files: Any = [shard.path]
@@ -193,7 +193,7 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
         else:
             with TemporaryDirectory(prefix=process_mark()) as folder:
                 path = Path(folder) / "shard"
-                begins = _copied(shard, path)
+                begins = _copied(shard, path, reading.fields.quotes is not False)
                 with _named(shard, str(path), lambda: _lines_before(shard, begins)):
                     yield None if begins is None else _of_data(open_source(path, **how))
     except OSError as error:
@@ -238,8 +238,9 @@ def _lines_before(shard: Shard, begins: int | None) -> int:
         return lines - (1 if begins and shard.format in HEADED else 0)
 
 
-def _copied(shard: Shard, path: Path) -> int | None:
-    """Copy the lines that begin in a range to a file, behind the header if there is one.
+def _copied(shard: Shard, path: Path, quoted: bool) -> int | None:
+    """Copy the lines that begin in a range to a file, behind the header if there is one; ``quoted``
+    says whether quotes of CSV enclose fields.
 
     Returns where they begin; None if there is none.
     """
@@ -257,7 +258,7 @@ def _copied(shard: Shard, path: Path) -> int | None:
         while left and (block := file.read(min(left, _COPIED))):
             copy.write(block)
             quotes, left = quotes + block.count(b'"'), left - len(block)
-    if quotes % 2 and shard.format in HEADED:
+    if quotes % 2 and quoted and shard.format in HEADED:
         raise DataError(
             f"{shard} ends within quotes: a field with line breaks cannot be split; write the "
             "table as Parquet, with `linsep convert`."

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from linsep.errors import DataError
 from linsep.sources.chunks import LineReader
 from linsep.sources.remote.file import File
-from linsep.sources.tables.csv_records import csv_records
+from linsep.sources.tables.csv_records import Fields, csv_records
 from linsep.sources.tables.roles import WHITESPACE, check_target
 
 #: bytes read at a time
@@ -35,7 +35,7 @@ class TextRecords:
     ----------
     path : Path
     format : "csv", "tsv", "jsonl", "svmlight" or "vw"
-    delimiter : of CSV, one character or "whitespace"; None for a comma, or a tab
+    fields : of CSV
     column : the column whose cells are wanted, None for none; of svmlight text and Vowpal Wabbit's
         it is ignored, and the cell is the label
     max_line : bytes that a line may have
@@ -45,11 +45,9 @@ class TextRecords:
     header : the header of CSV, else empty; known when the first record is
     """
 
-    def __init__(
-        self, path: File, format: str, delimiter: str | None, column: str | None, max_line: int
-    ):
+    def __init__(self, path: File, format: str, fields: Fields, column: str | None, max_line: int):
         self.path, self._format, self._column = path, format, column
-        self._delimiter = delimiter or ("\t" if format == "tsv" else ",")
+        self._delimiter, self._quotes = fields.of(format)
         self._max_line, self.header = max_line, ""
         self._reader: LineReader | None = None
 
@@ -137,7 +135,9 @@ class TextRecords:
         if self._delimiter == WHITESPACE:
             yield from (line.split() for line in noted())
             return
-        for _, fields in csv_records(noted(), self._delimiter, self.path, self._max_line):
+        for _, fields in csv_records(
+            noted(), self._delimiter, self._quotes, self.path, self._max_line
+        ):
             yield fields
 
 

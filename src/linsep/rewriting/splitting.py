@@ -15,6 +15,7 @@ from linsep.rewriting.records import TextRecords, time_of
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.encoding import plain
 from linsep.sources.tables.files import open_table
 from linsep.sources.tables.roles import check_target
@@ -39,7 +40,7 @@ class Split:
     group : column of groups, which stay whole
     time : column of times, numbers or dates; the latest rows are held out
     in_order : whether the last rows are held out
-    delimiter, max_line : of CSV, and of lines
+    fields, max_line : of CSV, and of lines
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class Split:
     def __init__(
         self, paths: list[File], format: str, shares: list[Fraction], *, seed: int,
         target: str | None = None, group: str | None = None, time: str | None = None,
-        in_order: bool = False, delimiter: str | None = None, max_line: int | None = None,
+        in_order: bool = False, fields: Fields | None = None, max_line: int | None = None,
     ):  # fmt: skip
         self._column = group or time or (None if in_order else target)
         self._target, self._time, self._in_order = target, time, in_order
@@ -63,7 +64,7 @@ class Split:
         elif group is not None:
             self._by = ByGroup(shares, seed)
         self.rows = [0] * (len(shares) + 1)
-        how = format, delimiter, self._column, max_line or MAX_LINE
+        how = format, fields or Fields(), self._column, max_line or MAX_LINE
         self._files: list[Any] = [
             TextRecords(path, *how) if format in TEXT else open_table(path, format)
             for path in paths

@@ -20,6 +20,7 @@ from linsep.serving.rows import rows_of_one_kind
 from linsep.sources.base import Source
 from linsep.sources.declared import messages
 from linsep.sources.opening import open_source
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.roles import WHITESPACE
 
 #: formats by content type; that of plain text depends on the model
@@ -78,7 +79,7 @@ class Bodies:
         """Refuse wide tables before a reader makes room for all their columns."""
         most = self.limits.features
         if format in ("csv", "tsv"):
-            delimiter = recipe.get("delimiter") or ("," if format == "csv" else "\t")
+            delimiter, _ = Fields(recipe.get("delimiter")).of(format)
             line = content.partition(b"\n")[0]
             many = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
         elif format == "arrow":

@@ -28,6 +28,7 @@ def open_source(
     index_base: int | None = None,
     format: str | None = None,
     delimiter: str | None = None,
+    quotes: bool | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool = True,
     max_line: int | str | None = None,
@@ -63,8 +64,11 @@ def open_source(
         "folder" (of texts), for files whose names do not show it
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
+    quotes : whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
+        written twice, quotes are text; False takes quotes for characters as others are. By default
+        True
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
-        the above except ``format`` and ``delimiter``
+        the above except ``format``, ``delimiter`` and ``quotes``
     labelled : whether a table must have its target column
     max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
         limit, a small compressed file with one endless line would fill memory
@@ -98,8 +102,8 @@ def open_source(
         recipe = recipe | {"missing": "error"}
     given: dict[str, Any] = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
-        "scale": scale, "reference_level": reference_level, "delimiter": delimiter, "text": text,
-        "weight": weight, "group": group,
+        "scale": scale, "reference_level": reference_level, "delimiter": delimiter,
+        "quotes": quotes, "text": text, "weight": weight, "group": group,
     }  # fmt: skip
     of_vw = {
         "interactions": interactions, "ignore_namespaces": ignore_namespaces,

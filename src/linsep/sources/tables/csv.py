@@ -41,14 +41,14 @@ class CsvFile(TextFile):
     ----------
     path : Path
     delimiter : str
-        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
-        lines, too.
+    quotes : bool
+        See :class:`Fields`.
     """
 
     returns = True
 
-    def __init__(self, path: File, delimiter: str, max_line: int = MAX_LINE):
-        self._squeezes = delimiter == WHITESPACE
+    def __init__(self, path: File, delimiter: str, quotes: bool = True, max_line: int = MAX_LINE):
+        self._squeezes, self._quotes = delimiter == WHITESPACE, quotes
         super().__init__(path, max_line)
         self._delimiter = "\t" if self._squeezes else delimiter
         records = [fields for _, fields in islice(self._records(), 2)]
@@ -81,6 +81,11 @@ class CsvFile(TextFile):
 
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
+        return self._with_closed_quotes(blocks) if self._quotes else blocks
+
+    def _with_closed_quotes(
+        self, blocks: Generator[bytes, None, None]
+    ) -> Generator[bytes, None, None]:
         held: list[bytes] = []
         read = opened = 0
         inside = False
@@ -167,7 +172,11 @@ class CsvFile(TextFile):
         return pa.csv.open_csv(
             stream,
             read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
-            parse_options=pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=self._delimiter,
+                quote_char='"' if self._quotes else False,
+                newlines_in_values=self._quotes,
+            ),
             convert_options=pa.csv.ConvertOptions(
                 column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
                 include_columns=names,
@@ -221,7 +230,9 @@ class CsvFile(TextFile):
         """Yield each record with the number of the line it starts on, the header first."""
         with self.open() as stream, io.BufferedReader(stream) as buffer:
             text = io.TextIOWrapper(buffer, "utf-8", errors="surrogateescape", newline="")
-            for line, fields in csv_records(text, self._delimiter, self.path, self._max_line):
+            for line, fields in csv_records(
+                text, self._delimiter, self._quotes, self.path, self._max_line
+            ):
                 if fields:
                     yield line, fields
 

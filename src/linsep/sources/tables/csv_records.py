@@ -3,20 +3,56 @@
 import csv
 from collections.abc import Iterable, Iterator
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
-from linsep.errors import DataError
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.limits import line_too_long, longer_lines, size_text
 from linsep.sources.remote.file import File
+from linsep.sources.tables.roles import check_delimiter
 
 #: a line behind the last one, which is a record of its own unless a quote is still open
 _END = "end"
 _FIELDS = Lock()
-CLOSE = "close it where its field ends, and write quotes within quotes twice"
+
+
+class Fields(NamedTuple):
+    """How the fields of CSV are told apart.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
+        lines, too. None is a comma, in TSV a tab.
+    quotes : bool or None
+        Whether double quotes enclose fields, within which delimiters and line breaks are text and
+        quotes are written twice; None is True. False: quotes are characters as others are.
+    """
+
+    delimiter: str | None = None
+    quotes: bool | None = None
+
+    def or_of(self, recipe: dict[str, Any]) -> "Fields":
+        """Return these, and those of a recipe where none is given; DataError for invalid ones."""
+        found = Fields(*(
+            recipe.get(name) if value is None else value for name, value in self._asdict().items()
+        ))  # fmt: skip
+        check_delimiter(found.delimiter)
+        if found.quotes not in (None, True, False):
+            raise DataError(f"quotes is {found.quotes!r}: give True or False.")
+        return found
+
+    def recipe(self) -> dict[str, Any]:
+        """Return what a recipe tells of them."""
+        quotes = {"quotes": False} if self.quotes is False else {}
+        return {"delimiter": self.delimiter} | quotes
+
+    def of(self, format: str) -> tuple[str, bool]:
+        """Return both for "csv" or "tsv"."""
+        return self.delimiter or ("\t" if format == "tsv" else ","), self.quotes is not False
 
 
 def csv_records(
-    lines: Iterable[str], delimiter: str, path: File, max_line: int
+    lines: Iterable[str], delimiter: str, quotes: bool, path: File, max_line: int
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each record, none of an empty line, and the line on which it starts.
 
@@ -31,7 +67,8 @@ def csv_records(
         ended = True
         yield _END
 
-    reader, line = csv.reader(lines_and_end(), delimiter=delimiter), 1
+    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    reader, line = csv.reader(lines_and_end(), delimiter=delimiter, quoting=quoting), 1
     while True:
         fields = _next_record(reader, path, line, max_line)
         if ended:
@@ -64,14 +101,18 @@ def unclosed(path: File, line: int, within: int | None = None) -> DataError:
     """
     where = f"{path} line {line} opens a quote that is"
     if within is None:
-        return DataError(f"{where} never closed", CLOSE)
-    return DataError(f"{where} not closed within {size_text(within)}", CLOSE, *longer_lines(within))
+        return DataError(f"{where} never closed", *_advice())
+    longer = longer_lines(within)
+    return DataError(f"{where} not closed within {size_text(within)}", *_advice(), *longer)
 
 
 def misplaced(path: File, line: int, end: int) -> DataError:
     """Return the error for a quote of one line that is closed in the middle of a field of another
     one.
     """
-    return DataError(
-        f"{path} line {line} opens a quote that line {end} closes in the middle of a field", CLOSE
-    )
+    where = f"{path} line {line} opens a quote that line {end} closes in the middle of a field"
+    return DataError(where, *_advice())
+
+
+def _advice() -> list[str | Hint]:
+    return ["close it where its field ends", hint("take quotes for text with {}", quotes=False)]

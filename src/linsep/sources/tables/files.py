@@ -10,6 +10,7 @@ from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
 from linsep.sources.tables.csv import CsvFile
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
@@ -20,15 +21,16 @@ from linsep.sources.tables.row_columns import kinds_of_row_columns
 MOST_BYTES = 1 << 25
 #: the same where words are counted, while other rows are read and learnt
 MOST_TEXT = 1 << 23
+AS_USUAL = Fields()
 
 
 def open_table(
-    path: File, format: str | None = None, delimiter: str | None = None, max_line: int = MAX_LINE
+    path: File, format: str | None = None, fields: Fields = AS_USUAL, max_line: int = MAX_LINE
 ) -> TableFile:
     """Open a file of a format, by default as its name says; DataError where that is no table's."""
     format = format or format_by_name(path)
     if format in {"csv", "tsv"}:
-        return CsvFile(path, delimiter or ("," if format == "csv" else "\t"), max_line)
+        return CsvFile(path, *fields.of(format), max_line)
     if format == "jsonl":
         return JsonFile(path, max_line)
     if format == "parquet":
@@ -41,20 +43,21 @@ def open_table(
 
 
 def open_tables(
-    paths: list[File], format: str | None, delimiter: str | None, max_line: int, mixed: bool
+    paths: list[File], format: str | None, fields: Fields, max_line: int, mixed: bool
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does; texts are one table, ``mixed`` if they are learnt."""
     documents = [p for p in paths if (format or format_by_name(p)) in DOCUMENTS]
-    others = [open_table(p, format, delimiter, max_line) for p in paths if p not in documents]
+    others = [open_table(p, format, fields, max_line) for p in paths if p not in documents]
     return [Documents(local(documents), mixed, max_line), *others] if documents else others
 
 
-def check_separated(files: list[TableFile], kind: str) -> None:
-    """Raise DataError where a delimiter has nothing to separate."""
-    if not any(isinstance(file, CsvFile) for file in files):
+def check_separated(files: list[TableFile], kind: str, fields: Fields) -> None:
+    """Raise DataError where it is said how fields are told apart that nothing separates."""
+    given = {name: None for name, value in fields._asdict().items() if value is not None}
+    if given and not any(isinstance(file, CsvFile) for file in files):
         raise DataError(
             f"{files[0].path} is {kind}, where nothing separates fields",
-            hint("leave out {}", delimiter=None),
+            hint("leave out {}", **given),
         )
 
 

@@ -16,6 +16,7 @@ from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.arrow import rows_at_once
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
@@ -28,7 +29,6 @@ from linsep.sources.tables.files import (
     taken,
 )
 from linsep.sources.tables.roles import (
-    check_delimiter,
     check_options,
     check_reference,
     check_text_columns,
@@ -87,6 +87,8 @@ class TableSource(Source):
     delimiter : str or None
         One character that separates the fields of CSV; None takes that of the recipe, else a comma,
         in TSV a tab.
+    quotes : bool or None
+        Whether double quotes enclose fields of CSV; None takes that of the recipe, else True.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to half a million values, of wide rows up to two million. Rows and columns
@@ -126,6 +128,7 @@ class TableSource(Source):
         reference_level: str | dict[str, str] | None = None,
         format: str | None = None,
         delimiter: str | None = None,
+        quotes: bool | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
@@ -140,8 +143,8 @@ class TableSource(Source):
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
         check_options(missing, hash_bits, scale)
         self.paths = [located(path) for path in paths]
-        others = len(paths) - 1
-        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        self.name = str(self.paths[0]) + more
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         self._options = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
@@ -150,12 +153,11 @@ class TableSource(Source):
         }  # fmt: skip
         if words := settings_of(text):
             self._options["text"] = {name: list(how) for name, how in words.items()}
-        self._options |= {k: v for k, v in (("weight", weight), ("group", group)) if v is not None}
-        self._delimiter = (recipe or {}).get("delimiter") if delimiter is None else delimiter
-        check_delimiter(self._delimiter)
+        others = {"quotes": quotes, "weight": weight, "group": group}
+        self._options |= {name: value for name, value in others.items() if value is not None}
+        self.fields, self._max_line = Fields(delimiter, quotes).or_of(recipe or {}), max_line
         self._open(format, max_line, mixed=recipe is None and require_target)
-        if delimiter is not None:
-            check_separated(self._files, self.kind)
+        check_separated(self._files, self.kind, Fields(delimiter, quotes))
         self.by_recipe = recipe is not None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
@@ -175,7 +177,7 @@ class TableSource(Source):
     def _open(self, format: str | None, max_line: int, mixed: bool) -> None:
         kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
         self.kind = " and ".join(sorted(kinds))
-        self._files = open_tables(self.paths, format, self._delimiter, max_line, mixed)
+        self._files = open_tables(self.paths, format, self.fields, max_line, mixed)
         self.paths = [path for file in self._files for path in file.files]
         self.is_text = not all(file.typed for file in self._files)
 
@@ -404,7 +406,7 @@ class TableSource(Source):
         return known if self._surveyed else known | {"missing": "error", "scale": {}}
 
     def _recipe(self) -> dict[str, Any]:
-        how = {"delimiter": self._delimiter}
+        how = self.fields.recipe()
         if isinstance(self._files[0], Documents):
             how["documents"] = True
         return to_recipe(self._columns) | how
