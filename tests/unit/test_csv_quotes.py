@@ -15,6 +15,7 @@ from linsep.errors import DataError
 from linsep.sources import text_files
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.csv_quotes import Followed, follow_quotes
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.loading import load_table
 
 pytestmark = pytest.mark.compiled
@@ -134,7 +135,7 @@ def test_records_of_many_blocks_are_those_of_the_csv_module(tmp_path_factory, ro
         csv.writer(file).writerows([("s", "t"), *rows])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(text_files, "BLOCK_BYTES", size)
-        batches = list(CsvFile(path, ",").chunks({"s": "text", "t": "text"}, True))
+        batches = list(CsvFile(path, Fields(",", True)).chunks({"s": "text", "t": "text"}, True))
     found = [(row["s"] or "", row["t"] or "") for batch in batches for row in batch.to_pylist()]
     assert found == rows
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linsep.cli import options, report
+from linsep.cli import file_options, options, report
+from linsep.cli.file_options import Files
 from linsep.cli.score import open_like
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
@@ -36,16 +37,14 @@ Most = Annotated[
 
 
 @reads_data
+@file_options.added
 def audit(
     model: options.ModelIn,
     data: options.Data,
     *,
     row: Row = 1,
     top: Most = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     as_json: options.AsJson = False,
 ) -> None:
     """Show each feature's value, weight and product in one row of DATA, largest product first.
@@ -60,8 +59,7 @@ def audit(
             f"{model} is a {type(estimator).__name__} that {why}, so that its "
             "scores are no sums of one product for each feature: learn another model."
         )
-    how = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
-    source = open_like(estimator, model, data, labelled=False, **how)
+    source = open_like(estimator, model, data, labelled=False, **files)
     found = explained(estimator, source, row - 1)
     if as_json:
         report.print_json(found)

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 import typer
 
 import linsep
-from linsep.cli import options, report
+from linsep.cli import file_options, options, report
+from linsep.cli.file_options import Files
 from linsep.cli.progress import watching
 from linsep.cli.proofs import FitIntercept
 from linsep.cli.screen import label_text, print_pairs
@@ -87,6 +88,7 @@ Majority = Annotated[
 
 
 @reads_data
+@file_options.added
 def bounds(
     data: options.Data,
     *,
@@ -103,10 +105,7 @@ def bounds(
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
     index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     as_json: options.AsJson = False,
 ) -> None:
     """Bound the mistakes of learners on DATA, and show the margins of weights.
@@ -122,9 +121,7 @@ def bounds(
                "index_base": index_base}  # fmt: skip
     if loaded is not None:
         columns = {"recipe": _recipe(loaded, model)}
-    source = open_source(
-        data, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line, **columns
-    )
+    source = open_source(data, **files, **columns)
     X, y = _rows(source, None if loaded is None else loaded.n_features_in_)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     found = linsep.bounds(

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from linsep.cli import column_options, options, report
+from linsep.cli import column_options, file_options, options, report
 from linsep.cli.compressing import LeftOpen
 from linsep.cli.failures import flag_of, note
+from linsep.cli.file_options import Files
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, print_pairs
@@ -45,6 +46,7 @@ WRITERS: dict[str, Any] = {
 
 @reads_data
 @column_options.added
+@file_options.added
 def convert(
     data: options.Data,
     out: Out,
@@ -55,10 +57,7 @@ def convert(
     exclude: options.Exclude = None,
     scale: options.Scale = None,
     index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     force: options.Force = False,
     as_json: options.AsJson = False,
     **more: Any,
@@ -78,12 +77,11 @@ def convert(
         )
     check_all_free(force, out)
     how = {"target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude}
-    files = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
     how |= {**more["columns"], "scale": scale or "none"}
     writer: Any
     reader: Any
-    paths = find_files(list(data), format)
-    if written == "parquet" and kind_of(paths, format) == "table":
+    paths = find_files(list(data), files["format"])
+    if written == "parquet" and kind_of(paths, files["format"]) == "table":
         writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
     else:
         reader = open_source(
@@ -112,9 +110,7 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
                 "leave it out."
             )
     limit = files["max_line"] or MAX_LINE
-    opened = open_tables(
-        paths, files["format"], Fields(files["delimiter"], files["quotes"]), limit, mixed=True
-    )
+    opened = open_tables(paths, files["format"], Fields.among(files), limit, mixed=True)
     needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
     return TableWriter(opened, how["exclude"] or [], needed)
 

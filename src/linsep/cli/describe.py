@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from linsep.cli import options, report
+from linsep.cli import file_options, options, report
+from linsep.cli.file_options import Files
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, label_text, percent, print_pairs, print_table
 from linsep.cli.standard_input import NAME, reads_data
@@ -17,15 +18,13 @@ MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
 
 
 @reads_data
+@file_options.added
 def describe(
     data: options.Data,
     *,
     target: options.Target = None,
     index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what DATA holds: rows, classes, types, ranges, what is missing, and what to do next.
@@ -33,8 +32,7 @@ def describe(
     Example: linsep describe train.csv --target species
     """
     description = Description(
-        data, target=target, index_base=index_base, format=format, delimiter=delimiter,
-        quotes=quotes, max_line=max_line,
+        data, target=target, index_base=index_base, **files,
         typed=["-" if Path(item).name == NAME else item for item in data],
     )  # fmt: skip
     with watching(description.source):  # type: ignore[arg-type]

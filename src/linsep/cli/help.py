@@ -8,8 +8,8 @@ from typer.core import TyperCommand, TyperOption
 #: parameters whose options form a group; all others are about output
 GROUPS = {
     "Data": (
-        "target", "row_names", "exclude", "format", "delimiter", "quotes", "missing", "scale",
-        "hash_bits", "reference_level", "index_base", "max_line", "test", "calibrate",
+        "target", "row_names", "exclude", "format", "delimiter", "quotes", "header", "missing",
+        "scale", "hash_bits", "reference_level", "index_base", "max_line", "test", "calibrate",
         "calibration", "cache", "no_cache",
     ),
     "Text": (

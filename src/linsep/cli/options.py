@@ -208,6 +208,15 @@ Quotes = Annotated[
         show_default=False,
     ),
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row of CSV holds the names of columns; without, they are column_1, "
+        "column_2, ...  [default: header]",
+        show_default=False,
+    ),
+]
 MaxLine = Annotated[
     Any,
     typer.Option(

@@ -6,7 +6,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from linsep.cli import options
+from linsep.cli import file_options, options
+from linsep.cli.file_options import Files
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.pictures import MOST_ROWS, picture_file, rows_of, write_picture
 from linsep.cli.score import open_like
@@ -87,6 +88,7 @@ Odds = Annotated[bool, typer.Option("--odds", help="Draw odds ratios (coefficien
 
 
 @reads_data
+@file_options.added
 def plot(
     kind: Kind,
     model: options.ModelIn,
@@ -95,10 +97,7 @@ def plot(
     output: PictureFile,
     feature: Feature = None,
     odds: Odds = False,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     force: options.Force = False,
 ) -> None:
     """Draw a picture of a model.
@@ -116,10 +115,7 @@ def plot(
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
     rows: tuple[Any, ...] = ()
     if data is not None:
-        source = open_like(
-            estimator, model, data, format=format, delimiter=delimiter, quotes=quotes,
-            max_line=max_line, labelled=kind != "decision",
-        )  # fmt: skip
+        source = open_like(estimator, model, data, **files, labelled=kind != "decision")
         rows = rows_of(
             source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
         )

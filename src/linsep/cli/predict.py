@@ -9,8 +9,9 @@ from typing import Any, TextIO
 import numpy as np
 import typer
 
-from linsep.cli import options, report
+from linsep.cli import file_options, options, report
 from linsep.cli.failures import note
+from linsep.cli.file_options import Files
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
 from linsep.cli.score import open_like
@@ -24,14 +25,12 @@ from linsep.model_files import format as model_file
 
 
 @reads_data
+@file_options.added
 def predict(
     model: options.ModelIn,
     data: options.Data,
     *,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     output: options.Output = None,
     scores: options.Scores = False,
     probabilities: options.Probabilities = False,
@@ -47,16 +46,7 @@ def predict(
     estimator = model_file.load(model)
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
-    source = open_like(
-        estimator,
-        model,
-        data,
-        labelled=False,
-        format=format,
-        delimiter=delimiter,
-        quotes=quotes,
-        max_line=max_line,
-    )
+    source = open_like(estimator, model, data, **files, labelled=False)
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)

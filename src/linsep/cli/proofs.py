@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from linsep.cli import cluster as clusters, options, report
+from linsep.cli import cluster as clusters, file_options, options, report
 from linsep.cli.failures import fail, in_options
+from linsep.cli.file_options import Files
 from linsep.cli.output import check_all_free, never_overwrite, open_output
 from linsep.cli.pictures import PlotFile, rows_of, write_picture
 from linsep.cli.progress import watching
@@ -82,6 +83,7 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 
 @reads_data
+@file_options.added
 def separate(
     data: options.Data,
     *,
@@ -95,10 +97,7 @@ def separate(
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
     index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     time_limit: Within = 60.0,
     cluster: clusters.Readers = None,
     shard_mb: clusters.ReadSize = None,
@@ -119,10 +118,9 @@ def separate(
     check_all_free(force, proof, plot)
     how = {
         "target": target, "weight": weight, "missing": missing, "hash_bits": hash_bits,
-        "exclude": exclude, "index_base": index_base, "format": format,
-        "delimiter": delimiter, "quotes": quotes, "max_line": max_line,
+        "exclude": exclude, "index_base": index_base,
     }  # fmt: skip
-    source = open_source(data, **how)
+    source = open_source(data, **how, **files)
     never_overwrite(source.paths, proof, plot)
     with _opened(source, cluster, shard_mb) as opened:
         task = Task(time_limit)
@@ -254,6 +252,7 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
 
 
 @reads_data
+@file_options.added
 def verify(
     proof: ProofIn,
     data: options.Data,
@@ -264,10 +263,7 @@ def verify(
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
     index_base: options.IndexBase = None,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     time_limit: TimeLimit = 60.0,
     as_json: options.AsJson = False,
 ) -> None:
@@ -282,7 +278,7 @@ def verify(
     claim, recipe = read_proof(proof)
     source = open_source(
         data, target=target, weight=weight, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line,
+        index_base=index_base, **files,
     )  # fmt: skip
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)

@@ -1,24 +1,16 @@
 """Options of how DATA to learn from are read, which ``fit`` and ``tune`` share."""
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linsep.cli import learners, options
+from linsep.cli.file_options import FILES, in_place_of
 from linsep.cli.score import open_like
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 
-#: how other files are read that go with DATA
-FILES = {
-    "format": (options.DataFormat, None),
-    "delimiter": (options.Delimiter, None),
-    "quotes": (options.Quotes, None),
-    "max_line": (options.MaxLine, None),
-}
 #: the options in the order of the help, with their defaults
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "target": (options.Target, None),
@@ -73,22 +65,4 @@ class Reading(NamedTuple):
 
 def added(command: Callable) -> Callable:
     """Give a command these options in place of its parameter ``reading``."""
-    signature = inspect.signature(command, eval_str=True)
-
-    @wraps(command)
-    def run(*args: Any, **given: Any) -> Any:
-        reading = Reading({name: given.pop(name) for name in OPTIONS})
-        return command(*args, **given, reading=reading)
-
-    made: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        if parameter.name != "reading":
-            made.append(parameter)
-            continue
-        made += [
-            inspect.Parameter(name, parameter.kind, default=default, annotation=kind)
-            for name, (kind, default) in OPTIONS.items()
-        ]
-    run.__signature__ = signature.replace(parameters=made)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in made}
-    return run
+    return in_place_of(command, "reading", OPTIONS, Reading)

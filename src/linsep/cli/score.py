@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli import options, report
+from linsep.cli import file_options, options, report
+from linsep.cli.file_options import Files
 from linsep.cli.progress import watching
 from linsep.cli.report import unscored_pairs
 from linsep.cli.screen import print_pairs
@@ -20,14 +21,12 @@ from linsep.sources.opening import open_source
 
 
 @reads_data
+@file_options.added
 def score(
     model: options.ModelIn,
     data: options.Data,
     *,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     as_json: options.AsJson = False,
 ) -> None:
     """Compare predictions with the labels in DATA.
@@ -35,9 +34,7 @@ def score(
     Example: linsep score species.linsep test.csv
     """
     estimator = model_file.load(model)
-    source = open_like(
-        estimator, model, data, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line
-    )
+    source = open_like(estimator, model, data, **files)
     result = score_source(estimator, source)
     if as_json:
         report.print_json(result)

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from linsep.cli import options, report
+from linsep.cli import file_options, options, report
 from linsep.cli.compressing import LeftOpen
+from linsep.cli.file_options import Files
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, percent, print_pairs
@@ -84,6 +85,7 @@ Folder = Annotated[
 
 
 @reads_data
+@file_options.added
 def split(
     data: options.Data,
     *,
@@ -95,10 +97,7 @@ def split(
     in_order: InOrder = False,
     output: Folder = None,
     random_state: options.RandomState = 0,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -116,28 +115,28 @@ def split(
             if given]  # fmt: skip
     if len(ways) > 1:
         raise typer.BadParameter(f"{' and '.join(ways)} exclude each other.")
-    paths = find_files(list(data), format)
-    kind = _kind(paths, format, target or group or time)
+    paths = find_files(list(data), files["format"])
+    kind = _kind(paths, files["format"], target or group or time)
     outs = _names(paths[0], output, len(shares) + 1, kind)
     check_all_free(force, *outs)
     never_overwrite(paths, *outs)
     parts = Split(
         paths, kind, shares, seed=random_state, target=target, group=group, time=time,
-        in_order=in_order, fields=Fields(delimiter, quotes), max_line=max_line,
+        in_order=in_order, fields=Fields.among(files),
+        max_line=files["max_line"],
     )  # fmt: skip
     with held() as pressed:
         with ExitStack() as stack:
-            files = [stack.enter_context(written_whole(out, force=force)) for out in outs]
+            outputs = [stack.enter_context(written_whole(out, force=force)) for out in outs]
             with window(), watching(parts):  # type: ignore[arg-type]
-                _write(parts, files, outs)
+                _write(parts, outputs, outs)
         pressed.forget()  # it came after everything was done
-    how = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
     found = {
         "files": [
             {"part": name, "file": str(out), "rows": rows}
             for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
         ],
-        "next": _next(outs, kind, target, group, how),
+        "next": _next(outs, kind, target, group, files),
         "seconds": round(perf_counter() - started, 4),
     }
     (report.print_json if as_json else print_split)(found)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from linsep.cli import options
+from linsep.cli import file_options, options
+from linsep.cli.file_options import Files
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.pictures import PlotFile, rows_of, write_picture
 from linsep.cli.regressions import refuse, show
@@ -24,14 +25,12 @@ RowsOfFit = Annotated[
 
 
 @reads_data
+@file_options.added
 def summary(
     model: options.ModelIn,
     data: RowsOfFit = None,
     *,
-    format: options.DataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     top: options.TopWeights = None,
     as_json: options.AsJson = False,
     plot: PlotFile = None,
@@ -48,8 +47,7 @@ def summary(
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         if data:
-            how = {"format": format, "delimiter": delimiter, "quotes": quotes, "max_line": max_line}
-            source = open_like(fitted, model, data, **how)
+            source = open_like(fitted, model, data, **files)
             never_overwrite(source.paths, plot)
             X, y = rows_of(source, fitted.n_features_in_, None)
             rows = X, numbers(y, source, 0)

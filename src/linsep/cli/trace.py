@@ -2,13 +2,15 @@
 
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep.cli import learners, options
+from linsep.cli import file_options, learners, options
+from linsep.cli.file_options import Files
 from linsep.cli.initial_weights import InitialWeights
 from linsep.cli.output import check_all_free, never_overwrite, open_output
 from linsep.cli.pictures import PlotFile, write_picture
@@ -25,6 +27,7 @@ from linsep.teaching.trace.tracer import MOST_NUMBERS
 
 @reads_data
 @learners.options_of(LEARNERS)
+@partial(file_options.added, format=options.TraceDataFormat)
 def trace(
     data: options.Data,
     *,
@@ -41,10 +44,7 @@ def trace(
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
     index_base: options.IndexBase = None,
-    format: options.TraceDataFormat = None,
-    delimiter: options.Delimiter = None,
-    quotes: options.Quotes = None,
-    max_line: options.MaxLine = None,
+    files: Files,
     random_state: options.RandomState = 0,
     class_weight: options.ClassWeight = None,
     init_weights: options.InitWeights = None,
@@ -58,7 +58,7 @@ def trace(
     check_all_free(force, output, plot)
     source, X, y, names = read_rows(
         data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, format=format, delimiter=delimiter, quotes=quotes, max_line=max_line,
+        index_base=index_base, **files,
     )  # fmt: skip
     never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(

@@ -21,7 +21,7 @@ class Description:
     ----------
     data : files, folders or globs
     target : label column of a table, or None
-    index_base, format, delimiter, quotes, max_line : see :func:`linsep.open_source`
+    index_base, format, delimiter, quotes, header, max_line : see :func:`linsep.open_source`
     typed : names of the data for the command to type next, if they are others
 
     Raises DataError as that does.
@@ -40,6 +40,7 @@ class Description:
         format: str | None = None,
         delimiter: str | None = None,
         quotes: bool | None = None,
+        header: bool | None = None,
         max_line: int | None = None,
         typed: list[str] | None = None,
     ):
@@ -47,7 +48,7 @@ class Description:
         self._data, self._target = typed or data, target
         self._typed = {
             "target": target, "index_base": index_base, "format": format, "delimiter": delimiter,
-            "quotes": quotes, "max_line": max_line,
+            "quotes": quotes, "header": header, "max_line": max_line,
         }  # fmt: skip
         self.paths, self._is_table = paths, kind_of(paths, format) == "table"
         self.format = format_of(paths[0], format)
@@ -60,7 +61,7 @@ class Description:
             message = f"{paths[0]} is a table, whose columns have names"
             raise DataError(message, hint("leave out {}", index_base=None))
         limit = bytes_of(max_line or MAX_LINE)
-        files = open_tables(paths, format, Fields(delimiter, quotes), limit, mixed=False)
+        files = open_tables(paths, format, Fields(delimiter, quotes, header), limit, mixed=False)
         if target is None and self.format in DOCUMENTS and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)

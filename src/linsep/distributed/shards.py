@@ -193,8 +193,8 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
         else:
             with TemporaryDirectory(prefix=process_mark()) as folder:
                 path = Path(folder) / "shard"
-                begins = _copied(shard, path, reading.fields.quotes is not False)
-                with _named(shard, str(path), lambda: _lines_before(shard, begins)):
+                begins = _copied(shard, path, reading.fields)
+                with _named(shard, str(path), lambda: _lines_before(shard, begins, reading.fields)):
                     yield None if begins is None else _of_data(open_source(path, **how))
     except OSError as error:
         reason = error.strerror or error
@@ -229,24 +229,27 @@ def _rows_before(shard: Shard) -> int:
     return sum(metadata.row_group(group).num_rows for group in range(shard.start))
 
 
-def _lines_before(shard: Shard, begins: int | None) -> int:
+def _lines_before(shard: Shard, begins: int | None, fields: Fields) -> int:
     """Return how many lines to add to the number of a line in the copy of a range."""
     with open(str(shard.path), "rb") as file:
         lines, left = 0, begins or 0
         while left and (block := file.read(min(left, _COPIED))):
             lines, left = lines + block.count(b"\n"), left - len(block)
-        return lines - (1 if begins and shard.format in HEADED else 0)
+        return lines - (1 if begins and _has_header(shard, fields) else 0)
 
 
-def _copied(shard: Shard, path: Path, quoted: bool) -> int | None:
-    """Copy the lines that begin in a range to a file, behind the header if there is one; ``quoted``
-    says whether quotes of CSV enclose fields.
+def _has_header(shard: Shard, fields: Fields) -> bool:
+    return shard.format in HEADED and fields.header is not False
+
+
+def _copied(shard: Shard, path: Path, fields: Fields) -> int | None:
+    """Copy the lines that begin in a range to a file, behind the header if there is one.
 
     Returns where they begin; None if there is none.
     """
     with open(str(shard.path), "rb") as file, open(path, "wb") as copy:
         header = b""
-        if shard.start and shard.format in HEADED:
+        if shard.start and _has_header(shard, fields):
             while not header.strip(b"\r\n \t" + _MARK):
                 header = file.readline()
         begins, end = _line_start(file, shard.start), _line_start(file, shard.stop)
@@ -258,7 +261,7 @@ def _copied(shard: Shard, path: Path, quoted: bool) -> int | None:
         while left and (block := file.read(min(left, _COPIED))):
             copy.write(block)
             quotes, left = quotes + block.count(b'"'), left - len(block)
-    if quotes % 2 and quoted and shard.format in HEADED:
+    if quotes % 2 and fields.quotes is not False and shard.format in HEADED:
         raise DataError(
             f"{shard} ends within quotes: a field with line breaks cannot be split; write the "
             "table as Parquet, with `linsep convert`."

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from linsep.errors import DataError
 from linsep.sources.chunks import LineReader
 from linsep.sources.remote.file import File
-from linsep.sources.tables.csv_records import Fields, csv_records
+from linsep.sources.tables.csv_records import Fields, csv_records, names_of, no_header
 from linsep.sources.tables.roles import WHITESPACE, check_target
 
 #: bytes read at a time
@@ -47,7 +47,7 @@ class TextRecords:
 
     def __init__(self, path: File, format: str, fields: Fields, column: str | None, max_line: int):
         self.path, self._format, self._column = path, format, column
-        self._delimiter, self._quotes = fields.of(format)
+        self._fields = fields.of(format)
         self._max_line, self.header = max_line, ""
         self._reader: LineReader | None = None
 
@@ -99,32 +99,39 @@ class TextRecords:
     def _of_csv(self) -> Iterator[Record]:
         taken: list[str] = []
         number, at, width, self.header = 1, None, 0, ""
-        for fields in self._fields(taken):
+        for fields in self._split(taken):
             text, line = "".join(taken), number
             number += len(taken)
             taken.clear()
             if not fields:
-                if self.header:
+                if width:
                     yield Record(text, line, None, row=False)
                 continue
-            if not self.header:
-                names = [fields[0].removeprefix(_MARK), *fields[1:]]
-                self.header, width = text, len(names)
+            if not width:
+                width, headed = len(fields), self._fields.header is not False
+                names = [fields[0].removeprefix(_MARK), *fields[1:]] if headed else names_of(width)
                 if self._column is not None:
                     check_target(self.path, names, self._column, [])
                     at = names.index(self._column)
-                continue
+                if headed:
+                    self.header = text
+                    continue
             if len(fields) != width:
+                first = "header" if self.header else "first row"
                 raise DataError(
-                    f"{self.path} line {line} has {len(fields)} fields where the header has "
+                    f"{self.path} line {line} has {len(fields)} fields where the {first} has "
                     f"{width}",
                     "correct the line",
                 )
-            yield Record(text, line, None if at is None else fields[at])
-        if not self.header:
+            cell = None if at is None else fields[at]
+            if cell and cell == self._column and self._fields.header is None:
+                said = f"seems to be no header row: '{cell}' is a value of its column, too"
+                raise no_header(self.path, said)
+            yield Record(text, line, cell)
+        if not width:
             raise DataError(f"{self.path} is empty: give a file with rows.")
 
-    def _fields(self, taken: list[str]) -> Iterator[list[str]]:
+    def _split(self, taken: list[str]) -> Iterator[list[str]]:
         """Yield the fields of each record, whose lines are added to ``taken``."""
 
         def noted() -> Iterator[str]:
@@ -132,12 +139,10 @@ class TextRecords:
                 taken.append(line)
                 yield line
 
-        if self._delimiter == WHITESPACE:
+        if self._fields.delimiter == WHITESPACE:
             yield from (line.split() for line in noted())
             return
-        for _, fields in csv_records(
-            noted(), self._delimiter, self._quotes, self.path, self._max_line
-        ):
+        for _, fields in csv_records(noted(), self._fields, self.path, self._max_line):
             yield fields
 
 

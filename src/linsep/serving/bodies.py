@@ -79,7 +79,7 @@ class Bodies:
         """Refuse wide tables before a reader makes room for all their columns."""
         most = self.limits.features
         if format in ("csv", "tsv"):
-            delimiter, _ = Fields(recipe.get("delimiter")).of(format)
+            delimiter = Fields(recipe.get("delimiter")).of(format).delimiter or ""
             line = content.partition(b"\n")[0]
             many = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
         elif format == "arrow":

@@ -29,6 +29,7 @@ def open_source(
     format: str | None = None,
     delimiter: str | None = None,
     quotes: bool | None = None,
+    header: bool | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool = True,
     max_line: int | str | None = None,
@@ -67,8 +68,12 @@ def open_source(
     quotes : whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
         written twice, quotes are text; False takes quotes for characters as others are. By default
         True
+    header : whether the first row of CSV holds the names of the columns; with False they are
+        "column_1", "column_2" and so on. By default True, and a first row that looks like a row is
+        refused
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
-        the above except ``format``, ``delimiter`` and ``quotes``
+        the above except ``format``, ``delimiter``,
+        ``quotes`` and ``header``
     labelled : whether a table must have its target column
     max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
         limit, a small compressed file with one endless line would fill memory
@@ -103,7 +108,7 @@ def open_source(
     given: dict[str, Any] = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
         "scale": scale, "reference_level": reference_level, "delimiter": delimiter,
-        "quotes": quotes, "text": text, "weight": weight, "group": group,
+        "quotes": quotes, "header": header, "text": text, "weight": weight, "group": group,
     }  # fmt: skip
     of_vw = {
         "interactions": interactions, "ignore_namespaces": ignore_namespaces,

@@ -365,7 +365,7 @@ def check_names(path: File, names: list[str]) -> None:
     """Raise DataError when two columns have the same name."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise DataError(f"{path} has {times} columns named '{name}': rename all but one.")
+            raise DataError(f"{path} has {times} columns named '{name}'", "rename all but one")
 
 
 def _check_codes(batch: pa.RecordBatch) -> None:

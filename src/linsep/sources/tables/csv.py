@@ -16,7 +16,14 @@ from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
 from linsep.sources.tables.csv_quotes import follow_quotes
-from linsep.sources.tables.csv_records import csv_records, misplaced, unclosed
+from linsep.sources.tables.csv_records import (
+    Fields,
+    csv_records,
+    misplaced,
+    names_of,
+    no_header,
+    unclosed,
+)
 from linsep.sources.tables.roles import WHITESPACE, squeezed
 from linsep.sources.text_files import (
     ARROW_TYPES,
@@ -27,6 +34,8 @@ from linsep.sources.text_files import (
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
+#: characters of a name that a message shows
+SHOWN = 40
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
@@ -40,21 +49,23 @@ class CsvFile(TextFile):
     Parameters
     ----------
     path : Path
-    delimiter : str
-    quotes : bool
-        See :class:`Fields`.
+    fields : Fields
+        How the fields are told apart, with a delimiter and quotes.
     """
 
     returns = True
 
-    def __init__(self, path: File, delimiter: str, quotes: bool = True, max_line: int = MAX_LINE):
-        self._squeezes, self._quotes = delimiter == WHITESPACE, quotes
+    def __init__(self, path: File, fields: Fields, max_line: int = MAX_LINE):
+        delimiter = fields.delimiter or ","
+        self._squeezes, self._fields = delimiter == WHITESPACE, fields
         super().__init__(path, max_line)
-        self._delimiter = "\t" if self._squeezes else delimiter
+        if self._squeezes:
+            self._fields = fields._replace(delimiter="\t")
+        self._before = 0 if fields.header is False else 1
         records = [fields for _, fields in islice(self._records(), 2)]
         if not records:
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
-        header = records[0]
+        header = records[0] if self._before else names_of(len(records[0]))
         if len(header) == 1 and (other := _other_delimiter(records, delimiter)):
             raise DataError(
                 f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
@@ -65,15 +76,32 @@ class CsvFile(TextFile):
             "".join(header).encode()
         except UnicodeEncodeError as error:
             raise DataError(f"{path} line 1 is not UTF-8 text: save the file as UTF-8.") from error
-        if all(_NUMBER.fullmatch(name.strip()) for name in header):
-            raise DataError(
-                f"{path} line 1 holds numbers where the header row should be: add column names."
-            )
-        check_names(path, header)
+        self._check_header(header)
         self._header = header
-        self._has_rows = len(records) == 2
+        self._has_rows = len(records) > self._before
         self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
         self._strips = len(header) > STRIP and self._is_one_block()
+
+    def _check_header(self, names: list[str]) -> None:
+        untold = self._fields.header is None
+        if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
+            said = "holds numbers where the header row should be"
+            raise no_header(self.path, said, "add column names")
+        try:
+            check_names(self.path, names)
+        except DataError as error:
+            advice = [hint("read line 1 as a row with {}", header=False)] if untold else []
+            raise DataError(error.message, *error.hints, *advice) from None
+
+    def _check_first_values(self, first: pa.RecordBatch) -> None:
+        """Raise DataError if a name is a value of its column, too, as where a row is taken for
+        names.
+        """
+        for name, column in zip(first.schema.names, first.columns, strict=True):
+            if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
+                shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
+                said = f"seems to be no header row: '{shown}' is a value of its column, too"
+                raise no_header(self.path, said)
 
     def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
         """Runs of blanks as one tab where they separate fields."""
@@ -81,16 +109,17 @@ class CsvFile(TextFile):
 
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
-        return self._with_closed_quotes(blocks) if self._quotes else blocks
+        return self._with_closed_quotes(blocks) if self._fields.quotes else blocks
 
     def _with_closed_quotes(
         self, blocks: Generator[bytes, None, None]
     ) -> Generator[bytes, None, None]:
         held: list[bytes] = []
+        delimiter = self._fields.delimiter or ","
         read = opened = 0
         inside = False
         for block in blocks:
-            found = follow_quotes(block, self._delimiter, inside)
+            found = follow_quotes(block, delimiter, inside)
             inside = found.inside
             opened = read + found.opened if found.opened >= 0 else opened
             if found.bad >= 0:
@@ -122,7 +151,10 @@ class CsvFile(TextFile):
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
         with closing(self._read({}, None)) as batches:
             for batch in batches:
-                return batch.slice(0, SAMPLE_ROWS)
+                first = batch.slice(0, SAMPLE_ROWS)
+                if self._fields.header is None:
+                    self._check_first_values(first)
+                return first
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
@@ -144,8 +176,7 @@ class CsvFile(TextFile):
     def where(self, row: int) -> str:
         """Return the line on which the 0-based `row` starts."""
         try:
-            # Row 0 comes after the header.
-            for line, _ in islice(self._records(), row + 1, None):
+            for line, _ in islice(self._records(), self._before + row, None):
                 return f"{self.path} line {line}"
         except DataError:
             pass
@@ -153,7 +184,7 @@ class CsvFile(TextFile):
 
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the cells of every row, as text by column."""
-        for _, fields in islice(self._records(), 1, None):
+        for _, fields in islice(self._records(), self._before, None):
             yield dict(zip(self._header, fields, strict=True))
 
     def _read(self, kinds: Kinds, names: list[str] | None) -> Generator[pa.RecordBatch, None, None]:
@@ -171,11 +202,13 @@ class CsvFile(TextFile):
         """
         return pa.csv.open_csv(
             stream,
-            read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
+            read_options=pa.csv.ReadOptions(
+                block_size=LARGEST_BLOCK, column_names=None if self._before else self._header
+            ),
             parse_options=pa.csv.ParseOptions(
-                delimiter=self._delimiter,
-                quote_char='"' if self._quotes else False,
-                newlines_in_values=self._quotes,
+                delimiter=self._fields.delimiter,
+                quote_char='"' if self._fields.quotes else False,
+                newlines_in_values=self._fields.quotes,
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
@@ -206,12 +239,13 @@ class CsvFile(TextFile):
         """Find the first row after `done` rows that does not fit; None when all seem to fit."""
         found = _INVALID.search(str(error))
         bad = found[1].strip() if found else None
-        for line, fields in islice(self._records(), done + 1, None):
+        for line, fields in islice(self._records(), self._before + done, None):
             place = f"{self.path} line {line}"
             if len(fields) != len(self._header):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
+                first = "header" if self._before else "first row"
                 return DataError(
-                    f"{place} has {_count(len(fields), 'field')} where the header has "
+                    f"{place} has {_count(len(fields), 'field')} where the {first} has "
                     f"{len(self._header)}",
                     f"correct the line{quote}",
                 )
@@ -230,9 +264,7 @@ class CsvFile(TextFile):
         """Yield each record with the number of the line it starts on, the header first."""
         with self.open() as stream, io.BufferedReader(stream) as buffer:
             text = io.TextIOWrapper(buffer, "utf-8", errors="surrogateescape", newline="")
-            for line, fields in csv_records(
-                text, self._delimiter, self._quotes, self.path, self._max_line
-            ):
+            for line, fields in csv_records(text, self._fields, self.path, self._max_line):
                 if fields:
                     yield line, fields
 

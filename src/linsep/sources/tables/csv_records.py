@@ -26,10 +26,19 @@ class Fields(NamedTuple):
     quotes : bool or None
         Whether double quotes enclose fields, within which delimiters and line breaks are text and
         quotes are written twice; None is True. False: quotes are characters as others are.
+    header : bool or None
+        Whether the first row holds the names of the columns, which otherwise are "column_1",
+        "column_2" and so on; None is True unless that row looks like others.
     """
 
     delimiter: str | None = None
     quotes: bool | None = None
+    header: bool | None = None
+
+    @classmethod
+    def among(cls, options: dict[str, Any]) -> "Fields":
+        """Return those among other options by name."""
+        return cls(*(options[name] for name in cls._fields))
 
     def or_of(self, recipe: dict[str, Any]) -> "Fields":
         """Return these, and those of a recipe where none is given; DataError for invalid ones."""
@@ -37,22 +46,24 @@ class Fields(NamedTuple):
             recipe.get(name) if value is None else value for name, value in self._asdict().items()
         ))  # fmt: skip
         check_delimiter(found.delimiter)
-        if found.quotes not in (None, True, False):
-            raise DataError(f"quotes is {found.quotes!r}: give True or False.")
+        for name in ("quotes", "header"):
+            if (value := getattr(found, name)) not in (None, True, False):
+                raise DataError(f"{name} is {value!r}: give True or False.")
         return found
 
     def recipe(self) -> dict[str, Any]:
         """Return what a recipe tells of them."""
-        quotes = {"quotes": False} if self.quotes is False else {}
-        return {"delimiter": self.delimiter} | quotes
+        found = {name: False for name, value in self._asdict().items() if value is False}
+        return {"delimiter": self.delimiter} | found
 
-    def of(self, format: str) -> tuple[str, bool]:
-        """Return both for "csv" or "tsv"."""
-        return self.delimiter or ("\t" if format == "tsv" else ","), self.quotes is not False
+    def of(self, format: str) -> "Fields":
+        """Return the same for "csv" or "tsv", with a delimiter and quotes."""
+        delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
+        return Fields(delimiter, self.quotes is not False, self.header)
 
 
 def csv_records(
-    lines: Iterable[str], delimiter: str, quotes: bool, path: File, max_line: int
+    lines: Iterable[str], written: Fields, path: File, max_line: int
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each record, none of an empty line, and the line on which it starts.
 
@@ -67,7 +78,8 @@ def csv_records(
         ended = True
         yield _END
 
-    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    quoting: Any = csv.QUOTE_MINIMAL if written.quotes else csv.QUOTE_NONE
+    delimiter: Any = written.delimiter
     reader, line = csv.reader(lines_and_end(), delimiter=delimiter, quoting=quoting), 1
     while True:
         fields = _next_record(reader, path, line, max_line)
@@ -116,3 +128,18 @@ def misplaced(path: File, line: int, end: int) -> DataError:
 
 def _advice() -> list[str | Hint]:
     return ["close it where its field ends", hint("take quotes for text with {}", quotes=False)]
+
+
+def names_of(width: int) -> list[str]:
+    """Return the names of the columns of a file that does not tell them."""
+    return [f"column_{number}" for number in range(1, width + 1)]
+
+
+def no_header(path: File, said: str, *advice: str | Hint) -> DataError:
+    """Return the error for a first row that does not seem to hold names of columns."""
+    return DataError(
+        f"{path} line 1 {said}",
+        *advice,
+        hint("read it as a row with {}", header=False),
+        hint("as names of columns with {}", header=True),
+    )

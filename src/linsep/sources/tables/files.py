@@ -30,7 +30,7 @@ def open_table(
     """Open a file of a format, by default as its name says; DataError where that is no table's."""
     format = format or format_by_name(path)
     if format in {"csv", "tsv"}:
-        return CsvFile(path, *fields.of(format), max_line)
+        return CsvFile(path, fields.of(format), max_line)
     if format == "jsonl":
         return JsonFile(path, max_line)
     if format == "parquet":

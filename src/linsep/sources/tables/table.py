@@ -83,12 +83,11 @@ class TableSource(Source):
         Where ``missing`` is "zero" or
         "mean", missing text is then taken for the reference level.
     format : str or None
-        What the files are, of :data:`linsep.sources.formats.FORMATS`; None goes by their names.
+        One of :data:`linsep.sources.formats.FORMATS`; None goes by the names of the files.
     delimiter : str or None
-        One character that separates the fields of CSV; None takes that of the recipe, else a comma,
-        in TSV a tab.
-    quotes : bool or None
-        Whether double quotes enclose fields of CSV; None takes that of the recipe, else True.
+        Separates the fields of CSV; None takes that of the recipe, else a comma, in TSV a tab.
+    quotes, header : bool or None
+        Whether quotes enclose fields of CSV, and whether its first row holds names; None as above.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to half a million values, of wide rows up to two million. Rows and columns
@@ -102,8 +101,7 @@ class TableSource(Source):
     max_line : int
         Bytes that a line of text may have.
     text : str, list of str, dict of str to Text, or None
-        Columns whose words are features, as :class:`linsep.Text` makes them by default, or as the
-        dict says.
+        Columns whose words are features, as :class:`linsep.Text` makes them, or as the dict says.
     weight : str or None
         The column of row weights, numbers of at least 0: Batch.weights. With a recipe, the
         recipe's; files without labels need none.
@@ -129,6 +127,7 @@ class TableSource(Source):
         format: str | None = None,
         delimiter: str | None = None,
         quotes: bool | None = None,
+        header: bool | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
@@ -153,11 +152,12 @@ class TableSource(Source):
         }  # fmt: skip
         if words := settings_of(text):
             self._options["text"] = {name: list(how) for name, how in words.items()}
-        others = {"quotes": quotes, "weight": weight, "group": group}
+        others = {"quotes": quotes, "header": header, "weight": weight, "group": group}
         self._options |= {name: value for name, value in others.items() if value is not None}
-        self.fields, self._max_line = Fields(delimiter, quotes).or_of(recipe or {}), max_line
+        given = Fields(delimiter, quotes, header)
+        self.fields, self._max_line = given.or_of(recipe or {}), max_line
         self._open(format, max_line, mixed=recipe is None and require_target)
-        check_separated(self._files, self.kind, Fields(delimiter, quotes))
+        check_separated(self._files, self.kind, given)
         self.by_recipe = recipe is not None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)

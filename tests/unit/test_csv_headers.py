@@ -1,0 +1,148 @@
+"""CSV without a header row: no row is taken for names of columns unnoticed."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from command_line import assert_refused, here
+from linsep import Perceptron, open_source
+from linsep.distributed.shards import Reading, read, shards_of
+from linsep.errors import DataError
+from linsep.sources import text_files
+from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.loading import load_table
+
+pytestmark = pytest.mark.compiled
+
+ROWS = ["5.1,3.5,setosa", "4.9,3.0,setosa", "7.0,3.2,versicolor", "6.3,3.3,virginica"]
+ADVICE = "read it as a row with header=False or as names of columns with header=True."
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "a.csv"
+    place.write_text("\n".join(ROWS) + "\n")
+    return place
+
+
+def refusal(text, **options):
+    with open("a.csv", "w", newline="") as file:
+        file.write(text)
+    with pytest.raises(DataError) as refused:
+        load_table("a.csv", **options)
+    return str(refused.value)
+
+
+def test_a_row_that_is_taken_for_names_is_noticed(path):
+    said = refusal("\n".join(ROWS), target="setosa")
+    assert said == (
+        "a.csv line 1 seems to be no header row: 'setosa' is a value of its column, too: " + ADVICE
+    )
+    said = refusal("1,2\n3,4\n", target="2")
+    assert said == (
+        "a.csv line 1 holds numbers where the header row should be: add column names, " + ADVICE
+    )
+    assert refusal("a,a,y\n1,2,0\n", target="y") == (
+        "a.csv has 2 columns named 'a': rename all but one or read line 1 as a row with "
+        "header=False."
+    )
+    long = "word " * 100
+    said = refusal(f"p,{long}\nq,{long}\n", target="p")
+    assert f"'{long[:40]}...' is a value of its column" in said
+
+
+def test_names_may_be_values_where_that_is_said(path):
+    _, y, names = load_table(path, target="setosa", header=True)
+    assert names == ["5.1", "3.5"]
+    assert y.tolist() == ["setosa", "versicolor", "virginica"]
+    path.write_text("2019,2020\n1,2\n3,4\n")
+    assert load_table(path, target="2020", header=True)[1].tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("block", [8, 1 << 20])
+def test_every_row_is_read(path, block, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    source = open_source(path, target="column_3", header=False)
+    batches = list(source.batches())
+    assert np.concatenate([b.X for b in batches]).tolist() == [
+        [5.1, 3.5],
+        [4.9, 3],
+        [7, 3.2],
+        [6.3, 3.3],
+    ]
+    assert source.feature_names == ["column_1", "column_2"]
+    assert source.where(0) == "a.csv line 1".replace("a.csv", str(path))
+    assert source.where(3).endswith("line 4")
+    assert source.recipe()["header"] is False
+    again = open_source(path, recipe=source.recipe(), labelled=False)
+    assert sum(len(b.X) for b in again.batches()) == 4
+    path.write_text("5,3,setosa\n4,x,setosa\n")
+    with pytest.raises(DataError, match="line 2, column 'column_2' holds 'x'"):
+        list(open_source(path, recipe=source.recipe()).batches())
+
+
+def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    rows = "".join(
+        f"{','.join(map(repr, x.tolist()))},k{label}\n" for x, label in zip(X, y, strict=True)
+    )
+    (tmp_path / "without.csv").write_text(rows)
+    (tmp_path / "with.csv").write_text("a,b,c,d,y\n" + rows)
+    with_names = Perceptron(max_iter=3).fit(open_source(tmp_path / "with.csv", target="y"))
+    without = Perceptron(max_iter=3).fit(
+        open_source(tmp_path / "without.csv", target="column_5", header=False)
+    )
+    assert without.coef_.tobytes() == with_names.coef_.tobytes()
+    for command in (
+        "fit without.csv --no-header --target column_5 --model m",
+        "predict m without.csv --output labels.txt",
+        "score m without.csv",
+        "convert without.csv rows.parquet --no-header",
+        "split without.csv --no-header --target column_5 --test 0.2",
+        "separate without.csv --no-header --target column_5",
+        "describe without.csv --no-header --target column_5",
+    ):
+        done = here(*command.split(), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), command
+    assert len((tmp_path / "labels.txt").read_text().split()) == 150
+    parts = [(tmp_path / f"without-{part}.csv").read_text() for part in ("train", "test")]
+    assert sorted("".join(parts).splitlines()) == sorted(rows.splitlines())
+    done = here(*["describe", "without.csv", "--no-header", "--json"], cwd=tmp_path)
+    assert json.loads(done.stdout)["rows"] == 150
+    done = here(*["describe", "without.csv", "--no-header"], cwd=tmp_path)
+    assert "linsep describe without.csv --no-header --target COLUMN" in " ".join(
+        done.stdout.split()
+    )
+
+
+@pytest.mark.parametrize("command", ["fit a.csv --target", "describe a.csv --target",
+                                     "split a.csv --test 0.5 --target"])  # fmt: skip
+def test_commands_notice_it(path, command):
+    assert_refused(
+        *command.split(), "setosa", cwd=path.parent,
+        said="linsep: a.csv line 1 seems to be no header row: 'setosa' is a value of its column, "
+             "too: read it as a row with --no-header or as names of columns with --header.",
+    )  # fmt: skip
+
+
+def test_shards_without_a_header(path):
+    path.write_text("".join(f"{k},t{k % 2}\n" for k in range(300)))
+    source = open_source(path, target="column_2", header=False)
+    shards = shards_of(source, 700)
+    reading = Reading(source.recipe(), source.fields, None)
+    assert len(shards) > 2
+    assert np.concatenate([read(s, reading).X for s in shards]).ravel().tolist() == [*range(300)]
+    path.write_text("".join(f"{k},t{k % 2}\n" for k in range(299)) + "x,t1\n")
+    with pytest.raises(DataError, match=r"a\.csv line 300, column 'column_1'"):
+        [read(s, reading) for s in shards_of(source, 700)]
+
+
+@pytest.mark.parametrize("bad", [{"header": "no"}, {"quotes": 2}])
+def test_what_is_neither_true_nor_false_is_refused(path, bad):
+    (name,) = bad
+    with pytest.raises(DataError, match=f"{name} is .*: give True or False"):
+        open_source(path, target="setosa", **bad)
+    assert Fields(**bad).recipe() == {"delimiter": None}
