@@ -77,7 +77,7 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     pairs = [("columns", f"{len(found['columns']):,} ({types})")]
     gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
     most = sorted(gaps, key=lambda name: -gaps[name])
-    missing = _names([f"{name} {gaps[name]:,}" for name in most])
+    missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most])
     pairs.append(("missing", missing or "none"))
     infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
     if infinite:
@@ -88,7 +88,9 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["constant"]:
         pairs.append(("constant", _names(found["constant"])))
     if found["duplicates"]:
-        pairs.append(("equal", _names([" = ".join(names) for names in found["duplicates"]])))
+        pairs.append(
+            ("equal", _names([" = ".join(map(_named, names)) for names in found["duplicates"]]))
+        )
     return pairs
 
 
@@ -112,7 +114,11 @@ def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _names(names: list[str]) -> str:
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    return ", ".join(map(_named, names[:MOST_NAMES])) + more
+
+
+def _named(column: str) -> str:
+    return column if column.strip() else repr(column)
 
 
 def _label(label: dict[str, Any], rows: int) -> str:
@@ -156,7 +162,7 @@ def _print_columns(described: list[dict[str, Any]]) -> None:
             cells[:2] = ["", ""]
         missing = "" if column["missing"] is None else f"{column['missing']:,}"
         various = "" if "values" not in column else "many" if values is None else f"{values:,}"
-        rows.append([column["name"], column["type"], *cells, missing, various])
+        rows.append([_named(column["name"]), column["type"], *cells, missing, various])
     print_table(["column", "type", "min", "max", "mean", "std", "missing", "values"], rows)
     if len(described) > MOST_COLUMNS:
         print(f"... and {len(described) - MOST_COLUMNS:,} more columns; --json has all")

@@ -16,6 +16,7 @@ from linsep.separability.problem.data import data_of
 from linsep.separability.time_limit import Task
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
+from linsep.sources.tables.row_labels import is_row_label
 
 #: seconds for a look at separability, classes and features up to which there is one
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
@@ -63,7 +64,12 @@ def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[st
         empty = column["missing"] and column.get("min", 0) is None
         if text and (column["words"] or 0) >= WORDS:
             words.append(column["name"])
-        elif other or empty or any(column.get(what) for what in UNUSABLE):
+        elif (
+            other
+            or empty
+            or is_row_label(column["name"])
+            or any(column.get(what) for what in UNUSABLE)
+        ):
             out.append(column["name"])
     return out, words
 

@@ -13,6 +13,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns, coded
 from linsep.sources.tables.row_columns import check_first_weights, check_row_columns
+from linsep.sources.tables.row_labels import check_feature
 from linsep.sources.tables.words import check_kind, counters_of
 
 #: stands for a delimiter: any run of blanks and tabs
@@ -91,6 +92,7 @@ def guess_columns(
         elif name == group:
             columns.group_kind = family_of(kind) or "text"
         elif name not in exclude:
+            check_feature(file.path, name)
             family = family_of(kind)
             if name in text:
                 check_kind(file, name, kind, family)
