@@ -27,21 +27,19 @@ for path in sys.argv[1:]:
 """
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("half_read")
+@pytest.fixture
+def files(tmp_path):
     table = pd.DataFrame({"size": np.arange(ROWS) / 7, "kind": np.arange(ROWS) % 2})
-    table.to_csv(folder / "rows.csv", index=False)
-    table.to_csv(folder / "rows.csv.gz", index=False)
-    table.to_json(folder / "rows.jsonl", orient="records", lines=True)
-    table.to_parquet(folder / "rows.parquet", row_group_size=10_000)
-    table.to_feather(folder / "rows.arrow")
-    dump_svmlight_file(table[["size"]], table["kind"], str(folder / "rows.svm"))
-    return sorted(folder.iterdir())
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    table.to_csv(tmp_path / "rows.csv.gz", index=False)
+    table.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    table.to_parquet(tmp_path / "rows.parquet", row_group_size=10_000)
+    table.to_feather(tmp_path / "rows.arrow")
+    dump_svmlight_file(table[["size"]], table["kind"], str(tmp_path / "rows.svm"))
+    return sorted(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_a_process_ends_with_a_source_half_read(files, number):
-    run = [sys.executable, "-c", PROGRAM, files[number]]
+def test_a_process_ends_with_sources_half_read(files):
+    run = [sys.executable, "-c", PROGRAM, *files]
     ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
     assert (ended.stdout, ended.stderr) == ("", "")
