@@ -146,3 +146,64 @@ def test_what_is_neither_true_nor_false_is_refused(path, bad):
     with pytest.raises(DataError, match=f"{name} is .*: give True or False"):
         open_source(path, target="setosa", **bad)
     assert Fields(**bad).recipe() == {"delimiter": None}
+
+
+def test_a_model_reads_its_own_data_again(path):
+    path.write_text("2019,2020\n1,2\n3,4\n0,2\n5,4\n")
+    here(*["fit", "a.csv", "--header", "--target", "2020", "--model", "m"], cwd=path.parent)
+    assert here(*["score", "m", "a.csv"], cwd=path.parent).returncode == 0
+    source = open_source(path, target="2020", header=True)
+    list(source.batches())
+    assert list(open_source(path, recipe=source.recipe(), labelled=False).batches())
+
+
+MARK = "\ufeff"
+
+
+@pytest.mark.parametrize("header", ["", "a,y\n", '"a",y\n'])
+def test_a_byte_order_mark_is_no_part_of_a_row(path, header):
+    rows = ['"1",A', "2,A", "3,B", "4,B", "5,A", "6,B"]
+    for name in ("a.csv", "b.csv"):
+        path.with_name(name).write_text(MARK + header + "\n".join(rows) + "\n")
+    option = [] if header else ["--no-header"]
+    done = here("split", "a.csv", "b.csv", *option, "--test", "0.25", "--in-order", cwd=path.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    parts = [path.with_name(f"a-{part}.csv").read_text() for part in ("train", "test")]
+    top = MARK + header if header else ""
+    assert all(part.startswith(top) for part in parts)
+    assert "".join(part.removeprefix(top) for part in parts).splitlines() == rows * 2
+
+
+def test_groups_and_times_stay_whole_behind_a_mark(path):
+    path.write_text(MARK + "A,1\nA,2\nB,3\nA,4\nB,5\nB,6\nA,7\nA,8\n")
+    for seed in range(4):
+        command = (
+            f"split a.csv --no-header --group column_1 --test 0.5 --force --random-state {seed}"
+        )
+        assert here(*command.split(), cwd=path.parent).returncode == 0
+        groups = [
+            {line[0] for line in path.with_name(f"a-{part}.csv").read_text().splitlines()}
+            for part in ("train", "test")
+        ]
+        assert groups[0].isdisjoint(groups[1])
+    path.write_text(MARK + "2025-05-31,A\n2025-05-30,A\n2025-05-29,B\n2025-05-28,B\n")
+    command = "split a.csv --no-header --time column_1 --test 0.25 --force"
+    assert here(*command.split(), cwd=path.parent).returncode == 0
+    assert path.with_name("a-test.csv").read_text() == "2025-05-31,A\n"
+
+
+def test_shards_of_blank_lines_are_empty(path):
+    path.write_text("".join(f"{k},t{k % 2}\n" for k in range(50)) + "\n" * 300)
+    source = open_source(path, target="column_2", header=False)
+    reading = Reading(source.recipe(), source.fields, None)
+    assert sum(len(read(shard, reading).y) for shard in shards_of(source, 200)) == 50
+    path.write_text("\n\n")
+    with pytest.raises(DataError, match=r"a\.csv has no rows: give a file with rows"):
+        open_source(path, target="column_2", header=False)
+
+
+def test_a_late_value_may_be_a_name(path):
+    path.write_text("a,y\n" + "".join(f"{k},p{k % 2}\n" for k in range(12_000)) + "5,y\n")
+    assert load_table(path, target="y")[1].size == 12_001
+    done = here(*["split", "a.csv", "--target", "y", "--test", "0.25"], cwd=path.parent)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -3,8 +3,11 @@
 import csv
 import gzip
 import json
+import shlex
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
@@ -189,11 +192,95 @@ def test_commands_take_quotes_for_text(tmp_path):
     assert "linsep describe a.tsv --no-quotes --target COLUMN" in done.stdout
 
 
+@pytest.mark.parametrize("text", ['y t\n0 "p\n1 q\n0 r\n', 'y,t\n0,p\n1,q\n"', 'y,t\n"'])
+def test_a_quote_that_is_never_closed_loses_no_line_of_a_split(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(text)
+    delimiter = ["--delimiter", "whitespace"] if " " in text else []
+    line = text.count("\n", 0, text.index('"')) + 1
+    for command in (["split", "--in-order", "--test", "0.25"], ["fit", "--target", "y"]):
+        assert_refused(
+            command[0], "a.csv", *command[1:], *delimiter, cwd=tmp_path,
+            said=f"a.csv line {line} opens a quote that is never closed",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
+def test_split_names_what_fit_names(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    said = "linsep: " + BAD[text].replace("quotes=False", "--no-quotes")
+    assert_refused("split", "a.csv", "--in-order", "--test", "0.3", cwd=tmp_path, said=said)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_whatever_ends_them(tmp_path, monkeypatch, end, blocks):
+    monkeypatch.chdir(tmp_path)
+    for rows, said in (
+        (["y,t", "0,p", '1,"q', "0,r", ""], "a.csv line 3 opens a quote that is never closed"),
+        (["y,t", "0,p", '1,"q', '0,r"x', ""], "a.csv line 3 opens a quote that line 4 closes"),
+    ):
+        Path("a.csv").write_bytes(end.join(rows).encode())
+        with pytest.raises(DataError, match=said):
+            load_table("a.csv", target="y")
+
+
+def test_blanks_behind_a_quote_belong_to_the_field(tmp_path, blocks):
+    path = tmp_path / "a.csv"
+    path.write_text("y,t\n" + '0,"a\nb" \n1,"c\nd"\t,\n'.replace("\t,", "\t") * 30)
+    assert load_table(path, target="y")[1].size == 60
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+def test_blanks_separate_fields_with_and_without_quotes(tmp_path, quotes):
+    path = tmp_path / "a.csv"
+    options = {"target": "y", "delimiter": "whitespace", "quotes": quotes}
+    path.write_text('y h w\n0 5"  7"\n1 6" 8"\n0 9" 4"\n')
+    if quotes:
+        with pytest.raises(DataError, match="line 2 has 2 fields where the header has 3"):
+            load_table(path, **options)
+    else:
+        assert load_table(path, **options)[1].tolist() == [0, 1, 0]
+    path.write_text('y h w\n0 "a  b" c\n1 "d e" f\n')
+    if quotes:
+        assert "h=a  b" in load_table(path, **options)[2]
+    else:
+        with pytest.raises(DataError, match="line 2 has 4 fields where the header has 3"):
+            load_table(path, **options)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["describe a.parquet", "split a.parquet --in-order --test 0.5", "fit a.parquet --target y",
+     "convert a.parquet b.parquet"],
+)  # fmt: skip
+def test_parquet_has_no_quotes(tmp_path, command):
+    pq.write_table(pa.table({"a": [1, 2], "y": [0, 1]}), tmp_path / "a.parquet")
+    said = "a.parquet is parquet, where nothing separates fields: leave out --no-quotes."
+    assert_refused(*command.split(), "--no-quotes", cwd=tmp_path, said=said)
+
+
+def test_proofs_are_checked_as_they_were_made(tmp_path):
+    (tmp_path / "a.csv").write_text("a;y\n1;A\n2;A\n3;B\n4;B\n")
+    options = "--target y --delimiter ; --no-quotes"
+    done = here(*f"separate a.csv --proof p {options}".split(), cwd=tmp_path)
+    command = shlex.split(done.stdout.splitlines()[-1].removesuffix("checks it"))
+    assert {"--delimiter", ";", "--no-quotes"} <= set(command)
+    assert here(*command[1:], cwd=tmp_path).returncode == 0
+    here(*["convert", "a.csv", "a.parquet", "--delimiter", ";", "--no-quotes"], cwd=tmp_path)
+    assert here(*["verify", "p", "a.parquet", "--target", "y"], cwd=tmp_path).returncode == 0
+
+
+def test_what_is_false_is_false(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(LITERAL)
+    assert load_table(path, target="y", quotes=np.False_)[1].size == 4
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.svm"])
 def test_only_csv_has_quotes(tmp_path, name):
     path = tmp_path / name
     path.write_text('{"x": 1, "y": 0}\n' if name == "a.jsonl" else "1 1:1\n")
-    with pytest.raises(DataError, match=r"leave out quotes"):
+    with pytest.raises(DataError, match=r"leave out quotes=False|leave out quotes"):
         open_source(path, target="y" if name == "a.jsonl" else None, quotes=False)
 
 

@@ -20,12 +20,12 @@ from linsep.rewriting.parquet import TableWriter, VectorWriter
 from linsep.rewriting.rows import RowsWriter
 from linsep.rewriting.svmlight_text import SvmlightWriter
 from linsep.sources.chunks import CODECS
-from linsep.sources.formats import format_by_name
+from linsep.sources.formats import format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, size_text
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
 from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.files import open_tables
+from linsep.sources.tables.files import check_separated, open_tables
 from linsep.written import written_whole
 
 Out = Annotated[
@@ -109,8 +109,10 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
                 f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
                 "leave it out."
             )
+    fields = Fields.among(files)
+    check_separated(paths[0], [format_of(path, files["format"]) for path in paths], fields)
     limit = files["max_line"] or MAX_LINE
-    opened = open_tables(paths, files["format"], Fields.among(files), limit, mixed=True)
+    opened = open_tables(paths, files["format"], fields, limit, mixed=True)
     needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
     return TableWriter(opened, how["exclude"] or [], needed)
 

@@ -140,7 +140,7 @@ def separate(
         if not as_json:
             print_claim(claim, opened, source, checked.reason)
     if proof is not None and not as_json:
-        print("\n" + escaped(f"{_command(proof, data, how)}   checks it"))
+        print("\n" + escaped(f"{_command(proof, data, how | files)}   checks it"))
     if plot is not None:
         _draw(claim, source, opened.n_features, plot, force)
     if checked.holds is None:
@@ -340,7 +340,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
 #: settings of a recipe to compare first
 FIRST = ("format", "target", "exclude", "missing", "hash_bits")
 #: settings of a recipe that do not change numbers
-STORAGE = ("delimiter", "dtype")
+STORAGE = ("delimiter", "quotes", "header", "dtype")
 #: settings known only after all rows have been read
 LEARNT = ("target_kind", "text")
 

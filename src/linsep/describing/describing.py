@@ -11,7 +11,7 @@ from linsep.sources.formats import DOCUMENTS, LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.files import open_tables
+from linsep.sources.tables.files import check_separated, open_tables
 
 
 class Description:
@@ -61,7 +61,9 @@ class Description:
             message = f"{paths[0]} is a table, whose columns have names"
             raise DataError(message, hint("leave out {}", index_base=None))
         limit = bytes_of(max_line or MAX_LINE)
-        files = open_tables(paths, format, Fields(delimiter, quotes, header), limit, mixed=False)
+        fields = Fields(delimiter, quotes, header)
+        files = open_tables(paths, format, fields, limit, mixed=False)
+        check_separated(paths[0], [format_of(path, format) for path in paths], fields)
         if target is None and self.format in DOCUMENTS and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)

@@ -257,10 +257,13 @@ def _copied(shard: Shard, path: Path, fields: Fields) -> int | None:
             return None
         copy.write(header)
         file.seek(begins)
-        quotes, left = 0, end - begins
+        quotes, left, blank = 0, end - begins, True
         while left and (block := file.read(min(left, _COPIED))):
             copy.write(block)
+            blank = blank and not block.strip(b"\r\n \t" + _MARK)
             quotes, left = quotes + block.count(b'"'), left - len(block)
+    if blank and not _has_header(shard, fields):
+        return None
     if quotes % 2 and fields.quotes is not False and shard.format in HEADED:
         raise DataError(
             f"{shard} ends within quotes: a field with line breaks cannot be split; write the "

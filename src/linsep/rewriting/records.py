@@ -2,15 +2,17 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
-from linsep.sources.chunks import LineReader
+from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.remote.file import File
+from linsep.sources.tables.arrow import SAMPLE_ROWS
+from linsep.sources.tables.csv_quotes import whole_records
 from linsep.sources.tables.csv_records import Fields, csv_records, names_of, no_header
-from linsep.sources.tables.roles import WHITESPACE, check_target
+from linsep.sources.tables.roles import WHITESPACE, check_target, squeezed
 
 #: bytes read at a time
 _CHUNK = 1 << 20
@@ -50,6 +52,7 @@ class TextRecords:
         self._fields = fields.of(format)
         self._max_line, self.header = max_line, ""
         self._reader: LineReader | None = None
+        self._marked = False
 
     @property
     def position(self) -> int:
@@ -61,22 +64,30 @@ class TextRecords:
             return self._of_csv()
         return self._of_lines({"jsonl": self._of_json}.get(self._format, _label))
 
-    def lines(self) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         """Yield the lines with their ends; bytes that are not UTF-8 are half surrogates."""
-        self._reader = reader = LineReader(
+        for number, block in enumerate(self._blocks(watched=True)):
+            mark = _MARK if number == 0 and self._marked else ""
+            yield from io.StringIO(mark + _text(block), newline="\n")
+
+    def _blocks(self, watched: bool = False) -> Generator[bytes, None, None]:
+        """Yield blocks of whole lines, without a byte-order mark; ``watched`` makes
+        :attr:`position` follow this reading.
+        """
+        reader = LineReader(
             [self.path], _CHUNK, max_line=self._max_line, returns=self._format in ("csv", "tsv")
         )
-        first = True
-        for chunk in reader.chunks():
-            text = bytes(memoryview(chunk.text)[: chunk.size]).decode(errors="surrogateescape")
+        if watched:
+            self._reader = reader
+        for number, chunk in enumerate(reader.chunks()):
+            self._marked = reader.marked
+            begin = len(BYTE_ORDER_MARK) if number == 0 and reader.marked else 0
+            block = bytes(memoryview(chunk.text)[begin : chunk.size])
             reader.give_back(chunk)
-            if first and reader.marked:
-                text = _MARK + text[3:]
-            first = False
-            yield from io.StringIO(text, newline="" if self._format in ("csv", "tsv") else "\n")
+            yield block
 
     def _of_lines(self, cell_of: Any) -> Iterator[Record]:
-        for number, line in enumerate(self.lines(), 1):
+        for number, line in enumerate(self._lines(), 1):
             plain = line.removeprefix(_MARK).strip()
             comment = self._format == "svmlight" and plain.startswith("#")
             if not plain or comment:
@@ -98,7 +109,7 @@ class TextRecords:
 
     def _of_csv(self) -> Iterator[Record]:
         taken: list[str] = []
-        number, at, width, self.header = 1, None, 0, ""
+        number, at, width, rows, self.header = 1, None, 0, 0, ""
         for fields in self._split(taken):
             text, line = "".join(taken), number
             number += len(taken)
@@ -109,12 +120,12 @@ class TextRecords:
                 continue
             if not width:
                 width, headed = len(fields), self._fields.header is not False
-                names = [fields[0].removeprefix(_MARK), *fields[1:]] if headed else names_of(width)
+                names = fields if headed else names_of(width)
                 if self._column is not None:
                     check_target(self.path, names, self._column, [])
                     at = names.index(self._column)
                 if headed:
-                    self.header = text
+                    self.header = (_MARK if self._marked else "") + text
                     continue
             if len(fields) != width:
                 first = "header" if self.header else "first row"
@@ -124,7 +135,9 @@ class TextRecords:
                     "correct the line",
                 )
             cell = None if at is None else fields[at]
-            if cell and cell == self._column and self._fields.header is None:
+            rows += 1
+            untold = self._fields.header is None and rows <= SAMPLE_ROWS
+            if cell and cell == self._column and untold:
                 said = f"seems to be no header row: '{cell}' is a value of its column, too"
                 raise no_header(self.path, said)
             yield Record(text, line, cell)
@@ -133,17 +146,29 @@ class TextRecords:
 
     def _split(self, taken: list[str]) -> Iterator[list[str]]:
         """Yield the fields of each record, whose lines are added to ``taken``."""
+        delimiter, quotes = self._fields.delimiter or ",", self._fields.quotes is not False
+        blanks = delimiter == WHITESPACE
+        fields = self._fields._replace(delimiter="\t") if blanks else self._fields
 
         def noted() -> Iterator[str]:
-            for line in self.lines():
-                taken.append(line)
-                yield line
+            blocks = self._blocks(watched=True)
+            if quotes:
+                blocks = whole_records(
+                    blocks, fields.delimiter or ",", self.path, self._max_line, self._blocks
+                )
+            for block in blocks:
+                seen = squeezed(block, quotes) if blanks else block
+                both = (io.StringIO(_text(each), newline="") for each in (block, seen))
+                for line, shown in zip(*both, strict=True):
+                    taken.append(line)
+                    yield shown
 
-        if self._fields.delimiter == WHITESPACE:
-            yield from (line.split() for line in noted())
-            return
-        for _, fields in csv_records(noted(), self._fields, self.path, self._max_line):
-            yield fields
+        for _, found in csv_records(noted(), fields, self.path, self._max_line):
+            yield found
+
+
+def _text(block: bytes) -> str:
+    return block.decode(errors="surrogateescape")
 
 
 def _label(line: str, number: int) -> str:

@@ -17,7 +17,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.encoding import plain
-from linsep.sources.tables.files import open_table
+from linsep.sources.tables.files import check_separated, open_table
 from linsep.sources.tables.roles import check_target
 
 #: names of the parts
@@ -64,7 +64,9 @@ class Split:
         elif group is not None:
             self._by = ByGroup(shares, seed)
         self.rows = [0] * (len(shares) + 1)
-        how = format, fields or Fields(), self._column, max_line or MAX_LINE
+        fields = fields or Fields()
+        check_separated(paths[0], [format], fields)
+        how = format, fields, self._column, max_line or MAX_LINE
         self._files: list[Any] = [
             TextRecords(path, *how) if format in TEXT else open_table(path, format)
             for path in paths

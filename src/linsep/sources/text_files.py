@@ -69,15 +69,22 @@ class TextFile(TableFile):
     @contextmanager
     def open(self, watched: bool = False) -> Iterator["BlockStream"]:
         """Open the decompressed text; `watched` makes :attr:`position` follow this reading."""
-        reader = LineReader(
-            [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
-            returns=self.returns,
-        )  # fmt: skip
+        reader = self._line_reader()
         blocks = self._blocks(reader)
         if watched:
             self._reader, blocks = reader, self._for_parser(blocks)
         with closing(BlockStream(blocks)) as text:
             yield text
+
+    def blocks(self) -> Generator[bytes, None, None]:
+        """Yield blocks of whole lines."""
+        return self._blocks(self._line_reader())
+
+    def _line_reader(self) -> LineReader:
+        return LineReader(
+            [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
+            returns=self.returns,
+        )  # fmt: skip
 
     def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
         read = 0

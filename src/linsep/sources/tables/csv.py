@@ -15,14 +15,12 @@ from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
-from linsep.sources.tables.csv_quotes import follow_quotes
+from linsep.sources.tables.csv_quotes import whole_records
 from linsep.sources.tables.csv_records import (
     Fields,
     csv_records,
-    misplaced,
     names_of,
     no_header,
-    unclosed,
 )
 from linsep.sources.tables.roles import WHITESPACE, squeezed
 from linsep.sources.text_files import (
@@ -64,6 +62,8 @@ class CsvFile(TextFile):
         self._before = 0 if fields.header is False else 1
         records = [fields for _, fields in islice(self._records(), 2)]
         if not records:
+            if not self._before:
+                raise DataError(f"{path} has no rows: give a file with rows.")
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0] if self._before else names_of(len(records[0]))
         if len(header) == 1 and (other := _other_delimiter(records, delimiter)):
@@ -105,41 +105,14 @@ class CsvFile(TextFile):
 
     def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
         """Runs of blanks as one tab where they separate fields."""
-        return squeezed(block) if self._squeezes else block
+        return squeezed(block, self._fields.quotes is not False) if self._squeezes else block
 
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
-        return self._with_closed_quotes(blocks) if self._fields.quotes else blocks
-
-    def _with_closed_quotes(
-        self, blocks: Generator[bytes, None, None]
-    ) -> Generator[bytes, None, None]:
-        held: list[bytes] = []
+        if not self._fields.quotes:
+            return blocks
         delimiter = self._fields.delimiter or ","
-        read = opened = 0
-        inside = False
-        for block in blocks:
-            found = follow_quotes(block, delimiter, inside)
-            inside = found.inside
-            opened = read + found.opened if found.opened >= 0 else opened
-            if found.bad >= 0:
-                raise misplaced(self.path, self._line_of(opened), self._line_of(read + found.bad))
-            read += len(block)
-            held.append(block)
-            if found.ended:
-                yield block if len(held) == 1 else b"".join(held)
-                held = []
-            elif sum(map(len, held)) > self._max_line:
-                raise unclosed(self.path, self._line_of(opened), self._max_line)
-        if inside:
-            raise unclosed(self.path, self._line_of(opened))
-
-    def _line_of(self, byte: int) -> int:
-        line = 1
-        with self.open() as text:
-            while byte and (block := text.read(byte)):
-                line, byte = line + block.count(b"\n"), byte - len(block)
-        return line
+        return whole_records(blocks, delimiter, self.path, self._max_line, self.blocks)
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""

@@ -1,9 +1,15 @@
 """Following the quotes of CSV text, within which delimiters and line ends belong to a field."""
 
+import re
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from linsep.sources.remote.file import File
+from linsep.sources.tables.csv_records import misplaced, unclosed
+
+LINE_END = re.compile(rb"\r\n|\r|\n")
 QUOTE, NEWLINE, RETURN = b'"\n\r'
 
 
@@ -14,14 +20,54 @@ class Followed(NamedTuple):
     ----------
     ended, inside : whether a record ends in the text, and whether the text ends within quotes
     opened : the position of the last quote that opened a field, -1 if none did
-    bad : the position of a quote that closes in the middle of a field and on another line than it
-        was opened on, -1 if none does; what follows was not looked at
+    bad : the position of a quote that closes in the middle of a field, with more than blanks behind
+        it, and on another line than it was opened on, -1 if none does; what follows was not looked
+        at
     """
 
     ended: bool
     inside: bool
     opened: int = -1
     bad: int = -1
+
+
+def whole_records(
+    blocks: Generator[bytes, None, None], delimiter: str, path: File, max_line: int,
+    again: Callable[[], Iterator[bytes]],
+) -> Generator[bytes, None, None]:  # fmt: skip
+    """Yield blocks of whole lines, joined so that a record ends in each.
+
+    Raises DataError for a quote that is never closed, or closed in the middle of a field some lines
+    later; ``again`` reads the blocks again, to find its line.
+    """
+    held: list[bytes] = []
+    read = opened = 0
+    inside = False
+    for block in blocks:
+        found = follow_quotes(block, delimiter, inside)
+        inside = found.inside
+        opened = read + found.opened if found.opened >= 0 else opened
+        if found.bad >= 0:
+            raise misplaced(path, _line_of(again(), opened), _line_of(again(), read + found.bad))
+        read += len(block)
+        held.append(block)
+        if found.ended:
+            yield block if len(held) == 1 else b"".join(held)
+            held = []
+        elif sum(map(len, held)) > max_line:
+            raise unclosed(path, _line_of(again(), opened), max_line)
+    if inside:
+        raise unclosed(path, _line_of(again(), opened))
+
+
+def _line_of(blocks: Iterator[bytes], byte: int) -> int:
+    line = 1
+    for block in blocks:
+        line += len(LINE_END.findall(block[:byte]))
+        byte -= len(block)
+        if byte <= 0:
+            break
+    return line
 
 
 def follow_quotes(text: bytes, delimiter: str, inside: bool) -> Followed:
@@ -76,7 +122,10 @@ def _one_by_one(text: bytes, quotes: list[int], delimiter: str, inside: bool) ->
             k += 1
         else:
             inside, outside = False, at + 1
-            goes_on = outside < len(text) and text[outside] not in separators
+            after = outside
+            while text[after : after + 1] in (b" ", b"\t"):
+                after += 1
+            goes_on = after < len(text) and text[after] not in separators
             if goes_on and (opened < 0 or _has_line_end(text, opened, at)):
                 return Followed(ended, inside, opened, bad=at)
         k += 1

@@ -10,8 +10,8 @@ from linsep.sources.limits import line_too_long, longer_lines, size_text
 from linsep.sources.remote.file import File
 from linsep.sources.tables.roles import check_delimiter
 
-#: a line behind the last one, which is a record of its own unless a quote is still open
-_END = "end"
+#: the fields of a line behind the last one, a record of its own unless a quote is still open
+_END = ["end", "end"]
 _FIELDS = Lock()
 
 
@@ -41,15 +41,22 @@ class Fields(NamedTuple):
         return cls(*(options[name] for name in cls._fields))
 
     def or_of(self, recipe: dict[str, Any]) -> "Fields":
-        """Return these, and those of a recipe where none is given; DataError for invalid ones."""
-        found = Fields(*(
-            recipe.get(name) if value is None else value for name, value in self._asdict().items()
-        ))  # fmt: skip
-        check_delimiter(found.delimiter)
+        """Return these, and those of a recipe where none is given; DataError for invalid ones.
+
+        A recipe names the columns, so that a first row that looks like others is a header still.
+        """
+        found = {
+            name: recipe.get(name) if value is None else value
+            for name, value in self._asdict().items()
+        }
+        check_delimiter(found["delimiter"])
         for name in ("quotes", "header"):
-            if (value := getattr(found, name)) not in (None, True, False):
+            if (value := found[name]) not in (None, True, False):
                 raise DataError(f"{name} is {value!r}: give True or False.")
-        return found
+            found[name] = None if value is None else bool(value)
+        if recipe and found["header"] is None:
+            found["header"] = True
+        return Fields(**found)
 
     def recipe(self) -> dict[str, Any]:
         """Return what a recipe tells of them."""
@@ -70,21 +77,20 @@ def csv_records(
     Raises DataError for a field that is longer than ``max_line`` characters, and for a quote that
     is never closed.
     """
-    ended = False
+    ended, delimiter = False, written.delimiter or ","
 
     def lines_and_end() -> Iterator[str]:
         nonlocal ended
         yield from lines
         ended = True
-        yield _END
+        yield delimiter.join(_END)
 
     quoting: Any = csv.QUOTE_MINIMAL if written.quotes else csv.QUOTE_NONE
-    delimiter: Any = written.delimiter
     reader, line = csv.reader(lines_and_end(), delimiter=delimiter, quoting=quoting), 1
     while True:
         fields = _next_record(reader, path, line, max_line)
         if ended:
-            if fields != [_END]:
+            if fields != _END:
                 raise unclosed(path, line)
             return
         yield line, fields
@@ -98,7 +104,9 @@ def _next_record(reader: Any, path: File, line: int, max_line: int) -> list[str]
             fields: list[str] = next(reader)
         except csv.Error as error:
             if "limit" in str(error):
-                raise line_too_long(path, line, max_line) from error
+                many = reader.line_num > line
+                too_long = unclosed if many else line_too_long
+                raise too_long(path, line, max_line) from error
             raise DataError(
                 f"{path} line {line} cannot be read ({error}): correct the line."
             ) from error

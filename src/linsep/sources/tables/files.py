@@ -51,12 +51,12 @@ def open_tables(
     return [Documents(local(documents), mixed, max_line), *others] if documents else others
 
 
-def check_separated(files: list[TableFile], kind: str, fields: Fields) -> None:
-    """Raise DataError where it is said how fields are told apart that nothing separates."""
-    given = {name: None for name, value in fields._asdict().items() if value is not None}
-    if given and not any(isinstance(file, CsvFile) for file in files):
+def check_separated(path: File, kinds: Iterable[str], fields: Fields) -> None:
+    """Raise DataError where it is said how fields are told apart, but no file is CSV."""
+    given = {name: value for name, value in fields._asdict().items() if value is not None}
+    if given and not {"csv", "tsv"} & set(kinds):
         raise DataError(
-            f"{files[0].path} is {kind}, where nothing separates fields",
+            f"{path} is {' and '.join(sorted(set(kinds)))}, where nothing separates fields",
             hint("leave out {}", **given),
         )
 

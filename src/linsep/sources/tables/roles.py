@@ -20,12 +20,16 @@ from linsep.sources.tables.words import check_kind, counters_of
 WHITESPACE = "whitespace"
 #: a quoted field, which stays as it is, or a run
 _RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
+_BLANKS = re.compile(rb"[ \t]+")
 _ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
 
 
-def squeezed(lines: bytes) -> bytes:
-    """Return lines with each run of blanks and tabs as one tab, and none at the ends of lines."""
-    return _ENDS.sub(b"", _RUNS.sub(_tab, lines))
+def squeezed(lines: bytes, quotes: bool) -> bytes:
+    """Return lines with each run of blanks and tabs as one tab, and none at the ends of lines;
+    ``quotes`` says whether quoted fields stay as they are.
+    """
+    runs = _RUNS.sub(_tab, lines) if quotes else _BLANKS.sub(b"\t", lines)
+    return _ENDS.sub(b"", runs)
 
 
 def _tab(found: re.Match[bytes]) -> bytes:

@@ -157,7 +157,7 @@ class TableSource(Source):
         given = Fields(delimiter, quotes, header)
         self.fields, self._max_line = given.or_of(recipe or {}), max_line
         self._open(format, max_line, mixed=recipe is None and require_target)
-        check_separated(self._files, self.kind, given)
+        check_separated(self.paths[0], self.kind.split(" and "), given)
         self.by_recipe = recipe is not None
         self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
