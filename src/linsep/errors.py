@@ -65,7 +65,9 @@ class LinsepError(Exception):
         texts = [hint if isinstance(hint, str) else render_hint(hint) for hint in self.hints]
         *first, last = [hint for hint in texts if hint is not None] or [""]
         advice = f"{', '.join(first)} or {last}" if first else last
-        return f"{self.message}: {advice}." if advice else self.message
+        if advice:
+            return f"{self.message}: {advice}."
+        return f"{self.message}." if self.hints else self.message
 
     def at(self, place: str) -> "LinsepError":
         """Return the same error with a place before it, such as ``file line 3: ``."""

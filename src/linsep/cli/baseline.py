@@ -47,7 +47,9 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
 
 def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
     fitted, test = model._fitted, summary["test"]
-    errors = [("the training rows", np.sqrt(fitted.rss / fitted.n_rows), model.training_deviation_)]
+    errors = [
+        ("the training rows", np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_)
+    ]
     if test is not None:
         errors.append(
             ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from linsep.checkpoints.file import Checkpoint
-from linsep.cli.failures import fail, interrupted_code, note
+from linsep.cli.failures import fail, interrupted, interrupted_code, note
 from linsep.cli.help import OptionsInGroups
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError
@@ -54,7 +53,9 @@ class Resumable(OptionsInGroups):
         if any(arg.split("=")[0] == "--resume" for arg in args):
             args = _stored(args)
         ctx.meta["arguments"] = list(args)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        ctx.meta["checkpoint"] = ctx.params.get("checkpoint")
+        return rest
 
 
 def _stored(args: list[str]) -> list[str]:
@@ -106,8 +107,7 @@ def opened(
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.path.exists():
             raise
-        command = f"linsep fit --resume {shlex.quote(str(checkpoint.path))}"
-        fail(f"interrupted; `{command}` goes on.", interrupted_code())
+        fail(interrupted(checkpoint.path), interrupted_code())
 
 
 def _opened(

@@ -54,7 +54,9 @@ def print_description(found: dict[str, Any]) -> None:
     if found["label"] is not None:
         pairs.append(("label", _label(found["label"], found["rows"])))
     if found["separable"] is not None:
-        pairs.append(("separable", _separable(found["separable"], found["rows"])))
+        pairs.append(
+            ("separable", _separable(found["separable"], found["rows"], bool(found["words"])))
+        )
     if found["next"] is not None:
         pairs.append(("next", found["next"]))
     print_pairs(pairs)
@@ -139,7 +141,7 @@ def _label(label: dict[str, Any], rows: int) -> str:
     return f"{column}{len(classes):,} classes: {', '.join(shown)}{more}{missing}"
 
 
-def _separable(found: dict[str, Any], rows: int) -> str:
+def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     without = f", without {_names(found['without'])}" if found["without"] else ""
     of = f"{count(found['rows'], 'row')}{without}"
     if found["verdict"] == "overlapping":
@@ -150,7 +152,8 @@ def _separable(found: dict[str, Any], rows: int) -> str:
         return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
     if found.get("of_sample"):
         return f"not decided: {found['of_sample']} are {of} of {rows:,}; `linsep separate` decides"
-    return "not decided at a glance; `linsep separate` decides"
+    # The command does not read columns of text word by word.
+    return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
 
 
 def _print_columns(described: list[dict[str, Any]]) -> None:

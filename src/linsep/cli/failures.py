@@ -57,7 +57,7 @@ class Commands(TyperGroup):
             if sys.stdout is not None:
                 sys.stdout.flush()
         except KeyboardInterrupt:
-            fail("interrupted; nothing was kept.", interrupted_code())
+            fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
         except MemoryError:
             fail("out of memory: give it fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
@@ -80,9 +80,16 @@ class Commands(TyperGroup):
         except Exception as fault:
             _drop_output()
             if received() is not None:  # Ctrl-C inside a library
-                fail("interrupted; nothing was kept.", interrupted_code())
+                fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
             _internal_error(fault)
         return result
+
+
+def interrupted(checkpoint: Path | None) -> str:
+    """Return what to say after a signal; ``checkpoint`` is the file of a fit, if it has one."""
+    if checkpoint is None or not checkpoint.exists():
+        return "interrupted; nothing was kept."
+    return f"interrupted; `linsep fit --resume {shlex.quote(str(checkpoint))}` goes on."
 
 
 def interrupted_code() -> int:

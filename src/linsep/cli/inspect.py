@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg import norm
 
 from linsep.cli import options, regressions, report
 from linsep.cli.learners import options_of_model
@@ -55,7 +56,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
                 "machine": machine,
                 "intercept": intercept,
                 "nonzero": int(np.count_nonzero(weights)),
-                "norm": float(np.linalg.norm(weights)),
+                "norm": float(norm(weights)),
                 "heaviest": [
                     _named(named, int(j), float(weights[j]))
                     if named is not None

@@ -46,25 +46,30 @@ def picture_of(model: Any, source: Source) -> Any:
     """Return the picture of a model and the first rows of its source."""
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return model.plot(*rows_of(source, model.n_features_in_))
+        return model.plot(*rows_of(source, model.n_features_in_)[:2])
 
 
 def rows_of(
     source: Source, width: int, most: int | None = MOST_ROWS
-) -> tuple[Any, np.ndarray | None]:
-    """Return the first rows of a source with so many features, and their labels if any."""
+) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    """Return the first rows of a source with so many features, and their labels and weights if
+    any.
+    """
     parts: list[Any] = []
     labels: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
     rows = 0
     with watching(source):
         for batch in source.batches():
             parts.append(_as_wide(batch.X, width))
             labels += [] if batch.y is None else [batch.y]
+            weights += [] if batch.weights is None else [batch.weights]
             rows += batch.X.shape[0]
             if most is not None and rows >= most:
                 break
     X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-    return X[:most], np.concatenate(labels)[:most] if labels else None
+    y, w = (np.concatenate(found)[:most] if found else None for found in (labels, weights))
+    return X[:most], y, w
 
 
 def _as_wide(X: Any, width: int) -> Any:

@@ -31,6 +31,8 @@ class Picture(NamedTuple):
     of: str = ""
 
 
+#: kinds that take the weights of rows
+WEIGHED = ("assumptions", "reliability")
 KINDS = {
     "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
     "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
@@ -113,12 +115,14 @@ def plot(
     estimator = model_file.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
-    rows: tuple[Any, ...] = ()
+    rows: list[Any] = []
     if data is not None:
         source = open_like(estimator, model, data, **files, labelled=kind != "decision")
-        rows = rows_of(
+        *rows, weights = rows_of(
             source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
         )
+        if weights is not None and kind in WEIGHED:
+            choices["sample_weight"] = weights
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         made = display(shown.display).from_estimator(estimator, *rows, **choices)

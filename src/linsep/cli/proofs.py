@@ -186,7 +186,7 @@ def _draw(claim: Any, source: Source, width: int, path: Path, force: bool) -> No
 
     if isinstance(claim, Separations):
         raise DataError("Verdicts on several classes are not drawn: give the rows of two.")
-    write_picture(claim.plot(*rows_of(source, width, None)), path, force)
+    write_picture(claim.plot(*rows_of(source, width, None)[:2]), path, force)
 
 
 def _undecided(verdicts: list[Any]) -> str:

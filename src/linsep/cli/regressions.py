@@ -208,7 +208,7 @@ def _how_good(test: dict[str, Any]) -> str:
 
 def show(
     model: Any,
-    rows: tuple[Any, np.ndarray] | None,
+    rows: tuple[Any, ...] | None,
     found: Assumptions | None,
     top: int | None,
     as_json: bool,
@@ -220,13 +220,13 @@ def show(
         summary = training_summary(model)
         more: dict[str, Any] = {"equation": summary["equation"]}
         if rows is not None and found is not None:
-            more["rows"] = _residual_rows(model, *rows)
+            more["rows"] = _residual_rows(model, *rows[:2])
             more["assumptions"] = [finding._asdict() for finding in found.findings]
         print_json(summary["summary"] | more)
         return
     print_statistics(model, top)
     if rows is not None and found is not None:
-        _print_residuals(model, *rows)
+        _print_residuals(model, *rows[:2])
         print("\n" + "\n".join(escaped(line) for line in str(found).splitlines()))
 
 

@@ -49,8 +49,8 @@ def summary(
         if data:
             source = open_like(fitted, model, data, **files)
             never_overwrite(source.paths, plot)
-            X, y = rows_of(source, fitted.n_features_in_, None)
-            rows = X, numbers(y, source, 0)
+            X, y, weights = rows_of(source, fitted.n_features_in_, None)
+            rows = X, numbers(y, source, 0), weights
         found = None if rows is None else fitted.assumptions(*rows)
         show(fitted, rows, found, top, as_json)
         if plot is not None:

@@ -16,6 +16,7 @@ from linsep.estimators._common.checking import (
     Parameter,
     brings_labels,
     check_parameters,
+    check_prepared,
     check_sample_weight,
     feature_names,
     features_named,
@@ -188,6 +189,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
 
     def _features(self, X: Any, reset: bool) -> Any:
         kinds = (np.float64, np.float32, np.longdouble)
+        if not reset:
+            check_prepared(self, X)
         return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
 
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:

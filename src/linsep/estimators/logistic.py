@@ -16,6 +16,7 @@ from linsep.estimators._common.checking import (
     ScheduleName,
     brings_labels,
     check_parameters,
+    check_prepared,
 )
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
@@ -352,6 +353,7 @@ class LogisticRegression(
         check_is_fitted(self)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self._prediction(X).decisions()])
+        check_prepared(self, X)
         X = validate_data(
             self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
         )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import Parameter, brings_labels
+from linsep.estimators._common.checking import Parameter, brings_labels, check_prepared
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.from_source import Reading, describe, measure, refuse_one_class
@@ -218,6 +218,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             if hasattr(self, "recipe_"):
                 model.recipe_ = self.recipe_
             return model, X
+        check_prepared(self, X)
         X = validate_data(
             self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
         )

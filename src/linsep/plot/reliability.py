@@ -53,14 +53,16 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None, **kwargs: Any
-    ) -> Self:
+        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, n_bins: int = 10,
+        ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw the reliability of a classifier that has probabilities.
 
         Parameters
         ----------
         estimator : fitted classifier with ``predict_proba``
         X, y : rows that the model did not learn, and their classes
+        sample_weight : array of shape (rows,), default ones
         n_bins : int, default 10
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
@@ -84,10 +86,8 @@ class ReliabilityDisplay(Display):
             if classes.size == 2 and k == 0:
                 continue
             is_class = y == label
-            observed, predicted = calibration_curve(
-                is_class, found[:, k], n_bins=n_bins, strategy="quantile", pos_label=True
-            )
-            brier = float(((found[:, k] - is_class) ** 2).mean())
+            observed, predicted = _curve(is_class, found[:, k], sample_weight, n_bins)
+            brier = float(np.average((found[:, k] - is_class) ** 2, weights=sample_weight))
             curves[label] = Curve(predicted, observed, brier)
         return cls(curves=curves).plot(ax, **kwargs)
 
@@ -115,3 +115,23 @@ class ReliabilityDisplay(Display):
         )  # fmt: skip
         self.legend_ = legend(self.ax_, [*self.curves_, self.diagonal_])
         return self
+
+
+def _curve(
+    is_class: np.ndarray, predicted: np.ndarray, weights: Any, n_bins: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return observed frequencies and mean probabilities of bins of equally many rows, as
+    scikit-learn's ``calibration_curve``, which takes no weights.
+    """
+    if weights is None:
+        found: tuple[np.ndarray, np.ndarray] = calibration_curve(
+            is_class, predicted, n_bins=n_bins, strategy="quantile", pos_label=True
+        )
+        return found
+    edges = np.quantile(predicted, np.linspace(0.0, 1.0, n_bins + 1))
+    bins = np.searchsorted(edges[1:-1], predicted)
+    totals, right, sums = (
+        np.bincount(bins, np.asarray(weights) * part, n_bins) for part in (1.0, is_class, predicted)
+    )
+    some = totals > 0
+    return right[some] / totals[some], sums[some] / totals[some]

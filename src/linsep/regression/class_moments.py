@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.errors import DataError
 from linsep.regression.blocks import Block
 from linsep.regression.lanes import Lanes
 
@@ -42,7 +43,10 @@ def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
     Lanes are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
     means far from zero.
     """
-    return widened(rows.sum(InClasses(n_classes), added_moments), rows.width)
+    moments = rows.sum(InClasses(n_classes), added_moments)
+    if moments is None:
+        raise DataError("Every row has weight 0: check the weights.")
+    return widened(moments, rows.width)
 
 
 def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> ClassMoments:

@@ -62,7 +62,11 @@ class Bodies:
         try:
             path.write_bytes(content)
             self._check_columns(path, content, format, recipe)
-            source = open_source(path, recipe=recipe, format=format, labelled=False)
+            # Tabs are told by the content type, other delimiters by the model.
+            delimiter = "\t" if format == "tsv" else None
+            source = open_source(
+                path, recipe=recipe, format=format, delimiter=delimiter, labelled=False
+            )
             source.name = THE_BODY
             yield source
         except LinsepError as problem:
@@ -79,7 +83,8 @@ class Bodies:
         """Refuse wide tables before a reader makes room for all their columns."""
         most = self.limits.features
         if format in ("csv", "tsv"):
-            delimiter = Fields(recipe.get("delimiter")).of(format).delimiter or ""
+            told = "\t" if format == "tsv" else recipe.get("delimiter")
+            delimiter = Fields(told).of(format).delimiter or ""
             line = content.partition(b"\n")[0]
             many = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
         elif format == "arrow":

@@ -36,14 +36,16 @@ class Guard:
     """
 
     def __init__(self, token: str | None):
-        self._expected = None if token is None else b"Bearer " + token.encode()
+        self._expected = None if token is None else token.encode()
 
     def check(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Raise Refused unless the token is shown, or none is needed."""
         if self._expected is None:
             return
         for name, value in headers:
-            if name == b"authorization" and hmac.compare_digest(value, self._expected):
+            scheme, _, shown = value.partition(b" ")
+            bearer = name == b"authorization" and scheme.lower() == b"bearer"
+            if bearer and hmac.compare_digest(shown.strip(), self._expected):
                 return
         raise Refused(
             401,

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import ipaddress
 import signal
 import socket
@@ -202,11 +203,13 @@ class Server:
         """Serve the model that is in the file now, if it is one; requests notice nothing."""
         metrics = self.service.metrics
         try:
-            if self.learning is not None:
+            if self.learning is not None and not await asyncio.to_thread(self._is_the_same):
                 raise LinsepError(
                     f"{self._path} was replaced, but the log is of the model before: it is served "
                     "on; start again with another log to serve the new one."
                 )
+            if self.learning is not None:
+                return
             served = await asyncio.to_thread(self._read_again)
         except LinsepError as problem:
             metrics.failed_reloads += 1
@@ -215,6 +218,13 @@ class Server:
         self.service.served = served
         metrics.reloads += 1
         self._say(f"serving model {served.version} now")
+
+    def _is_the_same(self) -> bool:
+        """Return whether the file is the model that the log began with."""
+        try:
+            return hashlib.sha256(self._path.read_bytes()).hexdigest() == self.service.served.digest
+        except OSError:
+            return False
 
     def _read_again(self) -> Served:
         served = read_model(self._path, self.limits)

@@ -14,7 +14,13 @@ from linsep.compiled.core.rows import Unit, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Counted
-from linsep.estimators._common.checking import FLOATS, Parameter, brings_labels, check_parameters
+from linsep.estimators._common.checking import (
+    FLOATS,
+    Parameter,
+    brings_labels,
+    check_parameters,
+    check_prepared,
+)
 from linsep.estimators._common.from_source import fit_source
 from linsep.estimators._common.predicting import Predicts
 from linsep.estimators._common.proofs import Proofs
@@ -290,6 +296,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         """Return X and y validated. Unless ``checked``, finiteness and column indices are left to
         the pass loop, which checks them row by row.
         """
+        if not reset:
+            check_prepared(self, X)
         X = validate_data(
             self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
             reset=reset, ensure_all_finite=checked,
@@ -298,6 +306,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
+        check_prepared(self, X)
         return validate_data(
             self, as_csr(X, columns=self.keep == "vote"), accept_sparse="csr", dtype=FLOATS,
             order="C", reset=False, ensure_all_finite=False,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.background import elsewhere
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.checking import check_two_classes
+from linsep.estimators._common.checking import check_prepared, check_two_classes
 from linsep.estimators._common.from_source import knows_all_rows
 from linsep.estimators._common.predicting import Predicts
 from linsep.interrupts import held, window
@@ -49,6 +49,8 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
             raise DataError(
                 "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
             )
+        if not reset:
+            check_prepared(estimator, X)
         return validate_data(
             estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
         )

@@ -7,15 +7,17 @@ the residuals of the rows then restore the lost digits (iterative refinement: Hi
 Stability of Numerical Algorithms, 2002, sections 12 and 20.5).
 """
 
+import os
 import threading
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.regression.blocks import Block
 from linsep.regression.least_squares.slices import two_sum
 from linsep.regression.least_squares.targets import Targets
@@ -24,8 +26,8 @@ from linsep.regression.least_squares.targets import Targets
 WORST_CONDITION = 1e6
 #: smallest acceptable share of a sum of squares after centring
 LEAST_LEFT = 1e-3
-#: most features: products of more would not fit in memory
-MOST_FEATURES = 1 << 14
+#: bytes for each product of two features, measured, and features whose products no memory holds
+PRODUCT_BYTES, MOST_FEATURES = 240, 1 << 14
 #: condition number below which, and unexplained share of variance above which, no refinement is
 #: needed
 GOOD_CONDITION, GOOD_SHARE = 100.0, 1e-3
@@ -147,12 +149,25 @@ _local = threading.local()
 
 
 def refuse_too_many(features: int) -> None:
-    """Raise DataError for features whose products do not fit in memory."""
-    if features > MOST_FEATURES:
+    """Raise DataError for features whose products do not fit in half of the machine's memory."""
+    most = min(MOST_FEATURES, isqrt(_memory() // (2 * PRODUCT_BYTES)))
+    if features > most:
+        bits = most.bit_length() - 1
         raise DataError(
             f"Least squares of {features:,} features needs all their products, which are too "
-            f"many for memory: choose at most {MOST_FEATURES:,} features."
+            "many for memory",
+            f"choose at most {most:,} features",
+            hint("hash into fewer with {}", hash_bits=bits),
+            hint("with {}", text_bits=bits),
         )
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine, 8 GB if it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
 
 
 class Residues(NamedTuple):

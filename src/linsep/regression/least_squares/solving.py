@@ -92,7 +92,8 @@ def least_squares(
     Raises
     ------
     DataError
-        If there are more than 16,384 features, or squares of values overflow.
+        If the products of the features do not fit in half of the memory, or squares of values
+        overflow.
     """
     rows = blocks if isinstance(blocks, Lanes) else Lanes(blocks)
     few = rows.few(_too_many)

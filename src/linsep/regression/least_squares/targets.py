@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.errors import DataError
 from linsep.regression.blocks import Block
 
 
@@ -30,7 +31,9 @@ class Targets(NamedTuple):
 
     @classmethod
     def of(cls, block: Block) -> "Targets":
-        """Count the rows of a block, at least one."""
+        """Count the rows of a block; DataError if all were of weight 0."""
+        if not block.y.size:
+            raise DataError("Every row has weight 0: check the weights.")
         y, weights = block.y.astype(np.float64, copy=False), block.weights
         low, high = float(y.min()), float(y.max())
         total, logs = float(y.size), 0.0

@@ -54,6 +54,8 @@ class Documents(TableFile):
     def __init__(self, paths: list[Path], mixed: bool = False, max_bytes: int = MAX_LINE):
         self.path, self.max_bytes, self._done = paths[0], max_bytes, 0
         self._files: list[Path] = []
+        #: texts beside the folders of labels, which are left out
+        self.beside: list[Path] = []
         found: list[Document] = []
         for path in paths:
             found += self._of_folder(path) if path.is_dir() else self._of_mailbox(path, path.stem)
@@ -116,7 +118,9 @@ class Documents(TableFile):
                 hidden = any(part[0] == "." for part in path.relative_to(label).parts)
                 if path.is_file() and not hidden:
                     yield self._of_file(path, label.name)
+        self.beside += [path for path in inside if path.is_file() and path not in boxes]
         if not folders and not boxes:
+            self.beside.clear()
             for path in inside:
                 if path.is_file():
                     yield self._of_file(path, None)

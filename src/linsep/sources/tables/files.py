@@ -10,7 +10,7 @@ from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_records import OPTIONS, Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
@@ -53,12 +53,27 @@ def open_tables(
 
 def check_separated(path: File, kinds: Iterable[str], fields: Fields) -> None:
     """Raise DataError where it is said how fields are told apart, but no file is CSV."""
-    given = {name: value for name, value in fields._asdict().items() if value is not None}
+    given = {name: getattr(fields, name) for name in OPTIONS if getattr(fields, name) is not None}
     if given and not {"csv", "tsv"} & set(kinds):
         raise DataError(
             f"{path} is {' and '.join(sorted(set(kinds)))}, where nothing separates fields",
             hint("leave out {}", **given),
         )
+
+
+def check_no_text_is_lost(files: list[TableFile], labelled: bool) -> None:
+    """Raise DataError for texts beside folders of texts, which have no label to learn or to compare
+    with, but would have a prediction.
+    """
+    for file in files:
+        if not labelled and isinstance(file, Documents) and file.beside:
+            others = f" and {len(file.beside) - 1:,} more" if len(file.beside) > 1 else ""
+            raise DataError(
+                f"{file.beside[0]}{others} would be left out, because folders or mailboxes are "
+                "beside it",
+                "give the texts and the folders one after the other",
+                "put the texts into a folder, too",
+            )
 
 
 def kinds_in(

@@ -21,6 +21,7 @@ from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
     all_dropped,
+    check_no_text_is_lost,
     check_separated,
     kinds_in,
     open_tables,
@@ -80,8 +81,7 @@ class TableSource(Source):
     reference_level : None, "first" or dict
         Text values that have no indicator, so that indicators and an intercept are not collinear:
         of every text column the first in order, or another where the dict says {column: value}.
-        Where ``missing`` is "zero" or
-        "mean", missing text is then taken for the reference level.
+        Where ``missing`` is "zero" or "mean", missing text is then taken for the reference level.
     format : str or None
         One of :data:`linsep.sources.formats.FORMATS`; None goes by the names of the files.
     delimiter : str or None
@@ -90,8 +90,7 @@ class TableSource(Source):
         Whether quotes enclose fields of CSV, and whether its first row holds names; None as above.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
-        None fits batches to half a million values, of wide rows up to two million. Rows and columns
-        come out the same.
+        None fits batches to half a million values, of wide rows up to two million.
     recipe : dict or None
         What :meth:`recipe` returned: columns mean exactly the same again, other columns are
         ignored, `missing`, `hash_bits`, `exclude`, `scale` and `reference_level` are taken from it,
@@ -156,10 +155,10 @@ class TableSource(Source):
         self._options |= {name: value for name, value in others.items() if value is not None}
         given = Fields(delimiter, quotes, header)
         self.fields, self._max_line = given.or_of(recipe or {}), max_line
+        self._require_target = require_target
         self._open(format, max_line, mixed=recipe is None and require_target)
         check_separated(self.paths[0], self.kind.split(" and "), given)
         self.by_recipe = recipe is not None
-        self._require_target = require_target
         self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
             self._columns = guess_columns(
@@ -179,6 +178,7 @@ class TableSource(Source):
         self.kind = " and ".join(sorted(kinds))
         self._files = open_tables(self.paths, format, self.fields, max_line, mixed)
         self.paths = [path for file in self._files for path in file.files]
+        check_no_text_is_lost(self._files, labelled=self._require_target)
         self.is_text = not all(file.typed for file in self._files)
 
     def _prepare(self) -> None:

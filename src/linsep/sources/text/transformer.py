@@ -180,6 +180,10 @@ def _as_arrow(X: Any) -> pa.Array | pa.ChunkedArray:
     else:
         if isinstance(X, str | bytes):
             raise DataError("Texts must be a list of strings, not one: put it into a list.")
+        if isinstance(X, dict) or hasattr(X, "columns"):
+            raise DataError(
+                "Texts must be a list of strings, not a table: give one of its columns."
+            )
         X = list(X)
         for number, text in enumerate(X):
             if not isinstance(text, str):
