@@ -1,0 +1,96 @@
+"""What would be taken for something else is refused, with what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import assert_refused, here
+from linsep import (
+    GaussianNaiveBayes,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    Text,
+    open_source,
+)
+from linsep.errors import DataError
+from linsep.regression.least_squares import moments
+from linsep.sources.tables.loading import load_table
+
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
+
+
+@pytest.mark.parametrize(
+    "model", [Perceptron(), LogisticRegression(), GaussianNaiveBayes(), LinearRegression()]
+)
+def test_a_table_is_not_scored_without_its_scale(tmp_path, model):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((60, 2)) * 100 + 500, columns=["a", "b"])
+    table["y"] = (table["a"] + 100 * rng.standard_normal(60) > 500).astype(int)
+    path = tmp_path / "a.csv"
+    table.to_csv(path, index=False)
+    model.fit(open_source(path, target="y", scale="standard"))
+    with pytest.raises(DataError, match="a DataFrame is taken as it is: write it to a file"):
+        model.predict(table[["a", "b"]])
+    scaled = [batch.X for batch in open_source(path, recipe=model.recipe_).batches()]
+    assert (
+        model.predict(scaled[0]) == model.predict(open_source(path, recipe=model.recipe_))
+    ).all()
+    model.fit(open_source(path, target="y"))
+    assert len(model.predict(table[["a", "b"]])) == 60
+
+
+def test_texts_are_no_table():
+    for table in (pd.DataFrame({"t": ["a b", "c d"]}), {"t": ["a b"]}):
+        with pytest.raises(DataError, match="not a table: give one of its columns"):
+            Text().fit_transform(table)
+
+
+def test_least_squares_that_memory_does_not_hold_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(moments, "_memory", lambda: 1 << 24)
+    path = tmp_path / "a.vw"
+    path.write_text("0.53 |a x\n1.7 |a y\n3.2 |a z:2\n2.2 |a z:1 x\n")
+    said = "choose at most 186 features, hash into fewer with --hash-bits 7 or with --text-bits 7."
+    assert_refused(
+        "fit", "a.vw", "--learner", "linear", "--hash-bits", "14", cwd=tmp_path, said=said
+    )
+
+
+def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):
+    for label, text in (("ham", "see you"), ("spam", "win a prize")):
+        (tmp_path / "mails" / label).mkdir(parents=True)
+        (tmp_path / "mails" / label / "1.txt").write_text(text)
+    (tmp_path / "mails" / "notes.md").write_text("about these mails")
+    assert here("fit", "mails", "--text", "text", "--model", "m", cwd=tmp_path).returncode == 0
+    inbox = tmp_path / "inbox"
+    (inbox / "sub").mkdir(parents=True)
+    for name in ("m1.txt", "m2.txt", "sub/m3.txt"):
+        (inbox / name).write_text("win")
+    said = "inbox/m1.txt and 1 more would be left out, because folders or mailboxes are beside it"
+    assert_refused("predict", "m", "inbox", cwd=tmp_path, said=said)
+    done = here("predict", "m", "inbox/sub", cwd=tmp_path)
+    assert done.stdout.split() == ["spam"]
+
+
+def test_a_column_of_texts_alone_is_read(tmp_path):
+    (tmp_path / "a.csv").write_text("message text,kind\nhello you,ham\nwin now,spam\n")
+    fit = ["fit", "a.csv", "--target", "kind", "--text", "message text", "--model", "m"]
+    assert here(*fit, cwd=tmp_path).returncode == 0
+    (tmp_path / "b.csv").write_text("message text\nhello you\nwin now\n")
+    assert here("predict", "m", "b.csv", cwd=tmp_path).stdout.split() == ["ham", "spam"]
+    with pytest.raises(DataError, match="it has a space in it"):
+        load_table(tmp_path / "b.csv", require_target=False)
+    options = {"require_target": False, "text": "message text", "delimiter": ","}
+    assert load_table(tmp_path / "b.csv", **options)[0].shape[0] == 2
+
+
+def test_who_has_sentences_is_told_how_to_read_them(tmp_path):
+    rows = "".join(f"{a} {b},{k % 2}\n" for k, (a, b) in enumerate(
+        (x, y) for x in "abcdefghijkl" for y in "mnopqrstuvwx"))  # fmt: skip
+    (tmp_path / "a.csv").write_text("name,kind\n" + rows)
+    assert_refused(
+        "fit", "a.csv", "--target", "kind", cwd=tmp_path, said="read its words with --text name"
+    )
