@@ -76,8 +76,8 @@ def load(path: str | Path) -> Any:
     """Load a model written by :func:`save`; its predictions are the same to the bit.
 
     Files are read as those of training with ``open_source(file, recipe=model.recipe_)``, which
-    fills, encodes and scales their columns; arrays are taken as they are, and a DataFrame is refused
-    if the model scales columns.
+    fills, encodes and scales their columns; arrays are taken as they are, and a DataFrame is
+    refused if the model scales columns.
 
     A checksum of the whole file detects damage. It is not a signature: a file from someone else may
     hold any weights, but no code.
