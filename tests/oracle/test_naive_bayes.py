@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import GaussianNaiveBayes
-from linsep.errors import SeparationWarning
+from linsep.errors import DataError, SeparationWarning
 from linsep.regression.blocks import Block
 from linsep.regression.class_moments import InClasses, added_moments, class_moments
 from linsep.regression.lanes import Lanes
@@ -94,3 +94,12 @@ def test_a_feature_without_width_is_said():
 def test_bad_input_is_refused(X, y, weights, said):
     with pytest.raises(ValueError, match=said):
         GaussianNaiveBayes().fit(X, y, weights)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-170, 1e-200])
+def test_squares_that_floats_do_not_hold_are_refused(scale):
+    X, y = np.array([[1.0], [2.0], [2.0], [4.0]]), [0, 0, 1, 1]
+    with pytest.raises(DataError, match="variance of x0 is smaller than floating point holds"):
+        GaussianNaiveBayes().fit(X * scale, y)
+    one, other = (GaussianNaiveBayes().fit(X * s, y) for s in (1.0, 1e-150))
+    assert other.predict_proba(X * 1e-150) == pytest.approx(one.predict_proba(X))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.errors import FeatureOverflow, SeparationWarning
+from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import Parameter, brings_labels, check_prepared
 from linsep.estimators._common.equations import HasEquation
@@ -157,6 +157,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         largest = np.abs(moments.means[counted]).max(axis=0)
         narrow = variances <= (ROUNDING * largest) ** 2
         apart = np.ptp(moments.means[counted], axis=0) > ROUNDING * largest
+        self._refuse_tiny(apart, variances, self._between(moments))
         if (narrow & apart).any():
             j = int(np.argmax(narrow & apart))
             names = getattr(self, "feature_names_in_", None)
@@ -172,6 +173,16 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             variances = np.where(narrow & apart, NARROW * total.max(), variances)
         self.classes_, self.priors_ = classes, moments.totals / moments.totals.sum()
         self.means_, self.variances_ = moments.means, np.where(narrow & ~apart, 0.0, variances)
+
+    def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:
+        """Raise DataError for features whose squares are too small for floats of all digits."""
+        least = np.finfo(np.float64).tiny
+        tiny = ((within > 0) & (within < least)) | (apart & (within + between < least))
+        if tiny.any():
+            name = labels.feature_names(self)[int(np.argmax(tiny))]
+            raise DataError(
+                f"The variance of {name} is smaller than floating point holds: scale the features."
+            )
 
     def _between(self, moments: ClassMoments) -> np.ndarray:
         """Return the variance between the class means."""
