@@ -36,7 +36,9 @@ def test_requests_in_flight_finish_and_rows_stay(tmp_path):
     assert TOKEN not in lines
     client = Client(int(lines.splitlines()[0].rstrip("/").rpartition(":")[2]), TOKEN)
     assert client.learn(["a"], X[:1], ["+"])["rows"] == 1
-    os.kill(server.pid, signal.SIGHUP)
+    os.kill(server.pid, signal.SIGHUP)  # of the same file nothing is said
+    client.get("/health")
+    fitted(tmp_path, labels=["-", "+", "+", "-"])
     assert "the log is of the model before" in server.stderr.readline()
     body = json.dumps({"ids": ["b"], "rows": X[1:2], "labels": ["+"]}).encode()
     with client.raw() as slow:

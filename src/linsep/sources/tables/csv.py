@@ -66,7 +66,8 @@ class CsvFile(TextFile):
                 raise DataError(f"{path} has no rows: give a file with rows.")
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0] if self._before else names_of(len(records[0]))
-        if len(header) == 1 and not fields.told and (other := _other_delimiter(records, delimiter)):
+        other = _other_delimiter(records, delimiter) if len(header) == 1 else None
+        if other and not (fields.told and other in (" ", WHITESPACE)):
             raise DataError(
                 f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
                 f"{_shown(other)} in it",

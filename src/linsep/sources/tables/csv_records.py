@@ -34,7 +34,7 @@ class Fields(NamedTuple):
         Whether the first row holds the names of the columns, which otherwise are "column_1",
         "column_2" and so on; None is True unless that row looks like others.
     told : bool
-        Whether the delimiter is given, or the columns are known.
+        Whether the delimiter is given, or the columns are known: blanks in a single one are text.
     """
 
     delimiter: str | None = None
