@@ -143,6 +143,20 @@ def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
     assert os.listdir(folder) == ["t.svm"]
 
 
+def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learnt, monkeypatch):
+    def pressed(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+
+    stopped(folder, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr("linsep.cli.fit.InitialWeights", pressed)
+        done = here("fit", "--resume", "c", cwd=folder)
+    said = "linsep: interrupted; `linsep fit --resume c` goes on.\n"
+    assert (done.returncode, done.stderr.replace(f"{folder}/", "")) == (130, said)
+    assert here("fit", "--resume", "c", cwd=folder).returncode == 0
+    assert_same_models(folder / "m", learnt)
+
+
 REFUSED = {
     "--checkpoint needs --model FILE": (*SAVED[:-4], "--checkpoint", "c"),
     "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),

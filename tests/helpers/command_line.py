@@ -36,6 +36,13 @@ def here(*arguments, cwd):
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
+def assert_they_run(commands, cwd):
+    """Each of the commands succeeds and says nothing on stderr."""
+    for words in commands:
+        done = here(*words.split(), cwd=cwd)
+        assert (done.returncode, done.stderr) == (0, ""), words
+
+
 def assert_refused(*arguments, cwd, said, code=1):
     """The command fails with one sentence and leaves nothing behind."""
     before = sorted(os.listdir(cwd))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import assert_refused, here
+from command_line import assert_refused, assert_they_run, here
 from linsep import Perceptron, open_source
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
@@ -96,7 +96,7 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
         open_source(tmp_path / "without.csv", target="column_5", header=False)
     )
     assert without.coef_.tobytes() == with_names.coef_.tobytes()
-    for command in (
+    commands = (
         "fit without.csv --no-header --target column_5 --model m",
         "predict m without.csv --output labels.txt",
         "score m without.csv",
@@ -104,9 +104,8 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
         "split without.csv --no-header --target column_5 --test 0.2",
         "separate without.csv --no-header --target column_5",
         "describe without.csv --no-header --target column_5",
-    ):
-        done = here(*command.split(), cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), command
+    )
+    assert_they_run(commands, tmp_path)
     assert len((tmp_path / "labels.txt").read_text().split()) == 150
     parts = [(tmp_path / f"without-{part}.csv").read_text() for part in ("train", "test")]
     assert sorted("".join(parts).splitlines()) == sorted(rows.splitlines())

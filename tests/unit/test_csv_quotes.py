@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from command_line import assert_refused, here
+from command_line import assert_refused, assert_they_run, here
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources import text_files
@@ -138,7 +138,7 @@ def test_records_of_many_blocks_are_those_of_the_csv_module(tmp_path_factory, ro
         csv.writer(file).writerows([("s", "t"), *rows])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(text_files, "BLOCK_BYTES", size)
-        batches = list(CsvFile(path, Fields(",", True)).chunks({"s": "text", "t": "text"}, True))
+        batches = list(CsvFile(path, Fields()).chunks({"s": "text", "t": "text"}, True))
     found = [(row["s"] or "", row["t"] or "") for batch in batches for row in batch.to_pylist()]
     assert found == rows
 
@@ -170,16 +170,15 @@ def test_quotes_may_be_text(tmp_path, blocks):
 
 def test_commands_take_quotes_for_text(tmp_path):
     (tmp_path / "a.tsv").write_text(LITERAL)
-    for command in (
+    commands = (
         "fit a.tsv --target y --model m --no-quotes",
         "predict m a.tsv --output labels.txt",
         "score m a.tsv",
         "convert a.tsv a.parquet --no-quotes",
         "split a.tsv --target y --test 0.5 --no-quotes",
         "separate a.tsv --target y --no-quotes",
-    ):
-        done = here(*command.split(), cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), command
+    )
+    assert_they_run(commands, tmp_path)
     assert (tmp_path / "labels.txt").read_text().split() == ["0", "1", "0", "1"]
     assert pq.read_table(tmp_path / "a.parquet")["t"].to_pylist() == VALUES
     parts = [(tmp_path / f"a-{part}.tsv").read_text() for part in ("train", "test")]

@@ -41,7 +41,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 def seen(path, kinds):
     """What the first rows or all rows of a file are, or what is said of them."""
-    file = CsvFile(path, Fields(",", True))
+    file = CsvFile(path, Fields())
     try:
         batches = list(file.chunks(kinds, True)) if kinds else [file.head()]
         return file._strips, [(batch.schema, batch.to_pylist()) for batch in batches]
@@ -68,7 +68,7 @@ def test_strips_of_columns_give_what_all_columns_at_once_give(
 def test_a_longer_file_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(csv, "STRIP", 2)
     (tmp_path / "a.csv").write_text("a,b,c,d,e\n" + "1,x,true,2,y\n" * 100_000)
-    file = CsvFile(tmp_path / "a.csv", Fields(",", True))
+    file = CsvFile(tmp_path / "a.csv", Fields())
     assert not file._strips
     assert sum(batch.num_rows for batch in file.chunks(KINDS, True)) == 100_000
 

@@ -2,15 +2,13 @@
 
 import inspect
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from linsep.checkpoints.file import Checkpoint
-from linsep.cli.failures import fail, interrupted, interrupted_code, note
+from linsep.cli.failures import note
 from linsep.cli.help import OptionsInGroups
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError
@@ -94,25 +92,12 @@ def check(path: Path | None, every: str | None, model: Path | None) -> None:
         raise typer.BadParameter("--checkpoint needs --model FILE, where the fit ends.")
 
 
-@contextmanager
 def opened(
     path: Path | None, every: str | None, context: typer.Context, source: Source, estimator: Any
-) -> Iterator[Checkpoint | None]:
-    """Yield the checkpoint of these options, None without one; say where its fit goes on, and how
-    if it is interrupted.
-    """
-    checkpoint = None if path is None else _opened(path, every, context, source, estimator)
-    try:
-        yield checkpoint
-    except KeyboardInterrupt:
-        if checkpoint is None or not checkpoint.path.exists():
-            raise
-        fail(interrupted(checkpoint.path), interrupted_code())
-
-
-def _opened(
-    path: Path, every: str | None, context: typer.Context, source: Source, estimator: Any
-) -> Checkpoint:
+) -> Checkpoint | None:
+    """Return the checkpoint of these options, None without one; it says where its fit goes on."""
+    if path is None:
+        return None
     if "checkpoint" not in inspect.signature(estimator.fit).parameters:
         raise typer.BadParameter(
             "--checkpoint is for learners that make passes; this one reads its rows once."

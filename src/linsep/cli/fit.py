@@ -84,8 +84,8 @@ def fit(
     _check_held_out(curve, source.grouped, estimator)
     start = InitialWeights(init_weights, learner, estimator, source)
     checkpointing.check(checkpoint, every, model)
-    with checkpointing.opened(checkpoint, every, context, source, estimator) as saved:
-        whole = _fitted(estimator, source, start, place, saved)
+    saved = checkpointing.opened(checkpoint, every, context, source, estimator)
+    whole = _fitted(estimator, source, start, place, saved)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
         if model is not None:

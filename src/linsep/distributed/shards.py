@@ -23,7 +23,7 @@ from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile
-from linsep.sources.tables.csv_records import OPTIONS, Fields
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.table import TableSource
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
@@ -182,7 +182,7 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
         "recipe": reading.recipe, "format": shard.format, "max_line": reading.max_line,
     }  # fmt: skip
     if shard.format in HEADED:
-        how |= {name: getattr(reading.fields, name) for name in OPTIONS}
+        how |= reading.fields._asdict()
     try:
         if not shard.stop:
             files: Any = [shard.path]

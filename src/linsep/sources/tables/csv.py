@@ -48,12 +48,18 @@ class CsvFile(TextFile):
     ----------
     path : Path
     fields : Fields
-        How the fields are told apart, with a delimiter and quotes.
+        How the fields are told apart, as far as it is said.
+    format : "csv" or "tsv"
+        What separates fields if that is not said.
+    max_line : int
+        Bytes that a record may have.
     """
 
     returns = True
 
-    def __init__(self, path: File, fields: Fields, max_line: int = MAX_LINE):
+    def __init__(self, path: File, fields: Fields, format: str = "csv", max_line: int = MAX_LINE):
+        told = fields.delimiter is not None or fields.header is not None
+        fields = fields.of(format)
         delimiter = fields.delimiter or ","
         self._squeezes, self._fields = delimiter == WHITESPACE, fields
         super().__init__(path, max_line)
@@ -67,7 +73,7 @@ class CsvFile(TextFile):
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0] if self._before else names_of(len(records[0]))
         other = _other_delimiter(records, delimiter) if len(header) == 1 else None
-        if other and not (fields.told and other in (" ", WHITESPACE)):
+        if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
                 f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
                 f"{_shown(other)} in it",

@@ -15,10 +15,6 @@ _END = ["end", "end"]
 _FIELDS = Lock()
 
 
-#: what users say of them
-OPTIONS = ("delimiter", "quotes", "header")
-
-
 class Fields(NamedTuple):
     """How the fields of CSV are told apart.
 
@@ -33,19 +29,16 @@ class Fields(NamedTuple):
     header : bool or None
         Whether the first row holds the names of the columns, which otherwise are "column_1",
         "column_2" and so on; None is True unless that row looks like others.
-    told : bool
-        Whether the delimiter is given, or the columns are known: blanks in a single one are text.
     """
 
     delimiter: str | None = None
     quotes: bool | None = None
     header: bool | None = None
-    told: bool = False
 
     @classmethod
     def among(cls, options: dict[str, Any]) -> "Fields":
         """Return those among other options by name."""
-        return cls(*(options[name] for name in OPTIONS))
+        return cls(*(options[name] for name in cls._fields))
 
     def or_of(self, recipe: dict[str, Any]) -> "Fields":
         """Return these, and those of a recipe where none is given; DataError for invalid ones.
@@ -54,7 +47,7 @@ class Fields(NamedTuple):
         """
         found: dict[str, Any] = {
             name: recipe.get(name) if value is None else value
-            for name, value in zip(OPTIONS, self, strict=False)
+            for name, value in self._asdict().items()
         }
         check_delimiter(found["delimiter"])
         for name in ("quotes", "header"):
@@ -63,18 +56,17 @@ class Fields(NamedTuple):
             found[name] = None if value is None else bool(value)
         if recipe and found["header"] is None:
             found["header"] = True
-        return Fields(**found, told=bool(recipe))
+        return Fields(**found)
 
     def recipe(self) -> dict[str, Any]:
         """Return what a recipe tells of them."""
-        found = {name: False for name in OPTIONS if getattr(self, name) is False}
+        found = {name: False for name, value in self._asdict().items() if value is False}
         return {"delimiter": self.delimiter} | found
 
     def of(self, format: str) -> "Fields":
         """Return the same for "csv" or "tsv", with a delimiter and quotes."""
         delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
-        told = self.told or self.delimiter is not None
-        return Fields(delimiter, self.quotes is not False, self.header, told)
+        return Fields(delimiter, self.quotes is not False, self.header)
 
 
 def csv_records(

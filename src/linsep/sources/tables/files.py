@@ -10,7 +10,7 @@ from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_records import OPTIONS, Fields
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
@@ -30,7 +30,7 @@ def open_table(
     """Open a file of a format, by default as its name says; DataError where that is no table's."""
     format = format or format_by_name(path)
     if format in {"csv", "tsv"}:
-        return CsvFile(path, fields.of(format), max_line)
+        return CsvFile(path, fields, format, max_line)
     if format == "jsonl":
         return JsonFile(path, max_line)
     if format == "parquet":
@@ -53,7 +53,7 @@ def open_tables(
 
 def check_separated(path: File, kinds: Iterable[str], fields: Fields) -> None:
     """Raise DataError where it is said how fields are told apart, but no file is CSV."""
-    given = {name: getattr(fields, name) for name in OPTIONS if getattr(fields, name) is not None}
+    given = {name: value for name, value in fields._asdict().items() if value is not None}
     if given and not {"csv", "tsv"} & set(kinds):
         raise DataError(
             f"{path} is {' and '.join(sorted(set(kinds)))}, where nothing separates fields",
