@@ -14,7 +14,7 @@ from linsep import (
     open_source,
 )
 from linsep.errors import DataError
-from linsep.regression.least_squares import moments
+from linsep.regression.least_squares import memory
 from linsep.sources.tables.loading import load_table
 
 pytestmark = [
@@ -50,13 +50,23 @@ def test_texts_are_no_table():
 
 
 def test_least_squares_that_memory_does_not_hold_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(moments, "_memory", lambda: 1 << 24)
+    monkeypatch.setattr(memory, "_memory", lambda: 1 << 24)
     path = tmp_path / "a.vw"
     path.write_text("0.53 |a x\n1.7 |a y\n3.2 |a z:2\n2.2 |a z:1 x\n")
-    said = "choose at most 186 features, hash into fewer with --hash-bits 7 or with --text-bits 7."
+    said = "choose at most 272 features, hash into fewer with --hash-bits 8 or with --text-bits 8."
     assert_refused(
         "fit", "a.vw", "--learner", "linear", "--hash-bits", "14", cwd=tmp_path, said=said
     )
+
+
+def test_twice_the_digits_need_twice_the_memory(monkeypatch):
+    monkeypatch.setattr(memory, "_memory", lambda: 1 << 24)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 200)), rng.normal(size=1000)
+    assert LinearRegression().fit(X, y).n_features_in_ == 200
+    X[:, 0] = X[:, 1] + X[:, 2]
+    with pytest.raises(DataError, match=r"200 features needs .* 106 bits.* choose at most 181"):
+        LinearRegression().fit(X, y)
 
 
 def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):

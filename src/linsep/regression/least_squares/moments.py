@@ -7,18 +7,16 @@ the residuals of the rows then restore the lost digits (iterative refinement: Hi
 Stability of Numerical Algorithms, 2002, sections 12 and 20.5).
 """
 
-import os
 import threading
 from dataclasses import dataclass
-from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-from linsep.errors import DataError, hint
 from linsep.regression.blocks import Block
+from linsep.regression.least_squares.memory import FLOATS_BYTES, refuse_too_many
 from linsep.regression.least_squares.slices import two_sum
 from linsep.regression.least_squares.targets import Targets
 
@@ -26,8 +24,6 @@ from linsep.regression.least_squares.targets import Targets
 WORST_CONDITION = 1e6
 #: smallest acceptable share of a sum of squares after centring
 LEAST_LEFT = 1e-3
-#: bytes for each product of two features, measured, and features whose products no memory holds
-PRODUCT_BYTES, MOST_FEATURES = 240, 1 << 14
 #: condition number below which, and unexplained share of variance above which, no refinement is
 #: needed
 GOOD_CONDITION, GOOD_SHARE = 100.0, 1e-3
@@ -98,7 +94,7 @@ class Shifted(NamedTuple):
 
     def __call__(self, lane: Block) -> Products:
         """Return the sums of products of a lane."""
-        refuse_too_many(lane.X.shape[1])
+        refuse_too_many(lane.X.shape[1], FLOATS_BYTES)
         if self.keeps_zeros(lane):
             X, ones = self.sparse_columns(lane)
             product = np.zeros((2 + X.shape[1], 2 + X.shape[1]))
@@ -146,28 +142,6 @@ class Shifted(NamedTuple):
 
 #: a buffer for each thread
 _local = threading.local()
-
-
-def refuse_too_many(features: int) -> None:
-    """Raise DataError for features whose products do not fit in half of the machine's memory."""
-    most = min(MOST_FEATURES, isqrt(_memory() // (2 * PRODUCT_BYTES)))
-    if features > most:
-        bits = most.bit_length() - 1
-        raise DataError(
-            f"Least squares of {features:,} features needs all their products, which are too "
-            "many for memory",
-            f"choose at most {most:,} features",
-            hint("hash into fewer with {}", hash_bits=bits),
-            hint("with {}", text_bits=bits),
-        )
-
-
-def _memory() -> int:
-    """Return the bytes of memory of this machine, 8 GB if it does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 8 << 30
 
 
 class Residues(NamedTuple):

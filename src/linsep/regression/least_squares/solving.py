@@ -41,6 +41,7 @@ from linsep.regression.least_squares.exact_ranks import (
     slices_suffice,
     whole_products,
 )
+from linsep.regression.least_squares.memory import DOUBLED_BYTES, refuse_too_many
 from linsep.regression.least_squares.moments import Moments, Solved, solve
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.slices import (
@@ -92,8 +93,8 @@ def least_squares(
     Raises
     ------
     DataError
-        If the products of the features do not fit in half of the memory, or squares of values
-        overflow.
+        If the products of the features do not fit in three quarters of the memory, or squares of
+        values overflow.
     """
     rows = blocks if isinstance(blocks, Lanes) else Lanes(blocks)
     few = rows.few(_too_many)
@@ -169,6 +170,7 @@ def _known(ball: arb) -> bool:
 
 def _doubled(rows: Lanes, moments: Moments, fit_intercept: bool) -> LeastSquares:
     """Solve by sums of 106 bits."""
+    refuse_too_many(rows.width, DOUBLED_BYTES)
     ranges = rows.sum(ranges_of, added_ranges).wider(1 + rows.width)
     columns = ScaledColumns(ranges, fit_intercept, _digits(moments.dtype), centred=True)
     G = rows.sum(Doubled(columns.exponents, columns.centres), operator.add)
