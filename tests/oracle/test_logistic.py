@@ -195,6 +195,15 @@ def test_weights_count_rows():
     weighted = LogisticRegression().fit(X, y, counts)
     assert np.allclose(weighted.weights_, repeated.weights_, rtol=1e-9)
     assert np.allclose(weighted.covariance_, repeated.covariance_, rtol=1e-8)
+    for name in ("log_likelihood_", "aic_", "bic_", "likelihood_ratio_"):
+        assert np.allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9), name
+    sums = dict(weighted.summary_.header)
+    assert (sums["rows"], sums["sum of their weights"]) == (np.count_nonzero(counts), counts.sum())
+    assert "sum of their weights" not in dict(repeated.summary_.header)
+    two = LogisticRegression().fit(X, y > 0, counts)
+    family = sm.families.Binomial()
+    theirs = sm.GLM(y > 0, sm.add_constant(X), family, freq_weights=counts).fit()
+    assert two.bic_ == pytest.approx(theirs.bic_llf)
     assert weighted.n_rows_ == (counts > 0).sum()
     doubled = LogisticRegression(class_weight={0: 2.0}).fit(X, y)
     same = LogisticRegression().fit(X, y, np.where(y == 0, 2.0, 1.0))

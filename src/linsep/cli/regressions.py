@@ -1,5 +1,6 @@
 """What ``fit``, ``score`` and ``summary`` print for regressions: the usual table of statistics."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,29 +116,31 @@ def print_statistics(model: Any, top: int | None = None) -> None:
         cut, left_out = _cut(table, top)
         print("\n".join(escaped(line) for line in str(cut).splitlines()))
         if left_out:
-            print(f"... and {left_out:,} more, of smaller {table.statistic}; --json has all")
+            print(f"... and {left_out}; --json has all")
     for _, text in equation_pairs(model):
         print(f"\n{escaped(text)}")
 
 
-def _cut(table: Summary, top: int | None) -> tuple[Summary, int]:
-    """Return the table with the coefficients of the largest statistics, in order, and the number
-    left out.
+def _cut(table: Summary, top: int | None) -> tuple[Summary, str]:
+    """Return the table with the coefficients of the largest statistics, in order, and what is left
+    out.
     """
     rows = table.coefficients
     most = top or MOST_COEFFICIENTS
     if len(rows) <= most:
-        return table, 0
-    # diverging coefficients first, dependent ones last; without statistics sort by estimates
-    first = [{"": 0, "dependent": -1}.get(row.status, 1) for row in rows]
-    values = np.abs([[row.statistic, row.estimate] for row in rows])
+        return table, ""
+    estimated = np.flatnonzero([row.status != "dependent" for row in rows])
+    # diverging coefficients first; without statistics sort by estimates
+    first = [bool(rows[k].status) for k in estimated]
+    values = np.abs([[rows[k].statistic, rows[k].estimate] for k in estimated])
     sizes = np.column_stack([first, values])
     sizes = np.where(np.isnan(sizes), -1.0, sizes)
-    order = np.lexsort(-sizes.T[::-1])[: top or MOST_COEFFICIENTS // 2]
+    order = estimated[np.lexsort(-sizes.T[::-1])[: top or MOST_COEFFICIENTS // 2]]
     kept = [rows[k] for k in np.sort(order)]
-    left_out = len(rows) - len(kept)
-    cut = Summary(table.title, table.header, kept, table.statistic, table.level, table.notes)
-    return cut, left_out
+    smaller, dependent = estimated.size - len(kept), len(rows) - estimated.size
+    left_out = [f"{smaller:,} more, of smaller {table.statistic}"] * bool(smaller)
+    left_out += [f"{dependent:,} that are dependent"] * bool(dependent)
+    return replace(table, coefficients=kept), " and ".join(left_out)
 
 
 def _naive_bayes(model: Any) -> dict[str, Any]:

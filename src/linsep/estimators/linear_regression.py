@@ -19,6 +19,7 @@ from linsep.estimators._common.checking import (
     check_prepared,
     check_sample_weight,
     feature_names,
+    feature_signs,
     features_named,
     target_name,
 )
@@ -158,7 +159,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         """Warn if features are linear combinations of earlier ones."""
         if not self._fitted.kept.all():
             notes = dependence(self._fitted, feature_names(self))
-            more = f" (and {len(notes) - 3} more such features)" if len(notes) > 3 else ""
+            more = f" (and {len(notes) - 3} more, in summary_)" if len(notes) > 3 else ""
             warnings.warn(
                 " ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=stacklevel
             )
@@ -265,7 +266,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 "LogisticRegression, since residuals of two values are neither normal nor of one "
                 "variance."
             )
-        return self.inference_.summary(feature_names(self), notes, target_name(self))
+        found = self.inference_.summary(feature_names(self), notes, target_name(self))
+        return found.with_signs(feature_signs(self), int(self.fit_intercept))
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
         """Predict y, optionally with intervals.

@@ -299,7 +299,7 @@ def implied(
     model.covariance_, model.separation_, model.method_ = None, None, method
     model.log_likelihood_ = model.null_log_likelihood_ = np.nan
     model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, weights.shape[1] - 1
-    model._intervals, model._gained = {}, np.nan
+    model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
     model.stop_reason_ = "implied"
     model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
     return model

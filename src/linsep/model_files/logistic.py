@@ -26,6 +26,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "reference": plain(model.reference_),
         "fit": {name: _number(getattr(model, name)) for name in NUMBERS},
         "n_rows": int(model.n_rows_),
+        "total_weight": float(model._total_weight),
         "n_iter": int(model.n_iter_),
         "method": model.method_,
         "stop_reason": model.stop_reason_,
@@ -56,6 +57,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
         value = about["fit"][name]
         setattr(model, name, float("nan") if value is None else float(value))
     model.n_rows_, model.n_iter_ = count(about["n_rows"]), count(about["n_iter"])
+    model._total_weight = float(about.get("total_weight", model.n_rows_))
     model.method_, model.stop_reason_ = str(about["method"]), str(about["stop_reason"])
     model.stop_sentence_ = str(about["stop_sentence"])
     model._intervals = {

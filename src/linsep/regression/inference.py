@@ -317,15 +317,25 @@ class Inference:
 
 #: coefficients below this share of the largest are rounding errors
 NEGLIGIBLE = 1e-9
+#: what is said of a feature of zeros
+ZERO = "is zero in all rows"
 
 
 def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
-    """Return a sentence for each feature that is left out."""
-    return [
-        f"{names[feature]} {_what_repeats(fit, names, feature)}: it is left out, and predicts "
-        "nothing of its own."
-        for feature in fit.combinations
+    """Return a sentence for each feature that is left out; one for all that are zero."""
+    found = {feature: _what_repeats(fit, names, feature) for feature in fit.combinations}
+    zeros = [names[feature] for feature, what in found.items() if what == ZERO]
+    sentences = [
+        f"{names[feature]} {what}: it is left out, and predicts nothing of its own."
+        for feature, what in found.items()
+        if what != ZERO or len(zeros) == 1
     ]
+    if len(zeros) > 1:
+        sentences.append(
+            f"{_listed(zeros)} are zero in all rows: they are left out, and predict nothing of "
+            "their own."
+        )
+    return sentences
 
 
 def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
@@ -334,7 +344,7 @@ def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
     used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
     if not used.size or not fit.spread[feature]:
         constant = fit.fit_intercept and fit.means[feature]
-        return "is the same in all rows, as the intercept is" if constant else "is zero in all rows"
+        return "is the same in all rows, as the intercept is" if constant else ZERO
     length = np.sqrt(fit.total_weight)  # of the intercept's column
     largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
     shifted = abs(row[0]) * length > NEGLIGIBLE * largest

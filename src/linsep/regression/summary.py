@@ -1,15 +1,19 @@
 """Summary table of a regression: one row per coefficient, statistics of the fit above."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from math import isfinite, isnan
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.escaping import escaped
 
 #: coefficients of a table that a notebook shows with its picture
 MOST_DRAWN = 30
+#: status of the coefficient of minus a feature
+OPPOSITE = {"+inf": "-inf", "-inf": "+inf"}
 
 
 class Coefficient(NamedTuple):
@@ -33,6 +37,13 @@ class Coefficient(NamedTuple):
     low: float
     high: float
     status: str = ""
+
+    def negated(self) -> "Coefficient":
+        """Return the coefficient of minus the feature."""
+        return self._replace(
+            estimate=0.0 - self.estimate, statistic=0.0 - self.statistic,
+            low=0.0 - self.high, high=0.0 - self.low, status=OPPOSITE.get(self.status, self.status),
+        )  # fmt: skip
 
     @classmethod
     def without(cls, name: str, status: str, estimate: float = float("nan")) -> "Coefficient":
@@ -65,6 +76,19 @@ class Summary:
     statistic: str
     level: float = 0.95
     notes: list[str] = field(default_factory=list)
+
+    def with_signs(self, signs: np.ndarray, first: int) -> "Summary":
+        """Return the same with the coefficients of features of sign -1 negated.
+
+        Parameters
+        ----------
+        signs : array of shape (features,), 1 or -1
+        first : int, the number of coefficients before those of the features
+        """
+        rows = list(self.coefficients)
+        for place in first + np.flatnonzero(signs < 0):
+            rows[place] = rows[place].negated()
+        return replace(self, coefficients=rows)
 
     def columns(self) -> list[str]:
         """Return the names of the columns of the table."""

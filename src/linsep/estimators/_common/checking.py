@@ -17,6 +17,7 @@ from linsep.online.keeping import Keep
 from linsep.online.rows.array import NO_IMPORTANCE
 from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.base import Source
+from linsep.sources.text.stored import FeatureNames
 
 #: types of rows that are learnt without a copy
 FLOATS = (np.float64, np.float32)
@@ -229,13 +230,27 @@ def listed(labels: list[Any]) -> str:
 
 def feature_names(model: Any) -> list[str]:
     """Return the feature names of a fitted model, or x0, x1, ... (counted as in the source) if it
-    has none.
+    has none. Hashed columns are called by words; see :func:`feature_signs`.
     """
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return [str(name) for name in names]
-    first = getattr(model, "recipe_", {}).get("index_base") or 0
+    recipe = getattr(model, "recipe_", {})
+    if recipe.get("words"):
+        return FeatureNames(recipe).all()[0]
+    first = recipe.get("index_base") or 0
     return [f"x{j + first}" for j in range(model.n_features_in_)]
+
+
+def feature_signs(model: Any) -> np.ndarray:
+    """Return the sign with which each feature counts what :func:`feature_names` calls it: -1 for
+    words that are hashed with a negative sign. The weight of the word is that of the feature times
+    its sign.
+    """
+    recipe = getattr(model, "recipe_", {})
+    if getattr(model, "feature_names_in_", None) is None and recipe.get("words"):
+        return FeatureNames(recipe).all()[1]
+    return np.ones(model.n_features_in_, dtype=np.int64)
 
 
 def target_name(model: Any) -> str:

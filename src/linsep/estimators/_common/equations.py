@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import feature_names, label_text, target_name
+from linsep.estimators._common.checking import feature_names, feature_signs, label_text, target_name
 from linsep.estimators._common.reference import positive_code
 from linsep.online.learner import pairs
 
@@ -146,6 +146,7 @@ def equation_of(model: Any) -> Equation:
                 "columns: fit without normalize, without an intercept, or without scaling."
             )
         weights, intercepts = _unscaled(weights, intercepts, names, scale)
+    weights = weights * feature_signs(model)
     sides = _sides(linear, target_name(model) or "y")
     functions = [
         Function(*side, own, float(intercept))

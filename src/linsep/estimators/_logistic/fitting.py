@@ -30,12 +30,14 @@ from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Task, fitted, null_log_likelihood
 from linsep.regression.logistic.gradient_ascent import climbed
 from linsep.regression.logistic.steps import Steps, Stopped
+from linsep.regression.summary import OPPOSITE
 
 #: attributes that a fit sets
 LEARNT = (
     "coef_", "intercept_", "limits_", "log_likelihood_", "null_log_likelihood_", "covariance_",
     "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals", "_gained",
-    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
+    "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
+    "training_sampled_",
 )  # fmt: skip
 
 
@@ -52,6 +54,7 @@ class LogisticFitting:
     trace: bool
     separation_: Any
     weight_names: Any
+    _weight_signs: Any
 
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
@@ -129,6 +132,8 @@ class LogisticFitting:
         if found.reason not in ("separable", "quasi-separable"):
             return
         lost = widened(found, known).limits.ravel().tolist()
+        words = zip(lost, self._weight_signs(), strict=True)
+        lost = [OPPOSITE.get(word, word) if sign < 0 else word for word, sign in words]
         names = dict(zip(self.weight_names(), lost, strict=True))
         message, about = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
@@ -149,6 +154,7 @@ class LogisticFitting:
         self.covariance_ = None if self.l2 else found.covariance
         self.null_log_likelihood_ = null
         self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
+        self._total_weight = float(task.totals.sum())
         self.stop_reason_ = found.reason
         self.stop_sentence_, _ = ending_of(self, found)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
-from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.checking import feature_names, feature_signs, label_text
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
@@ -31,6 +31,7 @@ class LogisticResults(HasEquation):
     log_likelihood_: float
     null_log_likelihood_: float
     n_rows_: int
+    _total_weight: float
     n_iter_: int
     fit_intercept: bool
     l2: float
@@ -68,6 +69,13 @@ class LogisticResults(HasEquation):
         """Mask of the estimated weights."""
         return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
 
+    def _weights_of_rows(self) -> list[tuple[str, float | int]]:
+        """Return the sum of the row weights with its name, nothing if all are 1."""
+        total = self._total_weight
+        if total == self.n_rows_:
+            return []
+        return [("sum of their weights", int(total) if total.is_integer() else total)]
+
     @property
     def aic_(self) -> float:
         """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2 or if the fit was
@@ -77,8 +85,8 @@ class LogisticResults(HasEquation):
 
     @property
     def bic_(self) -> float:
-        """-2 log-likelihood + ln(rows) parameters, as ``aic_``."""
-        return self.aic_ + (np.log(self.n_rows_) - 2.0) * self.n_parameters_
+        """-2 log-likelihood + ln(sum of the row weights) parameters, as ``aic_``."""
+        return self.aic_ + (np.log(self._total_weight) - 2.0) * self.n_parameters_
 
     @property
     def _inferable(self) -> bool:
@@ -202,10 +210,15 @@ class LogisticResults(HasEquation):
         """Return the labels of the classes but the reference, as text."""
         return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
+    def _weight_signs(self) -> np.ndarray:
+        """Return, for every weight, its sign in the weight of what ``weight_names`` calls it."""
+        signs = np.concatenate([feature_signs(self), [1] * bool(self.fit_intercept)])
+        return np.tile(signs, len(self.classes_) - 1)
+
     @property
     def summary_(self) -> Summary:
         """Summary table: print it, or call ``to_dict()``."""
-        names = self.weight_names()
+        names, signs = self.weight_names(), self._weight_signs()
         low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
         limits = self.limits_.ravel()
@@ -219,6 +232,7 @@ class LogisticResults(HasEquation):
                 limits, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
             )
         ]
+        rows = [row.negated() if s < 0 else row for row, s in zip(rows, signs, strict=True)]
         others, reference = ", ".join(self._others()), label_text(self.reference_)
         title = f"Logistic regression of {others} against {reference}"
         return Summary(title, self._details(), rows, "z", self._level, self._notes())
@@ -227,6 +241,7 @@ class LogisticResults(HasEquation):
         statistic, df, p = self.likelihood_ratio_
         return [
             ("rows", self.n_rows_),
+            *self._weights_of_rows(),
             ("parameters", self.n_parameters_),
             ("estimated by", self.method_),
             ("iterations", int(self.n_iter_)),
@@ -245,14 +260,19 @@ class LogisticResults(HasEquation):
         if self.l2:
             notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
         elif self.covariance_ is None and self._inferable and not np.isnan(self.log_likelihood_):
-            notes.append("Too many weights for standard errors.")
+            notes.append(
+                "Too many weights for standard errors, and to find columns that depend on others."
+            )
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
         if (self.limits_ == "not checked").any():
             notes.append("Whether a finite maximum exists was not checked.")
         if (self.limits_ == "dependent").any():
-            notes.append("Dependent: other columns add up to this one; it was left out.")
+            notes.append(
+                "Dependent: other columns add up to this one, or all its values are zero; it was "
+                "left out."
+            )
         if (self.limits_ == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
         return notes

@@ -84,9 +84,10 @@ def _with_verdict(
     verdict = _verdict(data, task)
     if not proves(verdict):
         return _maximum(task, fit, limits, verdict, steps)
-    if not task.factored:  # the limit needs a Hessian
-        return _without_maximum(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
     columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
+    if not task.factored:  # the limit needs a Hessian
+        contrasts = Contrasts(verdict, data, rows.known.ranks, len(columns))
+        return _without_maximum(contrasts, fit, limits, columns)
     Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     places = rows.places[counted]
@@ -148,14 +149,16 @@ def _streamed_outcome(
     task: Task, rows: Any, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
     """Return the outcome for rows that are read again for the verdict."""
-    if exactly_dependent(fit) or rows.source is None:  # columns of a source cannot be left out
+    # columns of a source cannot be left out; those of zeros, as in very many, need not be
+    if rows.source is None or (task.factored and exactly_dependent(fit)):
         return outcome_of(fit, unchecked(limits))
     with window():
         data = data_of(rows.source)
     verdict = _verdict(data, task)
     if not proves(verdict):
         return _maximum(task, fit, limits, verdict, steps)
-    return _without_maximum(Contrasts(verdict, data, rows.known.ranks, task.width), fit)
+    contrasts = Contrasts(verdict, data, rows.known.ranks, task.width)
+    return _without_maximum(contrasts, fit, limits, np.arange(task.width))
 
 
 def _maximum(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> FitOutcome:
@@ -169,10 +172,18 @@ def _maximum(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Step
     return replace(found, limits=unchecked(limits), reason="undecided")
 
 
-def _without_maximum(contrasts: Contrasts, fit: Fit) -> FitOutcome:
-    """Return the weights of the last iteration for a likelihood that has no maximum."""
+def _without_maximum(
+    contrasts: Contrasts, fit: Fit, limits: np.ndarray, columns: np.ndarray
+) -> FitOutcome:
+    """Return the weights of the last iteration for a likelihood that has no maximum.
+
+    The verdict is about some columns.
+    """
+    lost = limits.copy()
     with window():
-        found = outcome_of(fit, contrasts.limits())
+        lost[:, columns] = contrasts.limits()
+    lost[limits == "dependent"] = "dependent"
+    found = outcome_of(fit, lost)
     verdict = contrasts.verdict
     reason = str(verdict.kind)
     return replace(found, covariance=None, verdict=verdict, reason=reason, at_limit=False)

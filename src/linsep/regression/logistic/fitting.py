@@ -164,7 +164,7 @@ def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
 def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Standardization:
     """Return the standardisation; with too many weights, only a scaling."""
     if not task.factored:
-        return preparing.sized(task.batches, task.n_features)
+        return preparing.sized(task.batches, task.n_features, not task.l2)
     form = task.n_features, task.intercept
     return standardization(sample, task.batches, whole, *form, not task.l2, pool)
 

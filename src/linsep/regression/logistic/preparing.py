@@ -167,9 +167,11 @@ def standardization(
     return straightened(everything, centres, scales, intercept)
 
 
-def sized(batches: Batches, d: int) -> Standardization:
-    """Return the standardisation of very many features: none is left out or centred, to keep zeros,
-    and those with very large or small values are divided by a power of two.
+def sized(batches: Batches, d: int, find: bool) -> Standardization:
+    """Return the standardisation of very many features: none is centred, to keep zeros, and those
+    with very large or small values are divided by a power of two.
+
+    ``find`` says whether to leave out features that are zero in all rows.
 
     Raises
     ------
@@ -191,9 +193,11 @@ def sized(batches: Batches, d: int) -> Standardization:
             np.maximum(top, np.abs(X).max(axis=0), out=top)
     _refuse_sizes(top)
     exponents = np.where(top > 0, np.frexp(top)[1], 0)
-    return Standardization(
-        np.zeros(d), np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, -exponents, 0))
-    )
+    scales = np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, -exponents, 0))
+    if not find:
+        return Standardization(np.zeros(d), scales)
+    absent = tuple(np.flatnonzero(top == 0).tolist())
+    return Standardization(np.zeros(d), np.where(top > 0, scales, 0.0), absent)
 
 
 def refuse_overflow(batches: Batches, d: int, intercept: bool) -> None:

@@ -82,6 +82,28 @@ class FeatureNames:
 
     def __init__(self, recipe: dict[str, Any]):
         self._recipe = recipe
+        self._seen: dict[str, dict[int, list[str]]] = {}
+        for name, (terms, columns) in recipe.get("seen", {}).items():
+            own = self._seen.setdefault(name, {})
+            for term, column in zip(terms, columns, strict=True):
+                own.setdefault(int(column), []).append(term)
+
+    def all(self) -> tuple[list[str], np.ndarray]:
+        """Return the names and signs of all features; see :meth:`of`."""
+        names, signs = list(self._recipe["numeric"]), []
+        for width, name, stored in self._blocks():
+            first = len(names)
+            if stored is None or stored["terms"] is not None:
+                names += [self._in_block(name, stored, at)[0] for at in range(width)]
+                continue
+            names += [f"{name}:column {at}" for at in range(width)]
+            for at in self._seen.get(name, {}):
+                names[first + at], sign = self._in_block(name, stored, at)
+                if sign < 0:
+                    signs.append(first + at)
+        found = np.ones(len(names), dtype=np.int64)
+        found[signs] = -1
+        return names, found
 
     def of(self, feature: int) -> tuple[str, int]:
         """Return the name of a feature, and the sign of what it counts: -1 if its term is hashed
@@ -119,8 +141,7 @@ class FeatureNames:
             return name if name != "hashed value" else f"{name} {at}", 1
         if stored["terms"] is not None:
             return f"{name}:{stored['terms'][at]}", 1
-        terms, columns = self._recipe.get("seen", {}).get(name, ([], []))
-        here = [terms[k] for k in np.flatnonzero(np.asarray(columns, np.int64) == at)]
+        here = self._seen.get(name, {}).get(at)
         if not here:
             return f"{name}:column {at}", 1
         signed = stored["settings"]["alternate_sign"]
