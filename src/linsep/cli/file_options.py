@@ -3,9 +3,21 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from linsep.cli import options
+
+NullValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--null-values",
+        help="What stands for a missing value in CSV, such as ?, beside empty cells; repeatable.",
+        metavar="TEXT",
+        show_default=False,
+    ),
+]
 
 #: what a command gets of them, arguments of :func:`linsep.open_source` by name
 Files = dict[str, Any]
@@ -15,6 +27,7 @@ FILES: dict[str, tuple[Any, Any]] = {
     "delimiter": (options.Delimiter, None),
     "quotes": (options.Quotes, None),
     "header": (options.Header, None),
+    "null_values": (NullValues, None),
     "max_line": (options.MaxLine, None),
 }
 

@@ -340,7 +340,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
 #: settings of a recipe to compare first
 FIRST = ("format", "target", "exclude", "missing", "hash_bits")
 #: settings of a recipe that do not change numbers
-STORAGE = ("delimiter", "quotes", "header", "dtype")
+STORAGE = ("delimiter", "quotes", "header", "null_values", "dtype")
 #: settings known only after all rows have been read
 LEARNT = ("target_kind", "text")
 

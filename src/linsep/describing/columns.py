@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.sources.tables.encoding import Place, as_text, coded, plain
-from linsep.sources.tables.roles import NUMBER
 from linsep.sources.tables.survey import Moments
+from linsep.sources.tables.text_columns import NUMBER
 
 #: different values that are counted of a column, and of labels
 MOST_VALUES, MOST_LABELS = 1000, 10_000

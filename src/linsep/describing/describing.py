@@ -21,7 +21,8 @@ class Description:
     ----------
     data : files, folders or globs
     target : label column of a table, or None
-    index_base, format, delimiter, quotes, header, max_line : see :func:`linsep.open_source`
+    index_base, format, delimiter, quotes, header, null_values, max_line :
+        see :func:`linsep.open_source`
     typed : names of the data for the command to type next, if they are others
 
     Raises DataError as that does.
@@ -41,6 +42,7 @@ class Description:
         delimiter: str | None = None,
         quotes: bool | None = None,
         header: bool | None = None,
+        null_values: list[str] | None = None,
         max_line: int | None = None,
         typed: list[str] | None = None,
     ):
@@ -48,7 +50,8 @@ class Description:
         self._data, self._target = typed or data, target
         self._typed = {
             "target": target, "index_base": index_base, "format": format, "delimiter": delimiter,
-            "quotes": quotes, "header": header, "max_line": max_line,
+            "quotes": quotes, "header": header, "null_values": null_values or None,
+            "max_line": max_line,
         }  # fmt: skip
         self.paths, self._is_table = paths, kind_of(paths, format) == "table"
         self.format = format_of(paths[0], format)
@@ -61,7 +64,7 @@ class Description:
             message = f"{paths[0]} is a table, whose columns have names"
             raise DataError(message, hint("leave out {}", index_base=None))
         limit = bytes_of(max_line or MAX_LINE)
-        fields = Fields(delimiter, quotes, header)
+        fields = Fields(delimiter, quotes, header, null_values).or_of({})
         files = open_tables(paths, format, fields, limit, mixed=False)
         check_separated(paths[0], [format_of(path, format) for path in paths], fields)
         if target is None and self.format in DOCUMENTS and LABEL in files[0].columns():

@@ -11,7 +11,8 @@ from linsep.errors import DataError
 from linsep.sources.tables.arrow import TableFile, rows_at_once
 from linsep.sources.tables.encoding import Columns, plain
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import check_target, family_of, first_rows, text_refusal
+from linsep.sources.tables.roles import check_target, family_of, first_rows
+from linsep.sources.tables.text_columns import text_refusal
 
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192

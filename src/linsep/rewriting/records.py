@@ -50,6 +50,7 @@ class TextRecords:
     def __init__(self, path: File, format: str, fields: Fields, column: str | None, max_line: int):
         self.path, self._format, self._column = path, format, column
         self._fields = fields.of(format)
+        self._nulls = frozenset(fields.null_cells())
         self._max_line, self.header = max_line, ""
         self._reader: LineReader | None = None
         self._marked = False
@@ -135,6 +136,8 @@ class TextRecords:
                     "correct the line",
                 )
             cell = None if at is None else fields[at]
+            if cell in self._nulls:
+                cell = ""
             rows += 1
             untold = self._fields.header is None and rows <= SAMPLE_ROWS
             if cell and cell == self._column and untold:

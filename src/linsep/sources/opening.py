@@ -30,6 +30,7 @@ def open_source(
     delimiter: str | None = None,
     quotes: bool | None = None,
     header: bool | None = None,
+    null_values: str | list[str] | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool = True,
     max_line: int | str | None = None,
@@ -71,6 +72,8 @@ def open_source(
     header : whether the first row of CSV holds the names of the columns; with False they are
         "column_1", "column_2" and so on. By default True, and a first row that looks like a row is
         refused
+    null_values : what stands for a missing value in CSV, such as "?", beside empty cells, and "NA",
+        "NaN", "null" and the like in columns of numbers
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
         the above except ``format``, ``delimiter``,
         ``quotes`` and ``header``
@@ -102,13 +105,12 @@ def open_source(
     kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     source: Source
     _check_kind(paths[0], kind, recipe)
-    if recipe is not None and not labelled and recipe.get("missing") == "drop":
-        # There is one prediction per row, so a row that training would drop is an error here.
-        recipe = recipe | {"missing": "error"}
+    recipe = recipe if labelled else _for_each_row(recipe)
     given: dict[str, Any] = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
         "scale": scale, "reference_level": reference_level, "delimiter": delimiter,
-        "quotes": quotes, "header": header, "text": text, "weight": weight, "group": group,
+        "quotes": quotes, "header": header, "null_values": null_values, "text": text,
+        "weight": weight, "group": group,
     }  # fmt: skip
     of_vw = {
         "interactions": interactions, "ignore_namespaces": ignore_namespaces,
@@ -130,6 +132,12 @@ def open_source(
         source = _svmlight(paths, index_base, **how)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     return source
+
+
+def _for_each_row(recipe: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the recipe for predictions: a row that training would drop is an error."""
+    drops = recipe is not None and recipe.get("missing") == "drop"
+    return (recipe or {}) | {"missing": "error"} if drops else recipe
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:

@@ -54,6 +54,8 @@ class TableFile(ABC):
     n_rows: int | None = None
     #: a row may leave a column out, so a column the first rows lack may still be there
     sparse = False
+    #: options can say what stands for a missing value
+    marks_missing = False
 
     _sample: pa.RecordBatch | None = None
 

@@ -23,6 +23,7 @@ from linsep.sources.tables.csv_records import (
     no_header,
 )
 from linsep.sources.tables.roles import WHITESPACE, squeezed
+from linsep.sources.tables.text_columns import missing_mark
 from linsep.sources.text_files import (
     ARROW_TYPES,
     LARGEST_BLOCK,
@@ -32,6 +33,8 @@ from linsep.sources.text_files import (
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
+#: what Arrow takes for a missing number
+NULL_VALUES = pa.csv.ConvertOptions().null_values
 #: characters of a name that a message shows
 SHOWN = 40
 
@@ -55,7 +58,7 @@ class CsvFile(TextFile):
         Bytes that a record may have.
     """
 
-    returns = True
+    returns = marks_missing = True
 
     def __init__(self, path: File, fields: Fields, format: str = "csv", max_line: int = MAX_LINE):
         told = fields.delimiter is not None or fields.header is not None
@@ -138,15 +141,18 @@ class CsvFile(TextFile):
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
 
     def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
-        """Yield the columns block by block; an empty cell is null in every column."""
+        """Yield the columns block by block; an empty cell, and what is given for missing values,
+        are null in every column.
+        """
         if not self._has_rows:
             return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
+        missing = pa.array(["", *self._fields.null_cells()])
         for batch in self._read(kinds, list(kinds)):
             if texts:
                 arrays = batch.columns
                 for number in texts:
-                    empty = pc.equal(arrays[number], "")
+                    empty = pc.is_in(arrays[number], value_set=missing)
                     if empty.true_count:
                         none = pa.scalar(None, pa.string())
                         arrays[number] = pc.if_else(empty, none, arrays[number])
@@ -193,6 +199,7 @@ class CsvFile(TextFile):
             convert_options=pa.csv.ConvertOptions(
                 column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
                 include_columns=names,
+                null_values=[*NULL_VALUES, *self._fields.null_cells()],
             ),
         )
 
@@ -232,7 +239,8 @@ class CsvFile(TextFile):
             for name, field in zip(self._header, fields, strict=True):
                 kind = kinds.get(name)
                 if kind not in {None, "text"} and field.strip() == bad:
-                    return misfit(place, name, repr(field), kinds[name])
+                    odd = misfit(place, name, repr(field), kinds[name])
+                    return DataError(odd.message, *odd.hints, missing_mark(field))
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     return DataError(
                         f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",

@@ -29,11 +29,15 @@ class Fields(NamedTuple):
     header : bool or None
         Whether the first row holds the names of the columns, which otherwise are "column_1",
         "column_2" and so on; None is True unless that row looks like others.
+    null_values : tuple of str, or None
+        What stands for a missing value, beside empty cells; a blank may be before it.
+        :meth:`or_of` takes a list or a single one, too.
     """
 
     delimiter: str | None = None
     quotes: bool | None = None
     header: bool | None = None
+    null_values: Any = None
 
     @classmethod
     def among(cls, options: dict[str, Any]) -> "Fields":
@@ -54,6 +58,7 @@ class Fields(NamedTuple):
             if (value := found[name]) not in (None, True, False):
                 raise DataError(f"{name} is {value!r}: give True or False.")
             found[name] = None if value is None else bool(value)
+        found["null_values"] = _null_values(found["null_values"])
         if recipe and found["header"] is None:
             found["header"] = True
         return Fields(**found)
@@ -61,12 +66,26 @@ class Fields(NamedTuple):
     def recipe(self) -> dict[str, Any]:
         """Return what a recipe tells of them."""
         found = {name: False for name, value in self._asdict().items() if value is False}
-        return {"delimiter": self.delimiter} | found
+        null = {"null_values": list(self.null_values)} if self.null_values else {}
+        return {"delimiter": self.delimiter} | found | null
+
+    def null_cells(self) -> list[str]:
+        """Return the cells that are missing values, but empty ones."""
+        return [blank + value for value in self.null_values or () for blank in ("", " ")]
 
     def of(self, format: str) -> "Fields":
         """Return the same for "csv" or "tsv", with a delimiter and quotes."""
         delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
-        return Fields(delimiter, self.quotes is not False, self.header)
+        return Fields(delimiter, self.quotes is not False, self.header, self.null_values)
+
+
+def _null_values(given: Any) -> tuple[str, ...] | None:
+    """Return them as a tuple, None for none; DataError for something else than text."""
+    values = (given,) if isinstance(given, str) else tuple(given or ())
+    for value in values:
+        if not isinstance(value, str):
+            raise DataError(f"null_values has {value!r}: give text.")
+    return values or None
 
 
 def csv_records(

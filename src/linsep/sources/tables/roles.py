@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, hint
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
-from linsep.sources.tables.encoding import Columns, coded
+from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.row_columns import check_first_weights, check_row_columns
 from linsep.sources.tables.row_labels import check_feature
 from linsep.sources.tables.words import check_kind, counters_of
@@ -40,15 +39,6 @@ MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
 #: the reference level of every text column is its first value
 FIRST = "first"
-#: rows from which a text column without a repeated value counts as an id
-_MANY_ROWS = 100
-#: different numbers from which a text column with few other values counts as numeric
-_MANY_NUMBERS, _FEW_ODD = 10, 0.1
-# Text with a leading zero, such as 02134, is a code and not a number.
-NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
-_NUMBER = re.compile(NUMBER)
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
-_GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 
 
 def guess_columns(
@@ -124,69 +114,6 @@ def _no_text_column(file: TableFile, name: str, names: list[str], target: str | 
         return DataError(f"Column '{name}' is named as text, but is {role}: choose one of the two.")
     advice = _closest(name, names) or f"its columns are {listed(names)}."
     return DataError(f"{file.path} has no column '{name}' to read as text: {advice}")
-
-
-def check_text_columns(files: list[TableFile], columns: Columns) -> None:
-    """Raise DataError for text columns whose first values are numbers, or nearly all, or never
-    repeat.
-
-    With hashing, values may be as many as they like.
-    """
-    file, head = first_rows(files)
-    for name in columns.text:
-        error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
-        if error is not None:
-            raise error
-
-
-def text_refusal(
-    file: TableFile, name: str, first: pa.Array, hashed: bool = False
-) -> DataError | None:
-    """Return why a text column with these first values is no feature; None if it is one."""
-    codes, values = coded(pa.chunked_array([first]), name, file.where)
-    filled = int(np.count_nonzero(codes >= 0))
-    odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
-    if values and not odd:
-        return DataError(
-            f"{file.path}, column '{name}' looks like numbers stored as text (such as "
-            f"'{values[0]}')",
-            "convert it to numbers",
-            hint("leave it out with {}", exclude=[name]),
-        )
-    if odd and (message := _commas(values)):
-        return DataError(
-            f"{file.path}, column '{name}' has {message} (such as '{values[odd[0]]}')",
-            "write numbers without them" if "thousands" in message else "write points",
-            hint("leave it out with {}", exclude=[name]),
-        )
-    rows = np.flatnonzero(np.isin(codes, odd))
-    if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
-        more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
-        return DataError(
-            f"{file.where(int(rows[0]))}, column '{name}' holds "
-            f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
-            "correct it",
-            hint("leave the cell empty and choose {}", missing="mean"),
-            hint("leave the column out with {}", exclude=[name]),
-        )
-    if len(values) == filled >= _MANY_ROWS and not hashed:
-        return DataError(
-            f"{file.path}, column '{name}' has another text in each of its first "
-            f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
-            hint("read its words with {}", text=[name]),
-            hint("leave it out with {}", exclude=[name]),
-            hint("if its values do come again later, hash them with {}", hash_bits=20),
-        )
-    return None
-
-
-def _commas(values: list[str]) -> str | None:
-    """Return what commas mean if all values are numbers, some with commas."""
-    if not any("," in value or "." in value for value in values):
-        return None  # codes with leading zeros
-    grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
-    # Commas before three digits, as in 1,234, may be either; more often they separate thousands.
-    return "commas between thousands" if grouped else "decimal commas" if decimal else None
 
 
 def check_target(path: File, names: Iterable[str], target: str | None, exclude: list[str]) -> None:

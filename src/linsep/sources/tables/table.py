@@ -32,13 +32,13 @@ from linsep.sources.tables.files import (
 from linsep.sources.tables.roles import (
     check_options,
     check_reference,
-    check_text_columns,
     from_recipe,
     guess_columns,
     to_recipe,
 )
 from linsep.sources.tables.row_columns import row_groups, row_weights
 from linsep.sources.tables.survey import Survey
+from linsep.sources.tables.text_columns import check_text_columns
 from linsep.sources.tables.words import Given, finish_words, settings_of
 from linsep.sources.text_files import TextFile
 
@@ -84,10 +84,8 @@ class TableSource(Source):
         Where ``missing`` is "zero" or "mean", missing text is then taken for the reference level.
     format : str or None
         One of :data:`linsep.sources.formats.FORMATS`; None goes by the names of the files.
-    delimiter : str or None
-        Separates the fields of CSV; None takes that of the recipe, else a comma, in TSV a tab.
-    quotes, header : bool or None
-        Whether quotes enclose fields of CSV, and whether its first row holds names; None as above.
+    delimiter, quotes, header, null_values
+        Of CSV, as in :func:`linsep.open_source`; None takes those of the recipe.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to half a million values, of wide rows up to two million.
@@ -127,6 +125,7 @@ class TableSource(Source):
         delimiter: str | None = None,
         quotes: bool | None = None,
         header: bool | None = None,
+        null_values: str | list[str] | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
@@ -151,9 +150,9 @@ class TableSource(Source):
         }  # fmt: skip
         if words := settings_of(text):
             self._options["text"] = {name: list(how) for name, how in words.items()}
-        others = {"quotes": quotes, "header": header, "weight": weight, "group": group}
+        given = Fields(delimiter, quotes, header, null_values)
+        others = given._asdict() | {"delimiter": None, "weight": weight, "group": group}
         self._options |= {name: value for name, value in others.items() if value is not None}
-        given = Fields(delimiter, quotes, header)
         self.fields, self._max_line = given.or_of(recipe or {}), max_line
         self._require_target = require_target
         self._open(format, max_line, mixed=recipe is None and require_target)
