@@ -203,6 +203,11 @@ def test_what_is_printed(shifted):
         (["--grid", "keep"], "--grid takes PARAMETER=VALUE,VALUE,..., such as", 2),
         (["--grid", "keep=last,"], "--grid takes PARAMETER=VALUE,VALUE,...", 2),
         (["--grid", "depth=1"], "no such option: --depth; `linsep tune", 2),
+        (
+            ["--grid", "text_bits=8,9"],
+            "--text-bits is about the data, which all models",
+            2,
+        ),
         (["--grid", "C=1"], "--C is for --learner pa, not perceptron.", 2),
         (["--grid", "keep=last,mean"], "--keep must be one of 'last'.*, not 'mean'.", 2),
         (["--grid", "max_iter=0"], "--max-iter must be a whole number of at least 1, not '0'", 2),

@@ -14,6 +14,7 @@ from linsep import (
     open_source,
 )
 from linsep.errors import DataError
+from linsep.plot import RegressionDisplay
 from linsep.regression.least_squares import memory
 from linsep.sources.tables.loading import load_table
 
@@ -104,3 +105,27 @@ def test_who_has_sentences_is_told_how_to_read_them(tmp_path):
     assert_refused(
         "fit", "a.csv", "--target", "kind", cwd=tmp_path, said="read its words with --text name"
     )
+
+
+def test_options_of_words_that_would_do_nothing_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("t,y\nhi you,0\nhi there,1\n")
+    said = "words are hashed by a setting of their own: take --text-bits 10"
+    assert_refused(
+        "fit", "a.csv", "--target", "y", "--text", "t", "--hash-bits", "10", cwd=tmp_path, said=said
+    )
+    here(*["fit", "a.csv", "--target", "y", "--text", "t", "--model", "m"], cwd=tmp_path)
+    said = "can count: take the weights from `linsep inspect MODEL --json`.$"
+    assert_refused("export", "m", "m.json", cwd=tmp_path, said=said)
+
+
+def test_a_single_class_is_not_to_be_fitted(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,0\n")
+    done = here("describe", "a.csv", "--target", "y", cwd=tmp_path)
+    assert (done.returncode, "next" in done.stdout) == (0, False)
+
+
+def test_a_line_is_drawn_against_the_target_of_its_model(tmp_path):
+    (tmp_path / "a.csv").write_text("x,price\n1,0.5\n2,1.7\n3,2\n")
+    model = LinearRegression().fit(open_source(tmp_path / "a.csv", target="price"))
+    found = RegressionDisplay.from_estimator(model, [[1.0], [2.0], [3.0]], [0.5, 1.7, 2.0])
+    assert found.ax_.get_ylabel() == "price"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from linsep.cli.failures import flag_of, in_options
+from linsep.cli.help import GROUPS
 from linsep.cli.options import TRACEABLE, reader
 from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
@@ -128,6 +129,11 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
     """Return the values of one parameter of a grid, each as if it were typed as an option."""
     owners = _owners(ALL)
     if name not in owners:
+        if name in (*GROUPS["Data"], *GROUPS["Text"]):
+            raise typer.BadParameter(
+                f"{flag_of(name)} is about the data, which all models of a --grid share: give it "
+                "as an option of its own, and tune once for each value."
+            )
         raise typer.BadParameter(
             f"no such option: {flag_of(name)}; `linsep tune --learner {learner} --help` says more."
         )

@@ -112,7 +112,8 @@ def at_a_glance(
 
 
 def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
-    """Return the command to type next; None for rows without labels and without columns.
+    """Return the command to type next; None for rows without labels and without columns, and for
+    a single class.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
             return None
         words[1] = "describe"
         return shlex.join([*words, *_options(typed), "--target"]) + " COLUMN"
+    if label["classes"] is not None and len(label["classes"]) == 1:
+        return None
     words_as = "text"
     if label["kind"] == "numbers":  # of least squares, which takes not so many features
         typed["learner"], words_as = "linear", "exclude"

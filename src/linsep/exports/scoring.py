@@ -268,7 +268,8 @@ def table_columns(read: Columns) -> ModelColumns:
         raise ExportError(
             f"The words of column '{next(iter(read.words))}' are features, which only linsep can "
             "count",
-            learn_with(exclude=[next(iter(read.words))]),
+            "take the weights from `linsep inspect MODEL --json`",
+            *([learn_with(exclude=list(read.words))] if read.numeric or read.text else []),
         )
     if read.text and read.hash_bits is not None:
         raise ExportError(

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import feature_names
+from linsep.estimators._common.checking import feature_names, target_name
 from linsep.estimators.linear_regression import LinearRegression
 from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of
@@ -126,7 +126,7 @@ class RegressionDisplay(Display):
         return cls(
             x=x, y=target if d == 1 else at + target - predicted, fitted=at, grid=grid,
             line=line, bands=bands,
-            names=(names[j], str(getattr(y, "name", None) or "y")),
+            names=(names[j], str(getattr(y, "name", None) or target_name(estimator) or "y")),
             title=others if d > 1 else "",
         ).plot(ax, **kwargs)  # fmt: skip
 

@@ -29,6 +29,11 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
 
     With hashing, values may be as many as they like.
     """
+    if columns.words and not columns.text and columns.hash_bits is not None:
+        raise DataError(
+            f"hash_bits is {columns.hash_bits}, but words are hashed by a setting of their own",
+            hint("take {}", text_bits=columns.hash_bits),
+        )
     file, head = first_rows(files)
     for name in columns.text:
         error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
