@@ -46,6 +46,12 @@ CSV = [
     ("a,y", "a.csv has no rows"),
     ("1,2\n3,4\n", "a.csv line 1 holds numbers where the header row should be"),
     ("a,a,y\n1,2,0\n", "a.csv has 2 columns named 'a'"),
+    (
+        "a,y\nr1,1,0\nr2,2,1\n",
+        "a.csv line 2 has 3 fields where the header has 2: correct the line or name the column of "
+        "row names in line 1, or write none (in R with row.names = FALSE)",
+    ),
+    ("sep=;\na;y\n1;0\n", "a.csv line 1 tells a delimiter, as only Excel reads it: remove it"),
     ("a,y\n1,0\n\n1,0,7\n", "a.csv line 4 has 3 fields where the header has 2: correct the line"),
     ("a,y\n1,0\n1\n1,0\n", "a.csv line 3 has 1 field where the header has 2"),
     ("a,y\n1,0\n1,0\n1", "a.csv line 4 has 1 field where the header has 2"),

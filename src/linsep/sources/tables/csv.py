@@ -33,12 +33,15 @@ from linsep.sources.text_files import (
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
+#: advice where rows have names, but their column has none
+ROW_NAMES = "name the column of row names in line 1, or write none (in R with row.names = FALSE)"
 #: what Arrow takes for a missing number
 NULL_VALUES = pa.csv.ConvertOptions().null_values
 #: characters of a name that a message shows
 SHOWN = 40
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_EXCEL = re.compile(r"sep=.?")
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 
 
@@ -75,6 +78,8 @@ class CsvFile(TextFile):
                 raise DataError(f"{path} has no rows: give a file with rows.")
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0] if self._before else names_of(len(records[0]))
+        if _EXCEL.fullmatch("".join(records[0])):
+            raise DataError(f"{path} line 1 tells a delimiter, as only Excel reads it: remove it.")
         other = _other_delimiter(records, delimiter) if len(header) == 1 else None
         if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
@@ -235,6 +240,7 @@ class CsvFile(TextFile):
                     f"{place} has {_count(len(fields), 'field')} where the {first} has "
                     f"{len(self._header)}",
                     f"correct the line{quote}",
+                    *[ROW_NAMES] * (self._before == 1 and self._is_named(line, fields)),
                 )
             for name, field in zip(self._header, fields, strict=True):
                 kind = kinds.get(name)
@@ -247,6 +253,13 @@ class CsvFile(TextFile):
                         "save the file as UTF-8",
                     )
         return None
+
+    def _is_named(self, line: int, fields: list[str]) -> bool:
+        """Return whether a row seems to begin with a name: the first one has one field more than
+        the header.
+        """
+        first, _ = next(islice(self._records(), 1, None))
+        return line == first and len(fields) == len(self._header) + 1
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each record with the number of the line it starts on, the header first."""
