@@ -9,6 +9,7 @@ import pytest
 from command_line import here
 from linsep import LinearRegression, LogisticRegression, Perceptron, Text, load, open_source
 from linsep.errors import SeparationWarning
+from linsep.plot import CoefficientDisplay
 from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
@@ -71,6 +72,38 @@ def test_linear_regression(folder):
     assert len(hashed.summary_.notes) == 1
     terms = [sorted(str(model.equation_).split(" = ")[1].split(" ")) for model in (hashed, own)]
     assert terms[0] == terms[1]  # in the units of a column that was scaled
+
+
+def test_names_of_weights_have_the_sign_of_the_column(folder):
+    """What zips names with arrays agrees with the table."""
+    hashed, own = (
+        LogisticRegression().fit(s) for s in sources(folder, exclude=["z"], scale="none")
+    )
+    ratios = dict(zip(own.weight_names(), own.odds_ratios()[0].ravel(), strict=False))
+    found = dict(zip(hashed.weight_names(), hashed.odds_ratios()[0].ravel(), strict=False))
+    for name in WORDS:
+        plain = f"text:{name}"
+        turned = found[plain] if plain in found else 1 / found[f"-{plain}"]
+        assert turned == pytest.approx(ratios[plain], rel=1e-5)
+    assert {"-text:film", "-text:fun", "-text:day", "text:good"} < set(found)
+    drawn = CoefficientDisplay.from_estimator(hashed)
+    rows = by_name(hashed.summary_)
+    assert set(drawn.names) == {"size", *(f"text:{name}" for name in WORDS)}
+    assert drawn.estimates.tolist() == [rows[name].estimate for name in drawn.names]
+
+
+def test_naive_bayes(folder):
+    for file, words in (("h", ["--text-bits", "12"]), ("v", ["--vocabulary"])):
+        fit = "fit a.csv --target y --exclude z --text text --learner naive-bayes --scale none"
+        assert here(*fit.split(), "--model", file, *words, cwd=folder).returncode == 0
+    tables = [json.loads(here("summary", m, "--json", cwd=folder).stdout) for m in "hv"]
+    hashed, own = ({f["name"]: f for f in table["features"]} for table in tables)
+    for name, feature in own.items():
+        for number in ("means", "weights"):
+            assert hashed[name][number] == pytest.approx(feature[number], rel=1e-6)
+    shown = here("summary", "h", cwd=folder).stdout
+    assert "text:film" in shown
+    assert "column" not in shown
 
 
 def test_equations_of_online_learners(folder):

@@ -77,7 +77,7 @@ def test_coefficients_are_those_of_the_summary():
     assert few.names == [
         row.name for row, s in zip(rows, statistics, strict=True) if s >= np.sort(statistics)[-2]
     ]
-    assert few.ax_.get_title() == "2 smaller coefficients not shown"
+    assert few.ax_.get_title() == "2 coefficients not shown"
 
 
 def test_coefficients_without_an_estimate_are_arrows_and_words():

@@ -141,7 +141,7 @@ def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     if kind == "regression":
         return {"feature": features[0]} if features else {}
     if features:
-        return {"features": features}
+        return {"features": features[0] if features[1:] == [] else features}
     others: dict[str, dict[str, Any]] = {
         "coefficients": {"odds": odds},
         "updates": {"n_mistakes": 3},

@@ -28,7 +28,12 @@ from linsep.cli.screen import (
 )
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import feature_names, plain_labels, target_name
+from linsep.estimators._common.checking import (
+    feature_names,
+    plain_labels,
+    target_name,
+    words_and_signs,
+)
 from linsep.estimators.learners import REGRESSIONS
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.summary import Summary
@@ -146,9 +151,8 @@ def _cut(table: Summary, top: int | None) -> tuple[Summary, str]:
 def _naive_bayes(model: Any) -> dict[str, Any]:
     """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON."""
     implied = model.to_logistic()
-    names = implied.weight_names()[: model.n_features_in_]
-    if len(model.classes_) > 2:
-        names = [name.split(": ", 1)[1] for name in names]
+    names, signs = words_and_signs(model)
+    means, weights = signs * model.means_, signs * implied.coef_
     (reference,) = plain_labels([implied.reference_])
     others = [label for label in plain_labels(model.classes_) if label != reference]
     return {
@@ -160,9 +164,9 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
         "features": [
             {
                 "name": name,
-                "means": model.means_[:, j].tolist(),
+                "means": means[:, j].tolist(),
                 "standard_deviation": float(np.sqrt(model.variances_[j])),
-                "weights": implied.coef_[:, j].tolist(),
+                "weights": weights[:, j].tolist(),
             }
             for j, name in enumerate(names)
         ],
@@ -181,8 +185,9 @@ def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
     against = label_text(about["reference"])
     features, most = about["features"], top or MOST_COEFFICIENTS
     if len(features) > most:
-        order = sorted(features, key=lambda f: -max(map(abs, f["weights"])))[:most]
-        features = [feature for feature in features if feature in order]
+        size = np.array([max(map(abs, feature["weights"])) for feature in features])
+        order = np.argsort(-size, kind="stable")[:most]
+        features = [features[k] for k in np.sort(order[size[order] > 0])]
     print_table(
         ["", *(f"mean of {name}" for name in labels), "std. dev."]
         + [f"weight, {label_text(label)} against {against}" for label in about["weights_of"]],

@@ -18,10 +18,9 @@ from linsep.estimators._common.checking import (
     check_parameters,
     check_prepared,
     check_sample_weight,
-    feature_names,
-    feature_signs,
     features_named,
     target_name,
+    words_and_signs,
 )
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.from_source import Reading, describe
@@ -158,7 +157,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     def _warn_of_dependence(self, stacklevel: int = 2) -> None:
         """Warn if features are linear combinations of earlier ones."""
         if not self._fitted.kept.all():
-            notes = dependence(self._fitted, feature_names(self))
+            notes = dependence(self._fitted, words_and_signs(self)[0])
             more = f" (and {len(notes) - 3} more, in summary_)" if len(notes) > 3 else ""
             warnings.warn(
                 " ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=stacklevel
@@ -266,8 +265,9 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 "LogisticRegression, since residuals of two values are neither normal nor of one "
                 "variance."
             )
-        found = self.inference_.summary(feature_names(self), notes, target_name(self))
-        return found.with_signs(feature_signs(self), int(self.fit_intercept))
+        names, signs = words_and_signs(self)
+        found = self.inference_.summary(names, notes, target_name(self))
+        return found.with_signs(signs, int(self.fit_intercept))
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
         """Predict y, optionally with intervals.

@@ -5,8 +5,11 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.plot.display import COLOURS, Display, ink, literal, new_axes
-from linsep.regression.summary import Summary
+from linsep.plot.display import COLOURS, Display, ink, literal, new_axes, shortened
+from linsep.regression.summary import Coefficient, Summary
+
+#: characters of a name
+LONGEST_NAME = 40
 
 
 class CoefficientDisplay(Display):
@@ -107,12 +110,8 @@ class CoefficientDisplay(Display):
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
         """
-        rows = [c for c in summary.coefficients if intercept or "intercept" not in c.name.split()]
-        size = [np.inf if c.status else abs(np.nan_to_num(c.statistic)) for c in rows]
-        if not any(np.isfinite(c.statistic) for c in rows):
-            size = [abs(np.nan_to_num(c.estimate)) for c in rows]
-        largest = np.sort(np.argsort(size, kind="stable")[::-1][:top])
-        shown = [rows[k] for k in largest]
+        rows = [c for c in summary.coefficients if intercept or not _is_intercept(c.name)]
+        shown = rows if len(rows) <= top else _largest(rows, top)
         scale = np.exp if odds else np.asarray
         estimates, low, high = (
             scale(np.array([getattr(c, field) for c in shown], dtype=np.float64))
@@ -120,7 +119,11 @@ class CoefficientDisplay(Display):
         )
         return cls(
             names=[c.name for c in shown], estimates=estimates, low=low, high=high,
-            status=[c.status for c in shown], level=summary.level, odds=odds,
+            status=[
+                c.status or (f"exp({c.estimate:.3g})" if odds and value in (0.0, np.inf) else "")
+                for c, value in zip(shown, estimates, strict=True)
+            ],
+            level=summary.level, odds=odds,
             left_out=len(rows) - len(shown),
         ).plot(ax, **kwargs)  # fmt: skip
 
@@ -144,18 +147,66 @@ class CoefficientDisplay(Display):
         (self.points_,) = self.ax_.plot(self.estimates[finite], places[finite], **look)
         if self.odds:
             self.ax_.set_xscale("log")
-        self.ax_.set_yticks(places, [literal(name) for name in self.names])
+            self._thin_ticks(finite)
+        self.ax_.set_yticks(places, [shortened(literal(n), LONGEST_NAME) for n in self.names])
         self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []
-        for place, word in zip(places, self.status, strict=True):
-            if word:
+        for place, word, low, high in zip(places, self.status, self.low, self.high, strict=True):
+            end = {"+inf": low, "-inf": high}.get(word, np.nan)
+            if word and self._is_drawn(end):
+                self._run_from(int(place), float(end), word)
+            elif word:
                 self._say(int(place), word, neutral)
+            elif self._is_drawn(low) != self._is_drawn(high):
+                end, side = (low, "+inf") if self._is_drawn(low) else (high, "-inf")
+                self._run_from(int(place), float(end), side, said="", colour=COLOURS[0])
         what = "odds ratio" if self.odds else "coefficient"
-        self.ax_.set_xlabel(f"{what}, with its {100 * self.level:g} % interval")
-        more = f"{self.left_out:,} smaller coefficients not shown" if self.left_out else ""
+        some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
+        self.ax_.set_xlabel(f"{what}, with its {100 * self.level:g} % interval" if some else what)
+        more = f"{self.left_out:,} coefficients not shown" if self.left_out else ""
         self.ax_.set_title(more, fontsize="medium")
         return self
+
+    def _thin_ticks(self, finite: np.ndarray) -> None:
+        """Few plain numbers on a logarithmic axis of less than two decades."""
+        from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+        ends = np.concatenate([part[finite] for part in (self.low, self.high, self.estimates)])
+        ends = np.append(ends[np.isfinite(ends) & (ends > 0)], 1.0)
+        if ends.max() < 100 * ends.min():
+            few: Any = MaxNLocator(4, steps=[1, 2, 5, 10])
+            some: Any = LogLocator(subs=(1.0, 2.0, 5.0))
+            self.ax_.xaxis.set_major_locator(few if ends.max() < 3 * ends.min() else some)
+            self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+            self.ax_.xaxis.set_minor_locator(NullLocator())
+
+    def _is_drawn(self, end: float) -> bool:
+        """Whether an end of an interval has a place on the axis."""
+        return bool(np.isfinite(end) and (end > 0 or not self.odds))
+
+    def _run_from(
+        self, place: int, end: float, word: str, said: str | None = None, colour: str = COLOURS[5]
+    ) -> None:
+        """An arrow to the edge of the axes from the only finite end of an interval."""
+        side = 1 if word == "+inf" else -1
+        look = {"color": colour, "linewidth": 1.5}
+        self.ax_.plot([end], [place], marker="|", markersize=7, **look)
+        self.arrows_.append(
+            self.ax_.annotate(
+                "", (float(side > 0), place), xycoords=("axes fraction", "data"),
+                xytext=(end, place), textcoords="data",
+                arrowprops={"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **look},
+            )
+        )  # fmt: skip
+        self.words_.append(
+            self.ax_.annotate(
+                word if said is None else said, (float(side > 0), place),
+                xycoords=("axes fraction", "data"), xytext=(-4 * side, 3),
+                textcoords="offset points", va="bottom", ha="right" if side > 0 else "left",
+                color=COLOURS[5],
+            )
+        )  # fmt: skip
 
     def _say(self, place: int, word: str, neutral: float) -> None:
         """An arrow in the direction in which a coefficient runs away, and the word for it."""
@@ -177,3 +228,21 @@ class CoefficientDisplay(Display):
                 )
             )  # fmt: skip
         self.words_.append(text)
+
+
+def _is_intercept(name: str) -> bool:
+    return name == "intercept" or name.endswith(": intercept")
+
+
+def _largest(rows: list[Coefficient], top: int) -> list[Coefficient]:
+    """Return those of the largest statistics, or estimates if there are none, in their order; those
+    that run away come first, and none is dependent.
+    """
+    rows = [row for row in rows if row.status != "dependent"]
+    tested = any(np.isfinite(row.statistic) for row in rows)
+    sizes = [
+        np.inf if row.status else abs(np.nan_to_num(row.statistic if tested else row.estimate))
+        for row in rows
+    ]
+    largest = np.argsort(sizes, kind="stable")[::-1][:top]
+    return [rows[k] for k in np.sort(largest)]

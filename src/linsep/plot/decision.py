@@ -19,7 +19,6 @@ from linsep.plot.display import (
 )
 from linsep.plot.plane import (
     Plane,
-    frame_like,
     line_ends,
     normal_of,
     numbers_of,
@@ -27,6 +26,9 @@ from linsep.plot.plane import (
     same_scale,
 )
 from linsep.plot.rows import class_handles, codes_of, density_title, draw_rings, draw_rows
+
+#: values of the rows of a grid that are asked at a time
+GRID_VALUES = 1 << 24
 
 
 class DecisionDisplay(Display):
@@ -161,10 +163,7 @@ class DecisionDisplay(Display):
             wrong = np.asarray(predicted) != estimator.classes_[codes]
         xs, ys = (np.linspace(*limits(points[:, k]), resolution) for k in (0, 1))
         places = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
-        grid = frame_like(X, plane.points(places))
-        shape = (ys.size, xs.size)
-        said = np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(shape)
-        boundary, undecided = _scores(estimator, grid, shape)
+        said, boundary, undecided = _asked(estimator, X, plane, places, (ys.size, xs.size))
         normal = normal_of(estimator)
         line = None
         if normal is not None and len(estimator.classes_) == 2:
@@ -305,16 +304,23 @@ class DecisionDisplay(Display):
         return handles
 
 
-def _scores(
-    estimator: Any, grid: Any, shape: tuple[int, int]
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Scores of two classes on the grid, and where one-vs-rest leaves the class undecided."""
-    scores = np.asarray(estimator.decision_function(grid))
-    if scores.ndim == 1:
-        return scores.reshape(shape), None
+def _asked(
+    estimator: Any, X: Any, plane: Plane, places: np.ndarray, shape: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return what the estimator says of a grid of places: the codes of the classes, the scores of
+    two classes, and where one-vs-rest leaves the class undecided.
+    """
+    codes, scores = [], []
+    for some in np.array_split(places, max(1, len(places) * plane.origin.size // GRID_VALUES)):
+        grid = plane.points_like(X, some)
+        codes.append(np.searchsorted(estimator.classes_, estimator.predict(grid)))
+        scores.append(np.asarray(estimator.decision_function(grid)))
+    said, found = np.concatenate(codes).reshape(shape), np.concatenate(scores)
+    if found.ndim == 1:
+        return said, found.reshape(shape), None
     if getattr(estimator, "multiclass", None) != "ovr":
-        return None, None
-    return None, ((scores > 0).sum(axis=1) != 1).reshape(shape)
+        return said, None, None
+    return said, None, ((found > 0).sum(axis=1) != 1).reshape(shape)
 
 
 def _marked(estimator: Any, n_rows: int, marked: dict[str, Any] | None) -> dict[str, np.ndarray]:

@@ -16,6 +16,8 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 MARKERS = "os^DvP*X<>hpd8H"
 #: characters in a line of a name
 LONGEST_LINE = 34
+#: entries of a legend beyond which they are small and of so many characters
+MANY, SHORT_LINE = 8, 20
 #: more points than these are drawn as a density
 MOST_POINTS = 20_000
 
@@ -84,16 +86,29 @@ def arrow(ax: Any, tail: Any, tip: Any, *, colour: Any, **look: Any) -> Any:
 
 
 def legend(ax: Any, handles: Sequence[Any]) -> Any:
-    """Draw a legend beside the axes, where it covers no data."""
+    """Draw a legend beside the axes, where it covers no data; small if it has many entries."""
+    look: dict[str, Any] = {}
+    if len(handles) > MANY:
+        labels = [shortened(handle.get_label(), SHORT_LINE) for handle in handles]
+        look = {"labels": labels, "fontsize": "x-small", "labelspacing": 0.3}
     return ax.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0,
-        frameon=False,
+        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0, frameon=False, **look,
     )  # fmt: skip
 
 
 def literal(name: str) -> str:
     """Return a name that came with the data so that it is drawn as it is: no formula, no escape."""
     return escaped(name, lines=True).replace("$", r"\$")
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a drawn name in one line of so many characters: a longer one without its middle."""
+    line = " ".join(name.split())
+    if len(line) <= most:
+        return line
+    half = (most - 3) // 2
+    return line[:half].rstrip("\\") + "..." + line[-half:]
 
 
 def wrapped(name: str) -> str:

@@ -21,7 +21,14 @@ from linsep.plot.display import (
     new_axes,
     wrapped,
 )
-from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of, plane_of
+from linsep.plot.plane import (
+    along_feature,
+    feature_position,
+    frame_like,
+    numbers_of,
+    others_fixed,
+    plane_of,
+)
 from linsep.plot.rows import class_handles, codes_of, density_title, draw_rows
 
 #: probabilities whose contours are drawn
@@ -300,7 +307,7 @@ def _over_one(
     low, high = scores[[0, -1]].tolist()
     crosses = np.isfinite([low, high]).all() and low != high
     band = _band(model, scores, places, level)
-    title = f"the other {d - 1:,} features fixed at their means" if d > 1 else ""
+    title = others_fixed(d - 1)
     if band is None and model.stop_reason_ != "implied":
         title = "\n".join(filter(None, [title, model.stop_sentence_]))
     return {

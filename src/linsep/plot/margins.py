@@ -79,7 +79,8 @@ class MarginDisplay(Display):
         DataError, ValueError
             As :func:`linsep.margin_distribution`.
         """
-        found = {"training": margin_distribution(estimator, X, y).rows}
+        first = "rows" if X_test is None else "training"
+        found = {first: margin_distribution(estimator, X, y).rows}
         if X_test is not None:
             found["test"] = margin_distribution(estimator, X_test, y_test).rows
         certified = getattr(verdict, "margin", None)

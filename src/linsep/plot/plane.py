@@ -33,6 +33,16 @@ class Plane(NamedTuple):
         """Return the rows at these coordinates, shape (places, features)."""
         return self.origin + places[:, :1] * self.across + places[:, 1:] * self.up
 
+    def points_like(self, X: Any, places: np.ndarray) -> Any:
+        """Return the same as a data frame or a sparse matrix if X is one."""
+        if not sp.issparse(X):
+            return frame_like(X, self.points(places))
+        used = np.flatnonzero((self.origin != 0) | (self.across != 0) | (self.up != 0))
+        within = self._replace(origin=self.origin[used], across=self.across[used], up=self.up[used])
+        starts = np.arange(len(places) + 1) * used.size
+        values = within.points(places).ravel(), np.tile(used, len(places)), starts
+        return sp.csr_matrix(values, shape=(len(places), self.origin.size))
+
     def line(self, normal: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
         """Return the normal and offset, in coordinates (s, t), of where the score is zero."""
         within = np.array([normal @ self.across, normal @ self.up])
@@ -196,14 +206,21 @@ def _of_features(chosen: tuple[int, int], fixed: np.ndarray, names: list[str]) -
     d = fixed.size
     origin = fixed.copy()
     origin[list(chosen)] = 0.0
-    said = f"the other {d - 2:,} features fixed at their means" if d > 2 else ""
+    said = others_fixed(d - 2)
     across, up = np.eye(d)[chosen[0]], np.eye(d)[chosen[1]]
     return Plane(origin, across, up, (names[chosen[0]], names[chosen[1]]), said)
 
 
+def others_fixed(others: int) -> str:
+    """Return the line of a title that says that so many other features do not vary."""
+    if others == 1:
+        return "the other feature fixed at its mean"
+    return f"the other {others:,} features fixed at their means" if others else ""
+
+
 def _two(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
     """The numbers of two features, given by number or name."""
-    if len(features) != 2:
+    if len(features) != 2 or isinstance(features, str):
         raise DataError(f"features names two features to draw, got {len(features)}.")
     first, second = (feature_position(feature, names) for feature in features)
     if first == second:

@@ -9,7 +9,13 @@ from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, target_name
 from linsep.estimators.linear_regression import LinearRegression
 from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, legend, new_axes, wrapped
-from linsep.plot.plane import along_feature, feature_position, frame_like, numbers_of
+from linsep.plot.plane import (
+    along_feature,
+    feature_position,
+    frame_like,
+    numbers_of,
+    others_fixed,
+)
 from linsep.plot.rows import density_title, draw_rows
 
 #: more sticks than that hide the points
@@ -122,7 +128,7 @@ class RegressionDisplay(Display):
         for of in ("confidence", "prediction"):
             found = estimator.predict(drawn, interval=of, level=level)
             bands[f"{100 * level:g} % {of} band"] = (found.low, found.high)
-        others = f"the other {d - 1:,} features fixed at their means; rows moved accordingly"
+        others = f"{others_fixed(d - 1)}; rows moved accordingly"
         return cls(
             x=x, y=target if d == 1 else at + target - predicted, fitted=at, grid=grid,
             line=line, bands=bands,

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.calibration import calibration_curve
 
 from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text
 from linsep.plot.display import Display, colours, ink, legend, literal, new_axes
 
 
@@ -106,7 +107,7 @@ class ReliabilityDisplay(Display):
         self.curves_ = []
         shades = colours(len(self.curves))
         for (label, curve), colour in zip(self.curves.items(), shades, strict=True):
-            name = f"{literal(str(label))}: Brier score {curve.brier:.3g}"
+            name = f"{literal(label_text(label))}: Brier score {curve.brier:.3g}"
             look = {"color": colour, "marker": "o", "markersize": 4, "label": name} | kwargs
             self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
         self.ax_.set(

@@ -228,6 +228,8 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     undefined = _undefined(fit)
     if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
         undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
+    if not undefined and fit.n_rows - fit.rank < 2:
+        undefined = "not computed: with one degree of freedom residuals have one shape only"
     if not undefined:
         from scipy.stats import shapiro
 

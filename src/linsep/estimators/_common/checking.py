@@ -230,27 +230,24 @@ def listed(labels: list[Any]) -> str:
 
 def feature_names(model: Any) -> list[str]:
     """Return the feature names of a fitted model, or x0, x1, ... (counted as in the source) if it
-    has none. Hashed columns are called by words; see :func:`feature_signs`.
+    has none. Hashed columns are called by their words, with a minus if they count them negatively.
     """
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        return [str(name) for name in names]
-    recipe = getattr(model, "recipe_", {})
-    if recipe.get("words"):
-        return FeatureNames(recipe).all()[0]
-    first = recipe.get("index_base") or 0
-    return [f"x{j + first}" for j in range(model.n_features_in_)]
+    names, signs = words_and_signs(model)
+    return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
 
 
-def feature_signs(model: Any) -> np.ndarray:
-    """Return the sign with which each feature counts what :func:`feature_names` calls it: -1 for
-    words that are hashed with a negative sign. The weight of the word is that of the feature times
-    its sign.
+def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
+    """Return the names of what the features count, and the sign with which each does: -1 for words
+    that are hashed with a negative sign. The weight of a word is that of its feature times the
+    sign.
     """
-    recipe = getattr(model, "recipe_", {})
-    if getattr(model, "feature_names_in_", None) is None and recipe.get("words"):
-        return FeatureNames(recipe).all()[1]
-    return np.ones(model.n_features_in_, dtype=np.int64)
+    names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
+    if names is None and recipe.get("words"):
+        return FeatureNames(recipe).all()
+    if names is None:
+        first = recipe.get("index_base") or 0
+        names = [f"x{j + first}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names], np.ones(len(names), dtype=np.int64)
 
 
 def target_name(model: Any) -> str:

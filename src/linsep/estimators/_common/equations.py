@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import feature_names, feature_signs, label_text, target_name
+from linsep.estimators._common.checking import label_text, target_name, words_and_signs
 from linsep.estimators._common.reference import positive_code
 from linsep.online.learner import pairs
 
@@ -133,7 +133,7 @@ def equation_of(model: Any) -> Equation:
     """
     if getattr(model, "keep", None) == "vote":
         raise AttributeError('With keep="vote" several weights decide, which are no equation.')
-    recipe, names = getattr(model, "recipe_", {}), feature_names(model)
+    recipe, (names, signs) = getattr(model, "recipe_", {}), words_and_signs(model)
     unit = bool(getattr(model, "normalize", False))
     linear = model.to_logistic() if hasattr(model, "to_logistic") else model
     weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
@@ -146,7 +146,7 @@ def equation_of(model: Any) -> Equation:
                 "columns: fit without normalize, without an intercept, or without scaling."
             )
         weights, intercepts = _unscaled(weights, intercepts, names, scale)
-    weights = weights * feature_signs(model)
+    weights = weights * signs
     sides = _sides(linear, target_name(model) or "y")
     functions = [
         Function(*side, own, float(intercept))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.errors import SeparationError, SeparationWarning
+from linsep.errors import Hint, SeparationError, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._logistic.fit_progress import Callbacks, FitProgress
@@ -53,8 +53,7 @@ class LogisticFitting:
     schedule: str
     trace: bool
     separation_: Any
-    weight_names: Any
-    _weight_signs: Any
+    _words_and_signs: Any
 
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
@@ -122,23 +121,27 @@ class LogisticFitting:
         limits[:, list(fit.standardization.dependent)] = "dependent"
         if fit.suspect:
             found = outcome_of_suspect(task, rows, fit, limits, steps)
-            self._warn_separable(found, rows.known)
+            self._warn_separable(found, rows.known, FINITE if task.factored else FINITE[:1])
             return found
         return outcome_of(fit, limits if fit.proved else unchecked(limits))
 
-    def _warn_separable(self, found: FitOutcome, known: FittedClasses) -> None:
+    def _warn_separable(
+        self, found: FitOutcome, known: FittedClasses, hints: tuple[Hint, ...]
+    ) -> None:
         """Keep the verdict; warn or raise if there is no maximum."""
         self.separation_ = found.verdict
         if found.reason not in ("separable", "quasi-separable"):
             return
         lost = widened(found, known).limits.ravel().tolist()
-        words = zip(lost, self._weight_signs(), strict=True)
-        lost = [OPPOSITE.get(word, word) if sign < 0 else word for word, sign in words]
-        names = dict(zip(self.weight_names(), lost, strict=True))
+        words, signs = self._words_and_signs()
+        names = {
+            name: OPPOSITE.get(word, word) if sign < 0 else word
+            for name, word, sign in zip(words, lost, signs, strict=True)
+        }
         message, about = separation_sentence(found.reason, names), {"limits": names}
         if self.on_separation == "raise":
-            raise SeparationError(message, *FINITE, verdict=found.verdict, **about)
-        warn_caller(SeparationWarning(message, *FINITE, verdict=found.verdict, **about))
+            raise SeparationError(message, *hints, verdict=found.verdict, **about)
+        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, **about))
 
     def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
         """Set the fitted attributes."""

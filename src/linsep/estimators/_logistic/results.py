@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
-from linsep.estimators._common.checking import feature_names, feature_signs, label_text
+from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
@@ -71,7 +71,7 @@ class LogisticResults(HasEquation):
 
     def _weights_of_rows(self) -> list[tuple[str, float | int]]:
         """Return the sum of the row weights with its name, nothing if all are 1."""
-        total = self._total_weight
+        total = float(f"{self._total_weight:.12g}")  # without rounding errors
         if total == self.n_rows_:
             return []
         return [("sum of their weights", int(total) if total.is_integer() else total)]
@@ -200,8 +200,14 @@ class LogisticResults(HasEquation):
             return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
 
     def weight_names(self) -> list[str]:
-        """Return a name for every weight, in order; for several classes ``class: feature``."""
-        names = feature_names(self) + ["intercept"] * bool(self.fit_intercept)
+        """Return a name for every weight, in order; for several classes ``class: feature``.
+
+        A column that counts a hashed word with a negative sign is called by the word with a minus.
+        """
+        return self._names_of_weights(feature_names(self))
+
+    def _names_of_weights(self, names: list[str]) -> list[str]:
+        names = names + ["intercept"] * bool(self.fit_intercept)
         if len(self.classes_) == 2:
             return names
         return [f"{label}: {name}" for label in self._others() for name in names]
@@ -210,15 +216,16 @@ class LogisticResults(HasEquation):
         """Return the labels of the classes but the reference, as text."""
         return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
-    def _weight_signs(self) -> np.ndarray:
-        """Return, for every weight, its sign in the weight of what ``weight_names`` calls it."""
-        signs = np.concatenate([feature_signs(self), [1] * bool(self.fit_intercept)])
-        return np.tile(signs, len(self.classes_) - 1)
+    def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
+        """Return the names of ``weight_names`` without the minus, and what it says as signs."""
+        names, signs = words_and_signs(self)
+        signs = np.concatenate([signs, [1] * bool(self.fit_intercept)])
+        return self._names_of_weights(names), np.tile(signs, len(self.classes_) - 1)
 
     @property
     def summary_(self) -> Summary:
         """Summary table: print it, or call ``to_dict()``."""
-        names, signs = self.weight_names(), self._weight_signs()
+        names, signs = self._words_and_signs()
         low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
         limits = self.limits_.ravel()

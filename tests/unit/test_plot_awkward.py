@@ -1,0 +1,126 @@
+"""Pictures of awkward models and rows: what they show is what is printed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from command_line import here
+from linsep import LinearRegression, LogisticRegression, Perceptron, calibrate
+from linsep.plot import (
+    AssumptionsDisplay,
+    CoefficientDisplay,
+    DecisionDisplay,
+    MarginDisplay,
+    ReliabilityDisplay,
+    decision,
+)
+from linsep.regression.summary import Coefficient, Summary
+
+pytestmark = pytest.mark.compiled
+
+
+def rows_of(*named):
+    return Summary("t", [], [Coefficient(*row) for row in named], "z")
+
+
+def test_dependent_coefficients_give_way_to_estimates():
+    nothing = (float("nan"),) * 6
+    many = [(f"d{k}", *nothing, "dependent") for k in range(40)]
+    found = rows_of(*many, ("a", 1.0, 0.5, 2.0, 0.05, 0.0, 2.0), ("b", *nothing, "+inf"))
+    drawn = CoefficientDisplay.from_summary(found)
+    assert (drawn.names, drawn.left_out) == (["a", "b"], 40)
+    assert drawn.ax_.get_title() == "40 coefficients not shown"
+    few = CoefficientDisplay.from_summary(rows_of(*many[:3]))
+    assert (few.names, few.left_out) == (["d0", "d1", "d2"], 0)
+    assert few.ax_.get_xlabel() == "coefficient"
+
+
+def test_a_feature_may_have_intercept_in_its_name():
+    one = (1.0, 0.5, 2.0, 0.05, 0.0, 2.0)
+    found = rows_of(("x intercept", *one), ("intercept", *one), ("c: intercept", *one))
+    assert CoefficientDisplay.from_summary(found).names == ["x intercept"]
+    assert len(CoefficientDisplay.from_summary(found, intercept=True).names) == 3
+
+
+@pytest.mark.parametrize("odds", [False, True])
+def test_the_finite_end_of_an_interval_is_drawn(odds):
+    nan, inf = float("nan"), float("inf")
+    found = rows_of(
+        ("runs", nan, nan, nan, 0.01, 0.5, inf, "+inf"),
+        ("falls", nan, nan, nan, 0.01, -inf, -0.5, "-inf"),
+        ("open", 1.0, 0.5, 2.0, 0.05, 0.25, inf),
+        ("unknown", nan, nan, nan, nan, nan, nan, "+inf"),
+    )
+    drawn = CoefficientDisplay.from_summary(found, odds=odds)
+    ends = [arrow.xyann[0] for arrow in drawn.arrows_]
+    wanted = np.array([0.5, -0.5, 0.25])
+    assert np.allclose(ends[:3], np.exp(wanted) if odds else wanted)
+    assert [word.get_text() for word in drawn.words_] == ["+inf", "-inf", "", "+inf"]
+
+
+def test_odds_ratios_beyond_floats_are_words():
+    found = rows_of(("tiny", -2e8, 1e8, -2.0, 0.05, -4e8, 0.0))
+    drawn = CoefficientDisplay.from_summary(found, odds=True)
+    assert [word.get_text() for word in drawn.words_] == ["exp(-2e+08)"]
+
+
+def test_many_long_names_leave_room_for_the_picture():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    names = np.array([f"comp.os.ms-windows.misc_very_long_{k}" for k in range(20)])
+    y = names[np.arange(200) % 20]
+    drawn = DecisionDisplay.from_estimator(Perceptron(max_iter=1).fit(X, y), X, y)
+    drawn.figure_.draw_without_rendering()
+    box = drawn.ax_.get_window_extent()
+    assert min(box.width, box.height) > 200
+    texts = [text.get_text() for text in drawn.legend_.get_texts()]
+    assert "comp.os...._long_13" in texts
+    assert len(set(texts)) == len(texts)
+
+
+def test_very_many_sparse_features_are_drawn_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    dense = np.zeros((60, 5000))
+    dense[:, [3, 70, 900]] = rng.normal(size=(60, 3))
+    y = np.where(dense[:, 3] + dense[:, 70] > 0, "a", "b")
+    model = Perceptron().fit(sp.csr_matrix(dense), y)
+    wanted = DecisionDisplay.from_estimator(model, dense, y, resolution=20)
+    monkeypatch.setattr(decision, "GRID_VALUES", 5000 * 7)
+    found = DecisionDisplay.from_estimator(model, sp.csr_matrix(dense), y, resolution=20)
+    assert np.array_equal(found.codes, wanted.codes)
+    assert np.allclose(found.boundary, wanted.boundary)
+
+
+def test_one_of_several_features_is_drawn(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,y\n1,2,0\n2,1,1\n3,3,0\n4,1,1\n0,1,0\n2,2,1\n")
+    here(*["fit", "a.csv", "--target", "y", "--learner", "logistic", "--model", "m"], cwd=tmp_path)
+    done = here(
+        *["plot", "probability", "m", "a.csv", "--feature", "a", "-o", "p.png"], cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [2.0, 1, 3, 1]})
+    with pytest.raises(ValueError, match="names two features to draw"):
+        DecisionDisplay.from_estimator(
+            LogisticRegression().fit(frame, [0, 1, 1, 0]), frame, features="ab"
+        )
+
+
+def test_one_degree_of_freedom_says_nothing_of_normality():
+    X, y = [[1.0], [2], [3]], [1, 5, 2]
+    found = LinearRegression().fit(X, y).assumptions(X, y)
+    (shapiro,) = [f for f in found.findings if f.test == "Shapiro-Wilk"]
+    assert np.isnan(shapiro.p_value)
+    assert "one degree of freedom" in shapiro.conclusion
+    assert AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y).figure_
+
+
+def test_legends_call_rows_and_classes_what_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(float)
+    model = Perceptron().fit(X, y)
+    (entry,) = MarginDisplay.from_estimator(model, X, y).legend_.get_texts()
+    assert entry.get_text().startswith("rows: ")
+    drawn = ReliabilityDisplay.from_estimator(calibrate(model, X, y), X, y)
+    assert drawn.legend_.get_texts()[0].get_text().startswith("1: Brier score ")
