@@ -51,7 +51,7 @@ def test_a_missing_label_is_refused(path):
         load_table(path, target="y", null_values=["?"])
 
 
-@pytest.mark.parametrize("mark", ["?", "-", ".", "N.A.", "unknown", "Missing"])
+@pytest.mark.parametrize("mark", ["?", "-", ".", "**"])
 def test_a_column_of_numbers_and_a_mark_is_no_text(path, mark):
     path.write_text(f"a,b,y\n1,2,0\n{mark},3,1\n5,1e3,1\n")
     with pytest.raises(DataError) as refused:
@@ -63,7 +63,7 @@ def test_a_column_of_numbers_and_a_mark_is_no_text(path, mark):
     assert load_table(path, target="y", null_values=[mark], missing="zero")[0][1].tolist() == [0, 3]
 
 
-@pytest.mark.parametrize("cell", ["3+", "other", "a b", "1-2"])
+@pytest.mark.parametrize("cell", ["3+", "other", "a b", "1-2", "unknown"])
 def test_columns_of_words_among_numbers_are_text(path, cell):
     path.write_text(f"a,y\n1,0\n2,1\n{cell},1\n")
     assert load_table(path, target="y")[2] == sorted(["a=1", "a=2", f"a={cell}"])

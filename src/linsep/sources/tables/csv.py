@@ -246,7 +246,7 @@ class CsvFile(TextFile):
                 kind = kinds.get(name)
                 if kind not in {None, "text"} and field.strip() == bad:
                     odd = misfit(place, name, repr(field), kinds[name])
-                    return DataError(odd.message, *odd.hints, missing_mark(field))
+                    return DataError(odd.message, *odd.hints, *missing_mark(field))
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     return DataError(
                         f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",

@@ -18,7 +18,7 @@ _MANY_NUMBERS, _FEW_ODD = 10, 0.1
 NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
 _NUMBER = re.compile(NUMBER)
 #: what stands for a missing value where all others are numbers
-_MARK = re.compile(r"[^\w\s]+|missing|unknown|none|n\.a\.", re.IGNORECASE)
+_MARK = re.compile(r"[^\w\s]+")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
 _GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 
@@ -52,7 +52,7 @@ def text_refusal(
     if len(marks) == 1 and len(odd) < len(values) and _MARK.fullmatch(min(marks)):
         return DataError(
             f"{file.path}, column '{name}' holds numbers and '{min(marks)}'",
-            missing_mark(min(marks)),
+            *missing_mark(min(marks)),
             hint("leave the column out with {}", exclude=[name]),
         )
     if values and not odd:
@@ -78,7 +78,7 @@ def text_refusal(
             f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
             "correct it",
             hint("leave the cell empty and choose {}", missing="mean"),
-            *[missing_mark(values[codes[rows[0]]])] * file.marks_missing,
+            *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
             hint("leave the column out with {}", exclude=[name]),
         )
     if len(values) == filled >= _MANY_ROWS and not hashed:
@@ -92,9 +92,11 @@ def text_refusal(
     return None
 
 
-def missing_mark(value: str) -> Hint:
-    """Return the advice for something that may stand for a missing value."""
-    return hint("take it for a missing value with {}", null_values=[value.strip()])
+def missing_mark(value: str) -> list[Hint]:
+    """Return the advice for something that may stand for a missing value; none if it has digits."""
+    if any(letter.isdigit() for letter in value):
+        return []
+    return [hint("take it for a missing value with {}", null_values=[value.strip()])]
 
 
 def _commas(values: list[str]) -> str | None:
