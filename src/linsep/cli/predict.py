@@ -57,7 +57,7 @@ def predict(
         else:
             write_classes(out, estimator, prediction.codes(), beside, as_json=as_json)
     if prediction.unknown:
-        note(f"{report.unknown_text(prediction.unknown)}.")
+        note(f"{report.unknown_text(prediction.unknown, estimator)}.")
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:

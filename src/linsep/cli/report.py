@@ -97,7 +97,10 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
     if references := recipe.get("reference"):
         shown = ", ".join(f"{name}={value}" for name, value in [*references.items()][:8])
         more = ", ..." if len(references) > 8 else ""
-        pairs.append(("reference", f"{shown}{more}: the other values are compared with that"))
+        filled = recipe.get("missing") in ("zero", "mean")
+        and_none = ", and a missing value counts as that" * filled
+        said = f"{shown}{more}: the other values are compared with that{and_none}"
+        pairs.append(("reference", said))
     return pairs
 
 
@@ -339,13 +342,16 @@ def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
     return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
 
 
-def unknown_text(unknown: dict[str, int]) -> str:
+def unknown_text(unknown: dict[str, int], model: Any = None) -> str:
     """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
+    references = getattr(model, "recipe_", {}).get("reference", {})
     parts = [
         f"{count(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
         for name, n in unknown.items()
     ]
-    return f"{', '.join(parts)} not seen in training; ignored"
+    taken = [f"{name}={references[name]}" for name in unknown if name in references]
+    what = f"predicted as the reference {', '.join(taken)}" if taken else "ignored"
+    return f"{', '.join(parts)} not seen in training; {what}"
 
 
 def unscored_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:

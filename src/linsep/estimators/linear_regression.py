@@ -375,12 +375,15 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         block = self._block(X, y, sample_weight, reset=False)
+        numbers = np.arange(block.y.size)
+        if sample_weight is not None:
+            numbers = np.flatnonzero(check_sample_weight(sample_weight, len(y)))
         if self.weight_type == "frequency" and block.weights is not None:
             rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
-            block = Block(block.X[rows], block.y[rows], None)
+            block, numbers = Block(block.X[rows], block.y[rows], None), numbers[rows]
         if block.y.size != self._fitted.n_rows:
             raise DataError(
                 f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
                 f"these are {block.y.size:,}: give those of the fit."
             )
-        return check_assumptions(self._fitted, block)
+        return check_assumptions(self._fitted, block, numbers)

@@ -181,11 +181,14 @@ class AssumptionsDisplay(Display):
             self.distances_[distance] = upper + ax.plot(grid, -reach, **look)
         ax.set(xlim=(0.0, limits[0][1]), ylim=limits[1])
         cooks = self.found.cooks_distance
+        numbers = self.found.numbers
+        _, once = np.unique(numbers, return_index=True)  # of copies the first
+        cooks = np.where(np.isin(np.arange(cooks.size), once), cooks, np.nan)
         largest = np.argsort(np.where(np.isnan(cooks), -1.0, cooks), kind="stable")[::-1][:NAMED]
         self.named_ = [
             ax.annotate(
-                f"{row}", (h[row], self.found.standardized[row]), xytext=(4, 3), color=ink(),
-                textcoords="offset points", fontsize="small", zorder=5,
+                f"{numbers[row]}", (h[row], self.found.standardized[row]), xytext=(4, 3),
+                textcoords="offset points", fontsize="small", zorder=5, color=ink(),
             )
             for row in largest
             if cooks[row] > 0

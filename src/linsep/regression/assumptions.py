@@ -52,6 +52,9 @@ class Assumptions:
     cooks_distance : array of shape (rows,)
         Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
         15-18). NaN if the leverage is 1: without the row, an estimate is undetermined.
+    numbers : array of shape (rows,)
+        The place of each row in those given, from 0. With frequency weights a row is there as often
+        as it counts.
     """
 
     findings: list[Finding]
@@ -61,6 +64,7 @@ class Assumptions:
     standardized: np.ndarray
     studentized: np.ndarray
     cooks_distance: np.ndarray
+    numbers: np.ndarray
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""

@@ -6,6 +6,7 @@ last four but prove none; single rows can determine a fit. Each test has the for
 names.
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ from linsep.regression.blocks import Block
 from linsep.regression.deletion import Deletion, deletion
 from linsep.regression.inference import Inference, f_tail, t_tail
 from linsep.regression.least_squares.result import LeastSquares
-from linsep.regression.least_squares.solving import least_squares
+from linsep.regression.least_squares.solving import IllConditionedWarning, least_squares
 from linsep.regression.summary import number_text
 
 #: most values of the matrix of White's test, which has a column for each product of two features
@@ -30,13 +31,19 @@ SHAPIRO_ROWS = 5000
 DOUBT = 0.05
 #: share of the variance of y below which the residuals are rounding errors
 NOTHING = 1e-12
+#: smallest eigenvalue, relative to their mean, of a matrix that is surely regular
+SURELY = 1e-10
+#: why squares are explained whatever they are
+AS_MANY = "not defined: there are as many columns to explain the squares by as rows"
 #: relative change of a residual norm that rounding of the rows may make
 SAME = 1e-3
 #: relative rounding error of a few operations in floats
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
-def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
+def check_assumptions(
+    fit: LeastSquares, block: Block, numbers: np.ndarray | None = None
+) -> Assumptions:
     """Test the assumptions of a fit on its rows.
 
     Parameters
@@ -44,6 +51,8 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
     fit : LeastSquares
     block : Block
         All rows of the fit, in their order.
+    numbers : array of shape (rows,), default 0, 1, ...
+        What messages call the rows; equal for copies of a row.
 
     Raises
     ------
@@ -51,6 +60,8 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
         If their residual sum of squares is not that of the fit.
     """
     weights = np.ones(block.y.size) if block.weights is None else block.weights
+    numbers = np.arange(block.y.size) if numbers is None else numbers
+    copies = bool((np.diff(numbers) == 0).any())
     raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
     _check_rows(fit, block.y * np.sqrt(weights), raw * np.sqrt(weights))
     raw = np.zeros_like(raw) if fit.perfect else raw
@@ -65,9 +76,9 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
         _breusch_pagan(fit, block, shares),
         _white(fit, block, shares),
         _jarque_bera(fit, shares),
-        _shapiro_wilk(fit, shares),
-        _durbin_watson(fit, shares),
-        *_influential(fit, leverage, gone, undefined),
+        _shapiro_wilk(fit, shares, copies),
+        _durbin_watson(fit, shares, copies),
+        *_influential(fit, leverage, gone, undefined, numbers),
     ]
     nothing = np.full(residuals.size, np.nan)
     standardized = nothing
@@ -83,6 +94,7 @@ def check_assumptions(fit: LeastSquares, block: Block) -> Assumptions:
         standardized,
         nothing if gone is None else gone.studentized,
         nothing if gone is None else gone.cooks_distance,
+        numbers,
     )
 
 
@@ -188,9 +200,13 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
     if undefined := _undefined(fit):
         return np.nan, np.nan, undefined
     squares = residuals**2
-    found = Inference(least_squares(lambda: iter([Block(X, squares, None)])))
+    if _spans(X):
+        return np.nan, np.nan, AS_MANY
+    with warnings.catch_warnings():  # about these columns, which are not the user's
+        warnings.simplefilter("ignore", IllConditionedWarning)
+        found = Inference(least_squares(lambda: iter([Block(X, squares, None)])))
     if found.df_model == 0 or found.df_residual <= 0:
-        undefined = "not defined: there are as many columns to explain the squares by as rows"
+        undefined = AS_MANY
         if found.df_model == 0:
             undefined = "not defined: no feature can explain the squares of the residuals"
         return np.nan, np.nan, undefined
@@ -222,7 +238,21 @@ def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
+def _spans(X: Any) -> bool:
+    """Return whether columns, at least as many as rows, surely explain anything."""
+    if X.shape[1] < X.shape[0] or sp.issparse(X):
+        return False
+    scale = np.abs(X).max(axis=0)
+    scaled = np.asarray(X, dtype=np.float64) / np.where(scale > 0, scale, 1.0)
+    gram = scaled @ scaled.T
+    try:
+        np.linalg.cholesky(gram - SURELY * np.trace(gram) * np.eye(len(gram)) / len(gram))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
     """Test normality by the sorted residuals."""
     w = p = np.nan
     undefined = _undefined(fit)
@@ -230,6 +260,8 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
         undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
     if not undefined and fit.n_rows - fit.rank < 2:
         undefined = "not computed: with one degree of freedom residuals have one shape only"
+    if not undefined and copies:
+        undefined = "not computed: its p-values do not hold for copies of a row"
     if not undefined:
         from scipy.stats import shapiro
 
@@ -240,9 +272,11 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
+def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
     """Measure the correlation of neighbouring residuals."""
     dw, text = np.nan, _undefined(fit)
+    if not text and copies:
+        text = "not defined: copies of a row have no order"
     if not text:
         dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
         text = (
@@ -255,23 +289,24 @@ def _durbin_watson(fit: LeastSquares, residuals: np.ndarray) -> Finding:
 
 
 def _influential(
-    fit: LeastSquares, leverage: np.ndarray, gone: Deletion | None, undefined: str
-) -> list[Finding]:
+    fit: LeastSquares, leverage: np.ndarray, gone: Deletion | None, undefined: str,
+    numbers: np.ndarray,
+) -> list[Finding]:  # fmt: skip
     """Return the findings on the rows with the largest leverage and Cook's distance."""
     many = 2 * fit.rank / fit.n_rows
-    row = int(np.argmax(leverage))
+    row = numbers[np.argmax(leverage)]
     high = int((leverage > many).sum())
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
     if gone is not None and gone.decided.any():
-        row = int(np.argmax(gone.decided))
+        row = numbers[np.argmax(gone.decided)]
         text += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
     distance, cook_text = np.nan, undefined
     if gone is not None:
         cook_text = "not defined: all leverages are 1"
     if gone is not None and not np.isnan(gone.cooks_distance).all():
-        row = int(np.nanargmax(gone.cooks_distance))
-        distance = float(gone.cooks_distance[row])
-        cook_text = f"row {row}; the estimates move much without it where this is near 1"
+        most = int(np.nanargmax(gone.cooks_distance))
+        distance = float(gone.cooks_distance[most])
+        cook_text = f"row {numbers[most]}; the estimates move much without it where this is near 1"
     return [
         Finding(
             "influence", "leverage", float(leverage.max()), np.nan, text,
@@ -281,18 +316,20 @@ def _influential(
             "influence", "Cook's distance", distance, np.nan, cook_text,
             "Cook, Technometrics 19, 1977, 15-18",
         ),
-        _studentized(fit, gone, undefined),
+        _studentized(fit, gone, undefined, numbers),
     ]  # fmt: skip
 
 
-def _studentized(fit: LeastSquares, gone: Deletion | None, undefined: str) -> Finding:
+def _studentized(
+    fit: LeastSquares, gone: Deletion | None, undefined: str, numbers: np.ndarray
+) -> Finding:
     """Test the row with the largest studentized residual as an outlier."""
     t, p, text = np.nan, np.nan, undefined
     df = fit.n_rows - fit.rank - 1
     if gone is not None and df < 1:
         text = "not defined: without a row, no residual degrees of freedom are left"
     elif gone is not None and gone.perfect_without.any():
-        row = int(np.argmax(gone.perfect_without))
+        row = numbers[np.argmax(gone.perfect_without)]
         text = (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
@@ -300,7 +337,7 @@ def _studentized(fit: LeastSquares, gone: Deletion | None, undefined: str) -> Fi
         row = int(np.nanargmax(np.abs(gone.studentized)))
         t = float(gone.studentized[row])
         p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-        text = f"row {row}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
+        text = f"row {numbers[row]}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
     return Finding(
         "influence", "studentized residual", t, p, text,
         "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",

@@ -34,6 +34,7 @@ class LogisticResults(HasEquation):
     _total_weight: float
     n_iter_: int
     fit_intercept: bool
+    class_weight: Any
     l2: float
     level: float
     method_: str
@@ -102,7 +103,7 @@ class LogisticResults(HasEquation):
         Schemper 2002).
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
-        if not self._inferable:
+        if not self._inferable or np.isnan(self.log_likelihood_):
             return np.nan, df, np.nan
         statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
         if self.method_ == "Firth":
@@ -273,12 +274,14 @@ class LogisticResults(HasEquation):
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
+        if self.class_weight is not None:
+            notes.append("Class weights count as numbers of rows, in errors and tests, too.")
         if (self.limits_ == "not checked").any():
             notes.append("Whether a finite maximum exists was not checked.")
         if (self.limits_ == "dependent").any():
             notes.append(
-                "Dependent: other columns add up to this one, or all its values are zero; it was "
-                "left out."
+                "Dependent: other columns or the intercept add up to this one, or all its values "
+                "are zero; it was left out."
             )
         if (self.limits_ == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")

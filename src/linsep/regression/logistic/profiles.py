@@ -243,7 +243,8 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
         if level is None:
             return found
         steps.finished = found
-        _profile(objective, top, raw, level, np.full(shape, ""), steps)
+        if top.reason == "converged":
+            _profile(objective, top, raw, level, np.full(shape, ""), steps)
         return found._replace(ends=ends_of(steps, shape))
 
 

@@ -251,6 +251,11 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
             hint("leave out {}", hash_bits=None),
         )
     for column in reference_level:
+        if column in columns.numeric:
+            raise DataError(
+                f"{name}, column '{column}' holds numbers, which have no reference level: write "
+                "its values as text, such as level_1."
+            )
         if column not in columns.text:
             advice = (
                 _closest(column, columns.text) or f"text columns are {listed(list(columns.text))}."
