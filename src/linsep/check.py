@@ -283,7 +283,7 @@ def check(text, rows, labels, names, width):
 
 if __name__ == "__main__":
     parser = ArgumentParser("python -m linsep.check")
-    parser.add_argument("files", nargs=2, metavar=("PROOF", "DATA"))
+    parser.add_argument("files", nargs=2, metavar="FILE", help="PROOF and DATA")
     parser.add_argument("--target", help="the column of labels: DATA is CSV")
     parser.add_argument("--exclude", action="append", default=[], help="a column to leave out")
     parser.add_argument("--time-limit", type=float, default=1e6, help="in seconds")

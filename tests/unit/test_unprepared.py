@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from command_line import assert_refused, here
 from linsep import (
@@ -54,7 +55,7 @@ def test_least_squares_that_memory_does_not_hold_are_refused(tmp_path, monkeypat
     monkeypatch.setattr(memory, "_memory", lambda: 1 << 24)
     path = tmp_path / "a.vw"
     path.write_text("0.53 |a x\n1.7 |a y\n3.2 |a z:2\n2.2 |a z:1 x\n")
-    said = "choose at most 272 features, hash into fewer with --hash-bits 8 or with --text-bits 8."
+    said = "choose at most 272 features, hash into fewer with --hash-bits 7 or with --text-bits 7."
     assert_refused(
         "fit", "a.vw", "--learner", "linear", "--hash-bits", "14", cwd=tmp_path, said=said
     )
@@ -66,6 +67,8 @@ def test_twice_the_digits_need_twice_the_memory(monkeypatch):
     X, y = rng.normal(size=(1000, 200)), rng.normal(size=1000)
     assert LinearRegression().fit(X, y).n_features_in_ == 200
     X[:, 0] = X[:, 1] + X[:, 2]
+    with pytest.raises(DataError, match="Least squares of 300 features needs"):
+        LinearRegression().fit(sparse.csr_matrix((1000, 300)) + sparse.eye(1000, 300).tocsr(), y)
     with pytest.raises(DataError, match=r"200 features needs .* 106 bits.* choose at most 181"):
         LinearRegression().fit(X, y)
 

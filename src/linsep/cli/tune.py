@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from linsep.cli import column_options, learners, options, report
+from linsep.cli.failures import in_options
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.reading import Reading, added
@@ -61,6 +62,7 @@ def tune(
     check_all_free(force, model)
     started = perf_counter()
     varied = learners.grid_of(grid, learner, parameters)
+    group = parameters["columns"].get("group")
     source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model)
     reading.check(source, test)
@@ -83,7 +85,10 @@ def tune(
         model_file.save(best, model, force=force)
     tested = score_source(best, reading.like(best, model, test)) if test else None
     show = report.print_json if as_json else print_tune
-    show(summary(race, learner, tested, model, perf_counter() - started))
+    found = summary(race, learner, tested, model, perf_counter() - started)
+    if group is not None:  # which `fit` takes with early stopping only
+        found["options"] = f"{found['options']} {in_options('exclude', [group])}".strip()
+    show(found)
 
 
 def _estimators(

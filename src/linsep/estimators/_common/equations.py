@@ -170,7 +170,7 @@ def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
     if not hasattr(model, "classes_"):
         return [(target, "", "")]
     labels = [label_text(label) for label in model.classes_.tolist()]
-    if hasattr(model, "predict_proba"):
+    if _is_logistic(model):
         reference = label_text(model.reference_)
         against = f" against {reference}" if len(labels) > 2 else ""
         return [(f"log-odds of {x}{against}", "", "") for x in labels if x != reference]
@@ -181,9 +181,14 @@ def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
     return [(f"score of {label}", "", "") for label in labels]
 
 
+def _is_logistic(model: Any) -> bool:
+    """Return whether scores are log-odds; those of calibrated learners are not."""
+    return hasattr(model, "log_likelihood_")
+
+
 def _decision(model: Any) -> str:
     """Return how several functions decide, in a sentence."""
-    if len(getattr(model, "classes_", ())) < 3 or hasattr(model, "predict_proba"):
+    if len(getattr(model, "classes_", ())) < 3 or _is_logistic(model):
         return ""
     if model.multiclass == "ovo":
         return "The class with the most pairs is predicted."

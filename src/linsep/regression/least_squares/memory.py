@@ -13,9 +13,9 @@ MOST_FEATURES = 1 << 14
 
 def refuse_too_many(features: int, product_bytes: int) -> None:
     """Raise DataError for features whose products need more than three quarters of the memory."""
-    most = min(MOST_FEATURES, isqrt(_memory() * 3 // (4 * product_bytes)))
+    most = _most(product_bytes)
     if features > most:
-        bits = most.bit_length() - 1
+        bits = _most(DOUBLED_BYTES).bit_length() - 1  # so many are never refused
         inexact = " with 106 bits" if product_bytes == DOUBLED_BYTES else ""
         raise DataError(
             f"Least squares of {features:,} features needs all their products{inexact}, which are "
@@ -24,6 +24,10 @@ def refuse_too_many(features: int, product_bytes: int) -> None:
             hint("hash into fewer with {}", hash_bits=bits),
             hint("with {}", text_bits=bits),
         )
+
+
+def _most(product_bytes: int) -> int:
+    return min(MOST_FEATURES, isqrt(_memory() * 3 // (4 * product_bytes)))
 
 
 def _memory() -> int:

@@ -189,6 +189,7 @@ class Moments:
         self._rows, self.dtype = rows, first.X.dtype
         columns = Shifted.of_first(first, centre)
         found: Products = rows.sum(columns, added_products)
+        refuse_too_many(rows.width, FLOATS_BYTES)  # the last may be zero in the rows so far
         more = max(0, 2 + rows.width - len(found.total))  # features that are zero in all rows
         self._total, self._lost = np.pad(found.total, (0, more)), np.pad(found.lost, (0, more))
         self.columns, self.y = columns.wider(len(self._total)), found.y
