@@ -32,7 +32,12 @@ def test_frequencies_are_repeated_rows():
     a = ours.inference_.bands(X, ours.predict(X), "prediction", 0.9)
     b = theirs.inference_.bands(X, theirs.predict(X), "prediction", 0.9)
     assert np.allclose(a, b, rtol=1e-10)
-    assert str(ours.assumptions(X, Y, COUNTS)) == str(theirs.assumptions(X[rows], Y[rows]))
+    found, known = ours.assumptions(X, Y, COUNTS), theirs.assumptions(X[rows], Y[rows])
+    for finding, other in zip(found.findings, known.findings, strict=True):
+        if finding.test not in ("Shapiro-Wilk", "Durbin-Watson"):  # none of copies
+            assert finding[:4] == other[:4]
+    assert np.array_equal(found.cooks_distance, known.cooks_distance)
+    assert found.numbers.tolist() == rows.tolist()
 
 
 def test_both_kinds_are_those_of_statsmodels():
