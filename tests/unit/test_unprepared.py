@@ -13,6 +13,7 @@ from linsep import (
     Perceptron,
     Text,
     open_source,
+    save,
 )
 from linsep.errors import DataError
 from linsep.plot import RegressionDisplay
@@ -132,3 +133,17 @@ def test_a_line_is_drawn_against_the_target_of_its_model(tmp_path):
     model = LinearRegression().fit(open_source(tmp_path / "a.csv", target="price"))
     found = RegressionDisplay.from_estimator(model, [[1.0], [2.0], [3.0]], [0.5, 1.7, 2.0])
     assert found.ax_.get_ylabel() == "price"
+
+
+def test_a_missing_value_has_no_prediction(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n,1\n3,1\n")
+    here(*["fit", "a.csv", "--target", "y", "--missing", "drop", "--model", "m"], cwd=tmp_path)
+    done = here("predict", "m", "a.csv", cwd=tmp_path)
+    assert "line 4, column 'a' has no value: fill it in, learn the model with" in done.stderr
+    assert "drop" not in done.stderr
+
+
+def test_rows_of_partial_fits_are_not_called_none(tmp_path):
+    save(Perceptron().partial_fit([[1.0], [2.0]], [0, 1], classes=[0, 1]), tmp_path / "m")
+    shown = here("inspect", "m", cwd=tmp_path).stdout
+    assert "Perceptron, 2 classes (0, 1), 1 feature\n" in shown

@@ -258,8 +258,10 @@ def learnt_text(summary: dict[str, Any]) -> str:
     labels = summary["classes"]
     features = summary["features"]  # strings have none
     return (
-        f"{summary['learner']}, {len(labels):,} classes ({labels_text(labels)}), "
-        f"{summary['rows']:,} rows" + ("" if features is None else f", {features:,} features")
+        f"{summary['learner']}, {len(labels):,} classes ({labels_text(labels)})"
+        # unknown after partial_fit
+        + (f", {count(summary['rows'], 'row')}" if summary["rows"] else "")
+        + ("" if features is None else f", {count(features, 'feature')}")
     )
 
 

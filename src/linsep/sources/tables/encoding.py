@@ -254,7 +254,8 @@ class Encoder:
                 "fill it in",
                 hint("take it for zero with {}", missing="zero"),
                 hint("for the mean of the column with {}", missing="mean"),
-                hint("leave out such rows with {}", missing="drop"),
+                # every row has a prediction, also of a model that was learnt so
+                *[hint("leave out such rows with {}", missing="drop")] * self._labels_needed,
                 hint("the column with {}", exclude=[name]),
             )
         return X, texts, label, ~np.logical_or.reduce(list(holes.values())) if holes else None
