@@ -47,6 +47,9 @@ def test_predictions_need_no_labels_and_no_weights(tmp_path, cell):
     (tmp_path / "c.csv").write_text("a\n1\n2\n")
     known = model.predict(open_source(tmp_path / "c.csv", recipe=model.recipe_, labelled=False))
     assert done.stdout.split() == [str(label) for label in known]
+    same = open_source(tmp_path / "b.csv", recipe=model.recipe_, labelled=False)
+    assert model.predict(same).tolist() == known.tolist()
+    assert next(same.batches()).y is None
 
 
 def test_the_options_that_tune_prints_learn_the_same(tmp_path):

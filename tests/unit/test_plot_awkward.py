@@ -56,7 +56,7 @@ def test_the_finite_end_of_an_interval_is_drawn(odds):
     ends = [arrow.xyann[0] for arrow in drawn.arrows_]
     wanted = np.array([0.5, -0.5, 0.25])
     assert np.allclose(ends[:3], np.exp(wanted) if odds else wanted)
-    assert [word.get_text() for word in drawn.words_] == ["+inf", "-inf", "", "+inf"]
+    assert [word.get_text() for word in drawn.words_] == ["+inf", "-inf", "+inf"]
 
 
 def test_odds_ratios_beyond_floats_are_words():

@@ -8,14 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from linsep.cli.failures import TYPED
 from linsep.errors import DataError
 from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.estimators.linear_regression import INTERVALS
-from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
-from linsep.sources.tables.roles import MISSING, SCALES, is_delimiter
+from linsep.sources.tables.roles import MISSING, SCALES
 
 
 def reader(*parameters: Parameter) -> Callable[[Any], Any]:
@@ -66,17 +64,6 @@ def vectors(text: Any) -> list[list[float]]:
     if len({len(vector) for vector in found}) > 1:
         raise typer.BadParameter(f"must be lists of as many numbers each, not {text!r}.")
     return found
-
-
-def _delimiter(text: str) -> str:
-    by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
-    character = by_name.get(text, text)
-    if not is_delimiter(character):
-        raise typer.BadParameter(
-            f"must be one character other than a letter or digit, 'tab' or 'whitespace', not "
-            f"{text!r}."
-        )
-    return character
 
 
 def no_screen(path: Path | None) -> Path | None:
@@ -177,53 +164,6 @@ IndexBase = Annotated[
         parser=reader(Parameter("index_base", int, "", low=0, high=1)),
         help="First feature index of svmlight text.  [default: detected]",
         metavar="0|1",
-        show_default=False,
-    ),
-]
-_DATA_FORMAT = {
-    "help": "Format of DATA if file names do not show it.",
-    "parser": reader(Parameter("format", str, "", choices=FORMATS)),
-    "metavar": "|".join(FORMATS),
-    "show_default": False,
-}
-DataFormat = Annotated[Any, typer.Option("--format", **_DATA_FORMAT)]
-TraceDataFormat = Annotated[Any, typer.Option("--data-format", **_DATA_FORMAT)]
-Delimiter = Annotated[
-    Any,
-    typer.Option(
-        "--delimiter",
-        help="Delimiter of CSV fields: one character, 'tab', or 'whitespace' for any run of "
-        "blanks.",
-        parser=_delimiter,
-        metavar="CHARACTER",
-        show_default=False,
-    ),
-]
-Quotes = Annotated[
-    bool | None,
-    typer.Option(
-        "--quotes/--no-quotes",
-        help="Whether quotes of CSV enclose fields, or are characters as others are.  "
-        "[default: quotes]",
-        show_default=False,
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row of CSV holds the names of columns; without, they are column_1, "
-        "column_2, ...  [default: header]",
-        show_default=False,
-    ),
-]
-MaxLine = Annotated[
-    Any,
-    typer.Option(
-        "--max-line",
-        help="Refuse longer lines of text.  [default: 64MB]",
-        parser=size_of("a line"),
-        metavar="SIZE",
         show_default=False,
     ),
 ]

@@ -117,7 +117,8 @@ def plot(
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
     rows: list[Any] = []
     if data is not None:
-        source = open_like(estimator, model, data, **files, labelled=kind != "decision")
+        labelled = None if kind == "decision" else True
+        source = open_like(estimator, model, data, **files, labelled=labelled)
         *rows, weights = rows_of(
             source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
         )
@@ -141,7 +142,7 @@ def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     if kind == "regression":
         return {"feature": features[0]} if features else {}
     if features:
-        return {"features": features[0] if features[1:] == [] else features}
+        return {"features": features if len(features) > 1 else features[0]}
     others: dict[str, dict[str, Any]] = {
         "coefficients": {"odds": odds},
         "updates": {"n_mistakes": 3},

@@ -14,7 +14,7 @@ from linsep.cli.failures import note
 from linsep.cli.file_options import Files
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
-from linsep.cli.score import open_for_predictions
+from linsep.cli.score import open_like
 from linsep.cli.screen import label_text, on_terminal
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
@@ -46,7 +46,7 @@ def predict(
     estimator = model_file.load(model)
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
-    source = open_for_predictions(estimator, model, data, **files)
+    source = open_like(estimator, model, data, **files, labelled=False)
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)

@@ -127,22 +127,13 @@ def print_statistics(model: Any, top: int | None = None) -> None:
 
 
 def _cut(table: Summary, top: int | None) -> tuple[Summary, str]:
-    """Return the table with the coefficients of the largest statistics, in order, and what is left
-    out.
-    """
+    """Return the table with the largest coefficients, and what is left out."""
     rows = table.coefficients
-    most = top or MOST_COEFFICIENTS
-    if len(rows) <= most:
+    if len(rows) <= (top or MOST_COEFFICIENTS):
         return table, ""
-    estimated = np.flatnonzero([row.status != "dependent" for row in rows])
-    # diverging coefficients first; without statistics sort by estimates
-    first = [bool(rows[k].status) for k in estimated]
-    values = np.abs([[rows[k].statistic, rows[k].estimate] for k in estimated])
-    sizes = np.column_stack([first, values])
-    sizes = np.where(np.isnan(sizes), -1.0, sizes)
-    order = estimated[np.lexsort(-sizes.T[::-1])[: top or MOST_COEFFICIENTS // 2]]
-    kept = [rows[k] for k in np.sort(order)]
-    smaller, dependent = estimated.size - len(kept), len(rows) - estimated.size
+    kept = table.largest(top or MOST_COEFFICIENTS // 2)
+    dependent = sum(row.status == "dependent" for row in rows)
+    smaller = len(rows) - len(kept) - dependent
     left_out = [f"{smaller:,} more, of smaller {table.statistic}"] * bool(smaller)
     left_out += [f"{dependent:,} that are dependent"] * bool(dependent)
     return replace(table, coefficients=kept), " and ".join(left_out)

@@ -49,24 +49,12 @@ def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Sou
 
     ``how`` are further arguments of :func:`linsep.open_source`.
     """
-    return open_source(data, recipe=_recipe_of(model, path), **how)
-
-
-def open_for_predictions(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
-    """Open files as :func:`open_like`, without the columns of labels, weights and groups."""
-    recipe = _recipe_of(model, path)
-    roles = dict.fromkeys({"target", "weight", "group"} & recipe.keys())
-    return open_source(data, recipe=recipe | roles, labelled=False, **how)
-
-
-def _recipe_of(model: Any, path: Path | None) -> dict[str, Any]:
     if not hasattr(model, "recipe_"):
         raise DataError(
             f"{path} was not learnt from a file, so linsep does not know how to read one for it; "
             "use it in Python."
         )
-    recipe: dict[str, Any] = model.recipe_
-    return recipe
+    return open_source(data, recipe=model.recipe_, **how)
 
 
 def score_classes(model: Any, source: Source) -> dict[str, Any]:

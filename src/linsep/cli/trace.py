@@ -27,7 +27,7 @@ from linsep.teaching.trace.tracer import MOST_NUMBERS
 
 @reads_data
 @learners.options_of(LEARNERS)
-@partial(file_options.added, format=options.TraceDataFormat)
+@partial(file_options.added, format=file_options.TraceDataFormat)
 def trace(
     data: options.Data,
     *,

@@ -267,7 +267,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             )
         names, signs = words_and_signs(self)
         found = self.inference_.summary(names, notes, target_name(self))
-        return found.with_signs(signs, int(self.fit_intercept))
+        return found.with_signs(np.concatenate([[1] * bool(self.fit_intercept), signs]))
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
         """Predict y, optionally with intervals.

@@ -1,12 +1,13 @@
 """Estimates with their confidence intervals."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from linsep.errors import DataError
 from linsep.plot.display import COLOURS, Display, ink, literal, new_axes, shortened
-from linsep.regression.summary import Coefficient, Summary
+from linsep.regression.summary import Summary
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -111,7 +112,7 @@ class CoefficientDisplay(Display):
         **kwargs : passed to :meth:`plot`
         """
         rows = [c for c in summary.coefficients if intercept or not _is_intercept(c.name)]
-        shown = rows if len(rows) <= top else _largest(rows, top)
+        shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
         scale = np.exp if odds else np.asarray
         estimates, low, high = (
             scale(np.array([getattr(c, field) for c in shown], dtype=np.float64))
@@ -148,19 +149,19 @@ class CoefficientDisplay(Display):
         if self.odds:
             self.ax_.set_xscale("log")
             self._thin_ticks(finite)
-        self.ax_.set_yticks(places, [shortened(literal(n), LONGEST_NAME) for n in self.names])
+        self.ax_.set_yticks(places, [literal(shortened(n, LONGEST_NAME)) for n in self.names])
         self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []
         for place, word, low, high in zip(places, self.status, self.low, self.high, strict=True):
-            end = {"+inf": low, "-inf": high}.get(word, np.nan)
-            if word and self._is_drawn(end):
-                self._run_from(int(place), float(end), word)
+            ends = [(low, 1), (high, -1)]  # from where it runs, and to which side
+            open_ended = [(float(end), side) for end, side in ends if self._is_drawn(end)]
+            if len(open_ended) == 1 and word in ("", "+inf", "-inf"):
+                self._arrow_to_edge(int(place), *open_ended[0], COLOURS[5 if word else 0])
+                if word:
+                    self._word_at_edge(int(place), word, open_ended[0][1])
             elif word:
                 self._say(int(place), word, neutral)
-            elif self._is_drawn(low) != self._is_drawn(high):
-                end, side = (low, "+inf") if self._is_drawn(low) else (high, "-inf")
-                self._run_from(int(place), float(end), side, said="", colour=COLOURS[0])
         what = "odds ratio" if self.odds else "coefficient"
         some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         self.ax_.set_xlabel(f"{what}, with its {100 * self.level:g} % interval" if some else what)
@@ -185,11 +186,8 @@ class CoefficientDisplay(Display):
         """Whether an end of an interval has a place on the axis."""
         return bool(np.isfinite(end) and (end > 0 or not self.odds))
 
-    def _run_from(
-        self, place: int, end: float, word: str, said: str | None = None, colour: str = COLOURS[5]
-    ) -> None:
-        """An arrow to the edge of the axes from the only finite end of an interval."""
-        side = 1 if word == "+inf" else -1
+    def _arrow_to_edge(self, place: int, end: float, side: int, colour: str) -> None:
+        """An arrow from the only finite end of an interval to the left or right edge, -1 or 1."""
         look = {"color": colour, "linewidth": 1.5}
         self.ax_.plot([end], [place], marker="|", markersize=7, **look)
         self.arrows_.append(
@@ -199,12 +197,13 @@ class CoefficientDisplay(Display):
                 arrowprops={"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **look},
             )
         )  # fmt: skip
+
+    def _word_at_edge(self, place: int, word: str, side: int) -> None:
         self.words_.append(
             self.ax_.annotate(
-                word if said is None else said, (float(side > 0), place),
-                xycoords=("axes fraction", "data"), xytext=(-4 * side, 3),
-                textcoords="offset points", va="bottom", ha="right" if side > 0 else "left",
-                color=COLOURS[5],
+                word, (float(side > 0), place), xycoords=("axes fraction", "data"),
+                xytext=(-4 * side, 3), textcoords="offset points", va="bottom",
+                ha="right" if side > 0 else "left", color=COLOURS[5],
             )
         )  # fmt: skip
 
@@ -232,17 +231,3 @@ class CoefficientDisplay(Display):
 
 def _is_intercept(name: str) -> bool:
     return name == "intercept" or name.endswith(": intercept")
-
-
-def _largest(rows: list[Coefficient], top: int) -> list[Coefficient]:
-    """Return those of the largest statistics, or estimates if there are none, in their order; those
-    that run away come first, and none is dependent.
-    """
-    rows = [row for row in rows if row.status != "dependent"]
-    tested = any(np.isfinite(row.statistic) for row in rows)
-    sizes = [
-        np.inf if row.status else abs(np.nan_to_num(row.statistic if tested else row.estimate))
-        for row in rows
-    ]
-    largest = np.argsort(sizes, kind="stable")[::-1][:top]
-    return [rows[k] for k in np.sort(largest)]

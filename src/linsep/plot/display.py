@@ -89,7 +89,8 @@ def legend(ax: Any, handles: Sequence[Any]) -> Any:
     """Draw a legend beside the axes, where it covers no data; small if it has many entries."""
     look: dict[str, Any] = {}
     if len(handles) > MANY:
-        labels = [shortened(handle.get_label(), SHORT_LINE) for handle in handles]
+        drawn = [handle.get_label().replace(r"\$", "$") for handle in handles]
+        labels = [shortened(name, SHORT_LINE).replace("$", r"\$") for name in drawn]
         look = {"labels": labels, "fontsize": "x-small", "labelspacing": 0.3}
     return ax.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0),
@@ -103,12 +104,9 @@ def literal(name: str) -> str:
 
 
 def shortened(name: str, most: int) -> str:
-    """Return a drawn name in one line of so many characters: a longer one without its middle."""
-    line = " ".join(name.split())
-    if len(line) <= most:
-        return line
-    half = (most - 3) // 2
-    return line[:half].rstrip("\\") + "..." + line[-half:]
+    """Return a name in one line of so many characters: a longer one without its middle."""
+    line, half = " ".join(name.split()), (most - 3) // 2
+    return line if len(line) <= most else f"{line[:half]}...{line[-half:]}"
 
 
 def wrapped(name: str) -> str:

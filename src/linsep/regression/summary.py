@@ -77,18 +77,22 @@ class Summary:
     level: float = 0.95
     notes: list[str] = field(default_factory=list)
 
-    def with_signs(self, signs: np.ndarray, first: int) -> "Summary":
-        """Return the same with the coefficients of features of sign -1 negated.
-
-        Parameters
-        ----------
-        signs : array of shape (features,), 1 or -1
-        first : int, the number of coefficients before those of the features
-        """
-        rows = list(self.coefficients)
-        for place in first + np.flatnonzero(signs < 0):
-            rows[place] = rows[place].negated()
+    def with_signs(self, signs: np.ndarray) -> "Summary":
+        """Return the same with the coefficients of sign -1, instead of 1, negated."""
+        rows = [
+            row.negated() if sign < 0 else row
+            for row, sign in zip(self.coefficients, signs, strict=True)
+        ]
         return replace(self, coefficients=rows)
+
+    def largest(self, most: int) -> list[Coefficient]:
+        """Return the coefficients of the largest statistics, or estimates where there are none, in
+        their order; those that run away come first, and none is dependent.
+        """
+        rows = [row for row in self.coefficients if row.status != "dependent"]
+        sizes = [[bool(row.status), abs(row.statistic), abs(row.estimate)] for row in rows]
+        ordered = np.nan_to_num(np.array(sizes, dtype=np.float64).reshape(-1, 3), nan=-1.0)
+        return [rows[k] for k in np.sort(np.lexsort(-ordered.T[::-1])[:most])]
 
     def columns(self) -> list[str]:
         """Return the names of the columns of the table."""

@@ -32,7 +32,7 @@ def open_source(
     header: bool | None = None,
     null_values: str | list[str] | None = None,
     recipe: dict[str, Any] | None = None,
-    labelled: bool = True,
+    labelled: bool | None = True,
     max_line: int | str | None = None,
     cache: Path | None = None,
     text: str | list[str] | dict[str, Any] | None = None,
@@ -77,7 +77,8 @@ def open_source(
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
         the above except ``format``, ``delimiter``,
         ``quotes`` and ``header``
-    labelled : whether a table must have its target column
+    labelled : whether a table must have its target column. With a recipe, False reads no labels,
+        weights and groups, and None those that are there
     max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
         limit, a small compressed file with one endless line would fill memory
     cache : folder for parsed rows that do not fit in memory, for later passes and later runs; None
@@ -105,7 +106,7 @@ def open_source(
     kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     source: Source
     _check_kind(paths[0], kind, recipe)
-    recipe = recipe if labelled else _for_each_row(recipe)
+    recipe = _for_predictions(recipe) if recipe and labelled is False else recipe
     given: dict[str, Any] = {
         "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
         "scale": scale, "reference_level": reference_level, "delimiter": delimiter,
@@ -116,7 +117,7 @@ def open_source(
         "interactions": interactions, "ignore_namespaces": ignore_namespaces,
         "keep_namespaces": keep_namespaces,
     }  # fmt: skip
-    how: dict[str, Any] = {"recipe": recipe, "require_labels": labelled, "max_line": limit}
+    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled), "max_line": limit}
     if kind == "table":
         _refuse(paths[0], "a table, whose columns have names", of_vw | {"index_base": index_base})
         source = _table(paths, format, given, **how)
@@ -134,10 +135,12 @@ def open_source(
     return source
 
 
-def _for_each_row(recipe: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the recipe for predictions: a row that training would drop is an error."""
-    drops = recipe is not None and recipe.get("missing") == "drop"
-    return (recipe or {}) | {"missing": "error"} if drops else recipe
+def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
+    """Return the recipe for predictions: columns of labels, weights and groups are not read, and a
+    row that training would drop is an error.
+    """
+    drops = {"missing": "error"} if recipe.get("missing") == "drop" else {}
+    return recipe | drops | dict.fromkeys({"target", "weight", "group"} & recipe.keys())
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:

@@ -13,6 +13,7 @@ from linsep.estimators._logistic.fit_progress import Callbacks, FitProgress
 from linsep.estimators._logistic.profiles import by_firth, with_profiles
 from linsep.estimators._logistic.rows import BatchRows, Rows
 from linsep.estimators._logistic.separation import (
+    BY_L2,
     FINITE,
     FitOutcome,
     ending_of,
@@ -121,7 +122,7 @@ class LogisticFitting:
         limits[:, list(fit.standardization.dependent)] = "dependent"
         if fit.suspect:
             found = outcome_of_suspect(task, rows, fit, limits, steps)
-            self._warn_separable(found, rows.known, FINITE if task.factored else FINITE[:1])
+            self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
             return found
         return outcome_of(fit, limits if fit.proved else unchecked(limits))
 

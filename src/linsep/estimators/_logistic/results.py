@@ -240,10 +240,10 @@ class LogisticResults(HasEquation):
                 limits, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
             )
         ]
-        rows = [row.negated() if s < 0 else row for row, s in zip(rows, signs, strict=True)]
         others, reference = ", ".join(self._others()), label_text(self.reference_)
         title = f"Logistic regression of {others} against {reference}"
-        return Summary(title, self._details(), rows, "z", self._level, self._notes())
+        found = Summary(title, self._details(), rows, "z", self._level, self._notes())
+        return found.with_signs(signs)
 
     def _details(self) -> list[tuple[str, str | int | float]]:
         statistic, df, p = self.likelihood_ratio_

@@ -229,10 +229,8 @@ INTERRUPTED, UNINFERRED = StopReason.INTERRUPTED, (StopReason.INTERRUPTED, StopR
 #: reasons that cause a warning
 UNFINISHED = ("max_iter", "stuck", "suspect", "undecided")
 #: hints to get finite estimates although there is no maximum
-FINITE = (
-    hint("take {}", l2=None),
-    hint("{} for finite estimates", penalty="firth"),
-)
+BY_L2 = hint("take {} for finite estimates", l2=None)
+FINITE = (hint("take {}", l2=None), hint("{} for finite estimates", penalty="firth"))
 #: beyond this distance, in standard errors, the Newton decrement means no more than "far"
 NEAR = 10.0
 #: hints after max_iter
