@@ -49,11 +49,23 @@ def lab():
     assert said == ""
 
 
-#: go to an address of the page without loading it again
-GO = """where => {
+#: go to an address of the page without loading it again; the number of the question that this asks,
+#: which must be read before its answer leads to others
+GO = """(lab, where) => {
   history.pushState(null, "", location.pathname + where);
   dispatchEvent(new PopStateEvent("popstate"));
+  return Number(lab.dataset.asked);
 }"""
+#: the page shows the answer to a question, or to a later one
+ANSWERED = """(lab, [asked, patience]) => new Promise((resolve, reject) => {
+  const late = performance.now() + patience;
+  const look = () => {
+    if (Number(lab.dataset.proved) >= asked) resolve();
+    else if (performance.now() > late) reject(new Error(`no answer to question ${asked}`));
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
 #: what an address does not hold, as it was when the page was opened
 RESET = """lab => {
   lab.querySelectorAll("details").forEach((node) => { node.open = false; });
@@ -94,25 +106,14 @@ class Tab:
         """Open what follows the address of the lab: it is loaded the first time only."""
         asked = -1
         if self.page.url.startswith(self.lab):
-            self.page.evaluate(GO, where)
-            asked = int(self.page.locator(".lab").get_attribute("data-asked"))
+            asked = self.page.locator(".lab").evaluate(GO, where)
         else:
             self.page.goto(self.lab + where)
         return self.ready(asked)
 
     def ready(self, asked=-1):
         """Wait until the page shows the answer to question ``asked``, or to its first one."""
-        lab = self.page.locator(".lab.begun[data-proved]")
-        lab.evaluate(
-            """(lab, asked) => new Promise((resolve) => {
-              const look = () => {
-                if (Number(lab.dataset.proved) >= asked) resolve();
-                else requestAnimationFrame(look);
-              };
-              look();
-            })""",
-            asked,
-        )
+        self.page.locator(".lab.begun[data-proved]").evaluate(ANSWERED, [asked, PATIENCE])
         return self
 
     def reset(self):
