@@ -1,6 +1,5 @@
 """The command line, in a process of its own or in this one."""
 
-import gc
 import io
 import os
 import re
@@ -26,13 +25,14 @@ def here(*arguments, cwd):
     """The same as :func:`run` without a new process, which takes two seconds to start."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     argv = ["linsep", *map(str, arguments)]
-    with chdir(cwd), patch("sys.argv", argv), redirect_stdout(out), redirect_stderr(err):
+    with (
+        chdir(cwd), patch("sys.argv", argv), patch("gc.freeze"),  # this process does not end
+        redirect_stdout(out), redirect_stderr(err),
+    ):  # fmt: skip
         try:
             command()
         except SystemExit as stop:
             code = stop.code or 0
-        finally:
-            gc.unfreeze()  # what a process that ends forgets
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
