@@ -225,6 +225,8 @@ class ReadAhead(io.RawIOBase):
         if k in self._coming:
             self._unread[k] -= size
             if self._unread[k] <= 0:
+                if self._plan[k][1] <= 4 * FIRST:  # who looked at the head soon reads from there
+                    self._leave(*self._plan[k], self._coming[k])
                 self._drop(k)
                 self._done.add(k)
             if self._forward:  # there may be gaps that nobody reads
