@@ -50,6 +50,7 @@ ROOMS = [
     "scratch",
     "private",
     "paths",
+    "value_faults",
     "escaping",
     "sparse_rows",
     "drawing",

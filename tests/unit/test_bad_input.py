@@ -223,7 +223,7 @@ def test_rows_that_are_no_table_of_numbers():
     with assert_refuses("0 feature(s)", "minimum of 1"):
         Perceptron().fit(np.ones((2, 0)), [0, 1])
     words = np.array([["1", "x"], ["2", "y"]], dtype=object)
-    with assert_refuses("could not convert string to float", "'x'"):
+    with assert_refuses("holds text in feature 1 ('x' in row 0"):
         Perceptron().fit(words, [0, 1])
     with assert_refuses("Complex data not supported"):
         Perceptron().fit(np.ones((2, 2)) * 1j, [0, 1])

@@ -43,6 +43,7 @@ from linsep.regression.least_squares.solving import (
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 INTERVALS = ("confidence", "prediction")
 
@@ -191,7 +192,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         kinds = (np.float64, np.float32, np.longdouble)
         if not reset:
             check_prepared(self, X)
-        return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
+        with faults_named(X, self):
+            return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
 
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:
         """Return y as one finite number per row."""

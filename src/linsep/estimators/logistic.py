@@ -33,6 +33,7 @@ from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit
 from linsep.online.course import Saving
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -355,9 +356,10 @@ class LogisticRegression(
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self._prediction(X).decisions()])
         check_prepared(self, X)
-        X = validate_data(
-            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
-        )
+        with faults_named(X, self):
+            X = validate_data(
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+            )
         return self._scores(X)
 
     def _scores(self, X: Any) -> np.ndarray:

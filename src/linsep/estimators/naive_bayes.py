@@ -27,6 +27,7 @@ from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.regression.lanes import Lanes
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 #: relative variation within classes below which a column is constant but for rounding
 ROUNDING = 1e-14
@@ -230,9 +231,10 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
                 model.recipe_ = self.recipe_
             return model, X
         check_prepared(self, X)
-        X = validate_data(
-            self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
-        )
+        with faults_named(X, self):
+            X = validate_data(
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+            )
         model = self.to_logistic()
         model.__dict__.pop("feature_names_in_", None)
         return model, X

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from linsep.errors import DataError
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 #: bytes of rows converted or made dense at a time
 BLOCK_BYTES = 16_000_000
@@ -79,7 +80,8 @@ def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
         If X has NaN or infinity, or is not a table of numbers.
     """
     refuse_text(X, kernel)
-    X = check_array(as_csr(X), accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
+    with faults_named(X):
+        X = check_array(as_csr(X), accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names
 from linsep.plot.display import limits
+from linsep.value_faults import faults_named
 
 
 class Plane(NamedTuple):
@@ -51,7 +52,8 @@ class Plane(NamedTuple):
 
 def numbers_of(X: Any) -> Any:
     """Return X as a finite array or CSR matrix of float64; ValueError for anything else."""
-    return check_array(X, accept_sparse="csr", dtype=np.float64)
+    with faults_named(X):
+        return check_array(X, accept_sparse="csr", dtype=np.float64)
 
 
 def names_of(X: Any, n: int) -> list[str]:

@@ -37,6 +37,7 @@ from linsep.online.passes import (
 from linsep.online.rows.array import ArrayStream, summed
 from linsep.online.rows.holding_out import HoldOut
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 
 class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -235,7 +236,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         X, y = self._checked(X, y, learner, reset=True, checked=False)
         classes, codes, counted = self._labelled(y, sample_weight)
         if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
-            assert_all_finite(as_csr(X), input_name="X")
+            with faults_named(X, self):
+                assert_all_finite(as_csr(X), input_name="X")
         saving.check_arrays(X, classes, codes, counted)
         seed, unit = self._seed(saving), bool(self.normalize)
         hold = self._hold_out(classes.size, sample_weight, codes.size)
@@ -298,19 +300,21 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         """
         if not reset:
             check_prepared(self, X)
-        X = validate_data(
-            self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
-            reset=reset, ensure_all_finite=checked,
-        )  # fmt: skip
+        with faults_named(X, self):
+            X = validate_data(
+                self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
+                reset=reset, ensure_all_finite=checked,
+            )  # fmt: skip
         y = self._labels_checked(y, X.shape[0])
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self, X)
-        return validate_data(
-            self, as_csr(X, columns=self.keep == "vote"), accept_sparse="csr", dtype=FLOATS,
-            order="C", reset=False, ensure_all_finite=False,
-        )  # fmt: skip
+        with faults_named(X, self):
+            return validate_data(
+                self, as_csr(X, columns=self.keep == "vote"), accept_sparse="csr", dtype=FLOATS,
+                order="C", reset=False, ensure_all_finite=False,
+            )  # fmt: skip
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if not self.normalize:

@@ -18,6 +18,7 @@ from linsep.estimators._common.predicting_sources import Prediction
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -93,7 +94,8 @@ class Predicts(PlotsDecision, Counted):
         X = self._rows_to_score(X)
         scores = self._machine_scores(X, X)
         if not np.isfinite(scores).all():
-            assert_all_finite(as_csr(X), input_name="X")
+            with faults_named(X, self):
+                assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         return decision(self._state, scores, self.tie)

@@ -25,6 +25,7 @@ from linsep.online.passes import (
 )  # fmt: skip
 from linsep.online.rows.array import RowStream
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 
 class Runs:
@@ -64,7 +65,8 @@ class Runs:
         except Unlearnable as problem:
             as_csr(X)
             if problem.not_finite:
-                assert_all_finite(X, input_name="X")
+                with faults_named(X, self):
+                    assert_all_finite(X, input_name="X")
             raise self._refusal(problem.row, problem.bad or problem) from None
         if self._cycle is not None:
             self._cycle.remember(X, y)

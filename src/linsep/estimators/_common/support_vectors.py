@@ -24,6 +24,7 @@ from linsep.online.deciding import numbered, numbered_texts
 from linsep.online.keeping import KeepLast
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 FLOATS = (np.float64, np.float32)
 
@@ -51,9 +52,10 @@ def checked(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
             )
         if not reset:
             check_prepared(estimator, X)
-        return validate_data(
-            estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
-        )
+        with faults_named(X, estimator):
+            return validate_data(
+                estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
+            )
     rows = listed(X)
     if not len(rows):
         raise DataError("X has no rows to learn from or to score.")

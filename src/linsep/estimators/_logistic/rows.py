@@ -27,6 +27,7 @@ from linsep.regression.logistic.lanes import Batch, with_head
 from linsep.regression.logistic.steps import Steps
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 FLOATS = (np.float64, np.float32)
 #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
@@ -109,7 +110,8 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None."
         )
-    X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+    with faults_named(X, estimator):
+        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")

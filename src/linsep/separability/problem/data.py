@@ -13,6 +13,7 @@ from linsep.certificate.blocks import sha256_of
 from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
 from linsep.errors import DataError
 from linsep.separability.problem.pieces import Part, Piece, lane_rows, lanes_of, part_of
+from linsep.value_faults import faults_named
 
 #: classes up to which no warning is given
 FEW_CLASSES = 10
@@ -187,7 +188,8 @@ def data_of(X: Any, y: Any = None) -> Data:
         return X
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
-    rows, classes, codes, names = labelled_rows(X, y)
+    with faults_named(X):
+        rows, classes, codes, names = labelled_rows(X, y)
     check_two_classes(classes)
     part = part_of(rows, codes, 0)
     data = LocalData(lambda: [part], classes, rows.shape, names)
