@@ -271,7 +271,7 @@ def test_a_proof_of_other_data_is_refused():
         ([[1.0], [2.0]], [0, np.nan], "NaN"),
         ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
         ([[1.0], [2.0]], None, "Give the labels y"),
-        ([["a"], ["b"]], [0, 1], "convert"),
+        ([["a"], ["b"]], [0, 1], "holds text in feature 0"),
     ],
 )
 def test_bad_input(X, y, said):

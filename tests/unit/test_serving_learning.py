@@ -255,7 +255,7 @@ def test_answers_are_finite_or_refused(tmp_path):
     line = linsep.LinearRegression().fit(X, 1e9 * X[:, 0])
     odds = linsep.LogisticRegression().fit(X * 1e-9, np.arange(30) % 2)
     for model, value, why in [
-        (kernel, np.inf, "Input contains infinity"),
+        (kernel, np.inf, "Input X contains infinity"),
         (line, 1e308, r"rows\[0\]: the score is beyond floating point"),
         (odds, 1e308, "score of row 0 is beyond floating point"),
     ]:
