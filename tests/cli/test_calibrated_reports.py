@@ -17,9 +17,10 @@ FOUR = "x,y,k\n1,0,a\n2,0,a\n0,3,b\n0,4,b\n-2,-2,c\n-3,-2,c\n4,4,d\n5,5,d\n"
 @pytest.mark.parametrize("rows", [7, 9])
 def test_calibration_leaves_the_equation(tmp_path, multiclass, rows):
     (tmp_path / "k.csv").write_text("\n".join(FOUR.splitlines()[:rows]) + "\n")
+    (tmp_path / "new.csv").write_bytes((tmp_path / "k.csv").read_bytes())
     fit = f"fit k.csv --target k --multiclass {multiclass}".split()
     assert here(*fit, "--model", "plain", cwd=tmp_path).returncode == 0
-    done = here(*fit, "--calibrate", "k.csv", "--model", "calibrated", cwd=tmp_path)
+    done = here(*fit, "--calibrate", "new.csv", "--model", "calibrated", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert here("inspect", "calibrated", cwd=tmp_path).returncode == 0
     plain, calibrated = load(tmp_path / "plain"), load(tmp_path / "calibrated")

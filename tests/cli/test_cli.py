@@ -35,7 +35,8 @@ def folder(tmp_path):
 
 
 def test_the_whole_job_on_a_table(folder):
-    fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--test", "t.csv")
+    fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--test", "new.csv")
+    (folder / "new.csv").write_bytes((folder / "t.csv").read_bytes())
     learnt = run(*fit, "--model", "m.linsep", cwd=folder)
     assert (learnt.returncode, learnt.stderr) == (0, "")
     assert learnt.stdout.startswith("test ")

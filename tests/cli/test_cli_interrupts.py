@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +30,8 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
         walk(run, scheme, row_batch, progress, *pause)
 
     monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
-    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "t.csv")
+    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "new.csv")
+    shutil.copy(folder / "t.csv", folder / "new.csv")
     done = here(*fit, cwd=folder)
     monkeypatch.setattr(linsep.online.passes, "learn_batch", walk)
     assert done.returncode == 130
@@ -78,10 +80,11 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
 
     if presses > 1:
         monkeypatch.setattr(linsep.model_files.format, "save", pressed_again)
-    done = here("fit", "t.svm", "--model", "m", "--test", "t.svm", cwd=folder)
+    shutil.copy(folder / "t.svm", folder / "new.svm")
+    done = here("fit", "t.svm", "--model", "m", "--test", "new.svm", cwd=folder)
     assert (done.returncode, done.stderr) == (code, "")
     assert done.stdout.count("it was interrupted; what was learnt until then is kept") == 1
-    assert sorted(os.listdir(folder)) == ["m", "t.svm"]
+    assert sorted(os.listdir(folder)) == ["m", "new.svm", "t.svm"]
     assert linsep.load(folder / "m").n_iter_ == 2
 
 
@@ -96,15 +99,16 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return score(*arguments)
 
+    shutil.copy(folder / "t.svm", folder / "new.svm")
     fit = ("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force")
     with monkeypatch.context() as patch:
         patch.setattr(linsep.model_files.format, "save", pressed)
         done = here(*fit, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
         assert "interrupted" not in done.stdout
-        tested = here(*fit, "--test", "t.svm", cwd=folder)
+        tested = here(*fit, "--test", "new.svm", cwd=folder)
     monkeypatch.setattr(linsep.cli.fit, "score_source", slow)
-    also_tested = here(*fit, "--test", "t.svm", cwd=folder)
+    also_tested = here(*fit, "--test", "new.svm", cwd=folder)
     for done in (tested, also_tested):
         assert (done.returncode, done.stderr) == (130, "")
         assert re.search("test +not scored: the command was interrupted", done.stdout)

@@ -8,6 +8,8 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here
+from linsep.cli.learners import NEEDED
+from linsep.kernels.naming import NAMED, THEIRS
 
 pytestmark = pytest.mark.compiled
 
@@ -46,9 +48,10 @@ def test_a_kernel_learns_from_files(tmp_path):
         (("--gamma", "auto"), "--gamma must be a number above 0 or 'scale', not 'auto'", 2),
         (("--budget", 0), "--budget must be a whole number of at least 1", 2),
         (("--budget", 3, "--keep", "vote"), "choose --keep average or --keep last", 2),
-        (("--kernel", "precomputed"), "Gram matrix must be square", 1),
     ):
         assert_refused(*fit, *options, cwd=tmp_path, said=said, code=code)
+    square = "Gram matrix must be square"
+    assert_refused(*fit[:5], "precomputed", cwd=tmp_path, said=square)
     assert_refused(
         "trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", code=2
     )
@@ -67,6 +70,38 @@ def test_options_belong_to_learners(tmp_path):
     )
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--validation-fraction", 0.5), "--validation-fraction has no .* --early-stopping: "),
+        (("--n-iter-no-change", 2), "--n-iter-no-change has no .* without --early-stopping: "),
+        (("--vote-mb", 2), "--vote-mb has no effect without --keep vote: give both or neither"),
+        (("--learner", "kernel", "--degree", 2), "--degree has no effect without --kernel poly"),
+        (("--learner", "kernel", "--coef0", 2), r"--coef0 has .* --kernel poly\|polynomial\|sig"),
+        (
+            ("--learner", "kernel", "--kernel", "linear", "--gamma", 2),
+            r"--gamma has .* --kernel poly\|polynomial\|rbf\|laplacian\|chi2\|sigmoid: ",
+        ),
+        (("--learner", "logistic", "--learning-rate", 2), "--learning-rate has .* --solver grad"),
+        (("--learner", "logistic", "--schedule", "inverse"), "--schedule has .* --solver grad"),
+    ],
+)
+def test_options_without_effect_are_refused(options, said, tmp_path):
+    (tmp_path / "t.svm").write_text(DATA)
+    assert_refused("fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=said, code=2)
+
+
+def test_options_beside_those_they_need_are_taken(tmp_path):
+    (tmp_path / "t.svm").write_text(DATA)
+    for kernel, takes in ({name: takes for name, (_, takes) in NAMED.items()} | THEIRS).items():
+        for option, (_, kernels) in NEEDED.items():
+            if option in ("gamma", "degree", "coef0"):
+                assert (kernel in kernels) == (option in takes), (kernel, option)
+    here("fit", "t.svm", "--vote-mb", 2, "--keep", "vote", cwd=tmp_path)
+    here("fit", "t.svm", "--learner", "margin", "--gamma", 0.5, cwd=tmp_path)
+    here("trace", "t.svm", "--learner", "margin", "--gamma", 0.5, cwd=tmp_path)
 
 
 SIGNED = "1 1:1 2:-1\n0 1:-1 2:2\n1 1:3 2:1\n0 1:-2\n1 \n"

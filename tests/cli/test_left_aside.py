@@ -47,6 +47,18 @@ def test_rows_left_out_are_counted_from_the_cache_too(folder, monkeypatch):
     assert first["rows_dropped"] == again["rows_dropped"] == 2
 
 
+def test_files_that_are_learnt_from_are_no_test(folder):
+    here(*FIT, cwd=folder)
+    rows = ("--test", f"{folder}/t.csv", "--calibrate", "new2.csv", "--calibrate", "t.csv")
+    (folder / "new2.csv").write_text((folder / "t.csv").read_text())
+    done = here(*FIT, *rows, "--force", cwd=folder)
+    assert done.returncode == 0
+    assert re.search("^linsep: --test .*t.csv is learnt from, too: it does not", done.stderr)
+    assert re.search("\nlinsep: --calibrate t.csv is learnt from, too: ", done.stderr)
+    rows = ("--test", "new2.csv", "--calibrate", "new2.csv", "--force")
+    assert "too:" not in here(*FIT, *rows, cwd=folder).stderr
+
+
 def test_values_unknown_to_the_model_are_counted(folder):
     here(*FIT, cwd=folder)
     (folder / "new.csv").write_text("x,colour,kind\n1,green,a\n2,red,b\n3,grey,a\n")

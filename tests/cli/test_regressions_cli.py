@@ -30,6 +30,7 @@ SVM = "".join(
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
+    (tmp_path / "new.csv").write_text(TABLE)
     (tmp_path / "t.svm").write_text(SVM)
     return tmp_path
 
@@ -44,7 +45,7 @@ LINEAR = ("fit", "t.csv", "--target", "pressure", "--learner", "linear", "--excl
 
 
 def test_linear_regression_from_a_table(folder):
-    fit = (*LINEAR, "--exclude", "place", "--model", "m", "--test", "t.csv")
+    fit = (*LINEAR, "--exclude", "place", "--model", "m", "--test", "new.csv")
     shown = printed(*fit, cwd=folder)
     model = linsep.LinearRegression().fit(AGES[:, None], PRESSURE)
     saved = linsep.load(folder / "m")
@@ -99,7 +100,7 @@ def test_a_text_column_beside_an_intercept_is_dependent_and_said(folder):
 
 def test_logistic_regression_from_a_table(folder):
     fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--exclude", "place")
-    shown = printed(*fit, "--model", "m", "--test", "t.csv", cwd=folder)
+    shown = printed(*fit, "--model", "m", "--test", "new.csv", cwd=folder)
     X = np.column_stack([AGES, PRESSURE.round(1)])
     model = linsep.LogisticRegression().fit(X, ILL)
     saved = linsep.load(folder / "m")

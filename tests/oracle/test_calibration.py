@@ -117,11 +117,13 @@ def test_what_cannot_be_calibrated_is_said():
         linsep.calibrate(model, X, y, method="platt")
     with pytest.raises(DataError, match=r"No row to calibrate on is of class c"):
         linsep.calibrate(model, X[y != "c"], y[y != "c"])
-    for labels in (np.where(y == "a", "z", y), np.arange(len(y))):
-        with pytest.raises(DataError, match="has a label that the model never learnt"):
-            linsep.calibrate(model, X, labels)
-    with pytest.raises(DataError, match="has a label that the model never learnt"):
-        linsep.calibrate(model, ArraySource(X, np.where(y == "a", "z", y)))
+    row = np.argmax(y == "a")
+    said = f"row {row}: the model never learnt the label z: leave such rows out"
+    for rows in (X, np.where(y == "a", "z", y)), (ArraySource(X, np.where(y == "a", "z", y)),):
+        with pytest.raises(DataError, match=said):
+            linsep.calibrate(model, *rows)
+    with pytest.raises(DataError, match="row 0: the model never learnt the label 0"):
+        linsep.calibrate(model, X, np.arange(len(y)))
     for other in (LogisticRegression(l2=1.0), GaussianNaiveBayes(), linsep.LinearRegression()):
         target = np.arange(len(y)) if isinstance(other, linsep.LinearRegression) else y
         with pytest.raises(DataError, match=f"A {type(other).__name__} cannot be calibrated"):

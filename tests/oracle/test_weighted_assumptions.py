@@ -111,5 +111,8 @@ def test_what_counts_as_the_reference_is_told(tmp_path):
     assert done.stderr == (
         "linsep: 1 value of column 'g' not seen in training; predicted as the reference g=a.\n"
     )
+    (tmp_path / "c.csv").write_text("g,n,y\na,1,2\nzzz,1,3\nb,2,3\n")
+    shown = " ".join(here("score", "m", "c.csv", cwd=tmp_path).stdout.split())
+    assert "'g' not seen in training; predicted as the reference g=a" in shown
     said = "column 'n' holds numbers, which have no reference level: write its values as text"
     assert_refused(*fit[:-2], "--reference-level", "n=1", cwd=tmp_path, said=said)

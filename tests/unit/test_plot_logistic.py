@@ -201,8 +201,8 @@ def test_styles_are_followed_and_left_as_they_were():
         (LogisticRegression(), X, {"features": "length"}, "no feature 'length'"),
         (LogisticRegression(), WIDTH, {"features": [0]}, "names two features to draw, got 1"),
         (LogisticRegression(), WIDTH, {"level": 95}, "level is 95"),
-        (Perceptron(), WIDTH, {}, "Perceptron has no probabilities: draw a LogisticRegression"),
-        (LinearRegression(), WIDTH, {}, "LinearRegression has no probabilities"),
+        (Perceptron(), WIDTH, {}, "drawn of a LogisticRegression, not of a Perceptron"),
+        (LinearRegression(), WIDTH, {}, "LogisticRegression, not of a LinearRegression"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(model, rows, options, said):

@@ -75,13 +75,13 @@ def fit(
     source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model, plot, checkpoint)
     calibrating.check_calibration(calibrate, calibration, learner)
-    reading.check(source, test, calibrate)
+    reading.check(source, test=test, calibrate=calibrate)
     estimator = learners.make_learner(
         "fit", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    _check_held_out(curve, source.grouped, estimator)
+    _check_held_out(curve, source.grouped, estimator, parameters)
     start = InitialWeights(init_weights, learner, estimator, source)
     checkpointing.check(checkpoint, every, model)
     saved = checkpointing.opened(checkpoint, every, context, source, estimator)
@@ -106,8 +106,11 @@ def fit(
         write_picture(picture_of(estimator, source), plot, force)
 
 
-def _check_held_out(curve: bool, grouped: bool, estimator: Any) -> None:
-    """Raise BadParameter for options about held-out rows if there will be none."""
+def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict[str, Any]) -> None:
+    """Raise BadParameter for options about held-out rows if there will be none, or without effect
+    for other reasons.
+    """
+    learners.check_effects(estimator, parameters)
     for wanted, name in ((curve, "--curve"), (grouped, "--group")):
         if wanted and not getattr(estimator, "early_stopping", False):
             raise typer.BadParameter(f"{name} needs --early-stopping, which holds rows out.")

@@ -25,6 +25,17 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 #: parameters that are no options of a command, which has them for all its models
 FIXED = {"tune": ("early_stopping", "n_iter_no_change", "verbose")}
+#: parameters that have an effect only if another one has one of these values
+NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "validation_fraction": ("early_stopping", (True,)),
+    "n_iter_no_change": ("early_stopping", (True,)),
+    "vote_mb": ("keep", ("vote",)),
+    "degree": ("kernel", ("poly", "polynomial")),
+    "coef0": ("kernel", ("poly", "polynomial", "sigmoid")),
+    "gamma": ("kernel", ("poly", "polynomial", "rbf", "laplacian", "chi2", "sigmoid")),
+    "learning_rate": ("solver", ("gradient_ascent",)),
+    "schedule": ("solver", ("gradient_ascent",)),
+}
 #: most models of a grid
 MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
@@ -95,6 +106,19 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
         if not own.accepts(value):
             raise typer.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
     return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
+
+
+def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Raise BadParameter for an option in ``given`` that another one leaves without effect."""
+    values = estimator.get_params(deep=False)
+    for option, (other, wanted) in NEEDED.items():
+        if given.get(option) is None or values.get(other, wanted[0]) in wanted:
+            continue
+        values_wanted = "" if wanted == (True,) else " " + "|".join(wanted)
+        raise typer.BadParameter(
+            f"{flag_of(option)} has no effect without {flag_of(other)}{values_wanted}: give both "
+            "or neither."
+        )
 
 
 def grid_of(given: list[str] | None, learner: str, options: Mapping[str, Any]) -> dict[str, list]:
@@ -267,7 +291,7 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
     """Return ``balanced`` or LABEL=WEIGHT pairs as class_weight, labels in the type of the data."""
     if not given:
         return None
-    if given == ["balanced"]:
+    if set(given) == {"balanced"}:
         return "balanced"
     weights = {}
     for pair in given:

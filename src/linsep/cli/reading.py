@@ -1,15 +1,18 @@
 """Options of how DATA to learn from are read, which ``fit`` and ``tune`` share."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linsep.cli import learners, options
+from linsep.cli.failures import flag_of, note
 from linsep.cli.file_options import FILES, in_place_of
 from linsep.cli.score import open_like
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.remote.file import File
 
 #: the options in the order of the help, with their defaults
 OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -53,14 +56,40 @@ class Reading(NamedTuple):
         columns = parameters.pop("columns")
         return open_source(data, cache=None if no_cache else cache, **how, **columns)
 
-    def check(self, source: Source, *others: list[str] | None) -> None:
-        """Report other files that cannot be read as the source is, before learning."""
-        for data in filter(None, others):
-            open_source(data, recipe=source.layout(), **self.files)
+    def check(self, source: Source, **others: list[str] | None) -> None:
+        """Report other files that cannot be read as the source is, before learning, and tell if
+        they are learnt from. ``others`` are the values of options by name.
+        """
+        for name, data in others.items():
+            if data:
+                other = open_source(data, recipe=source.layout(), **self.files)
+                _tell_learnt(name, source, other)
 
     def like(self, model: Any, path: Path | None, data: list[str]) -> Source:
         """Open other files for a model."""
         return open_like(model, path, data, **self.files)
+
+
+#: what an option learns from rows that a model has not seen
+_LEARNS = {
+    "test": "how well new rows are predicted",
+    "calibrate": "how sure predictions of new rows are",
+}
+
+
+def _tell_learnt(option: str, source: Source, other: Source) -> None:
+    """Tell that a file of an option, ``other``, is one that a model is learnt from."""
+    learnt = set(map(_whole, source.paths))
+    both = [path for path in other.paths if _whole(path) in learnt]
+    if both:
+        note(
+            f"{flag_of(option)} {both[0]} is learnt from, too: it does not tell "
+            f"{_LEARNS[option]}; `linsep split` holds rows out."
+        )
+
+
+def _whole(path: File) -> str:
+    return os.path.realpath(path) if isinstance(path, Path) else str(path)
 
 
 def added(command: Callable) -> Callable:

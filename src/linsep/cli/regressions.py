@@ -84,7 +84,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     test = summary["test"]
     pairs = []
     if test is not None:
-        unscored = [f"{name} {text}" for name, text in unscored_pairs(test)]
+        unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
         pairs.append(("test", "; ".join([_how_good(test), *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))

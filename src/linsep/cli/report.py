@@ -192,7 +192,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     )
     pairs = []
     if test is not None:
-        unscored = [f"{name} {text}" for name, text in unscored_pairs(test)]
+        unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
         pairs.append(("test", "; ".join([right_text(test), baseline_text(test), *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
@@ -344,7 +344,7 @@ def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
     return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
 
 
-def unknown_text(unknown: dict[str, int], model: Any = None) -> str:
+def unknown_text(unknown: dict[str, int], model: Any) -> str:
     """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
     references = getattr(model, "recipe_", {}).get("reference", {})
     parts = [
@@ -356,19 +356,19 @@ def unknown_text(unknown: dict[str, int], model: Any = None) -> str:
     return f"{', '.join(parts)} not seen in training; {what}"
 
 
-def unscored_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows left out and the values ignored in a score."""
+def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
+    """Return the rows left out of a score, and the values that the model does not know."""
     unknown = result["unknown_values"]
-    return dropped_pairs(result) + ([("unknown", unknown_text(unknown))] if unknown else [])
+    return dropped_pairs(result) + ([("unknown", unknown_text(unknown, model))] if unknown else [])
 
 
-def print_score(result: dict[str, Any]) -> None:
+def print_score(result: dict[str, Any], model: Any) -> None:
     """Print the output of ``linsep score``."""
     pairs = [
         ("accuracy", right_text(result)),
         ("baseline", baseline_text(result).removeprefix("baseline ")),
         *([] if result["brier"] is None else [("Brier score", f"{result['brier']:.4g}")]),
-        *unscored_pairs(result),
+        *unscored_pairs(result, model),
     ]
     print_pairs(pairs)
     classes = result["classes"]

@@ -39,9 +39,9 @@ def score(
     if as_json:
         report.print_json(result)
     elif "accuracy" in result:
-        report.print_score(result)
+        report.print_score(result, estimator)
     else:
-        print_residuals(result)
+        print_residuals(result, estimator)
 
 
 def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
@@ -150,7 +150,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
     }
 
 
-def print_residuals(result: dict[str, Any]) -> None:
+def print_residuals(result: dict[str, Any], model: Any) -> None:
     """Print the output of ``linsep score`` for predictions of numbers."""
     print_pairs(
         [
@@ -159,6 +159,6 @@ def print_residuals(result: dict[str, Any]) -> None:
             ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
             ("largest", f"{result['largest_error']:.6g}"),
             ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
-            *unscored_pairs(result),
+            *unscored_pairs(result, model),
         ]
     )

@@ -66,6 +66,7 @@ def trace(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
+    learners.check_effects(estimator, parameters)
     start = InitialWeights(init_weights, learner, estimator, source)
     with start.checked():
         made = linsep.trace(

@@ -65,7 +65,7 @@ def tune(
     group = parameters["columns"].get("group")
     source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model)
-    reading.check(source, test)
+    reading.check(source, test=test)
     common = {
         "random_state": random_state, "class_weight": learners.class_weights(class_weight, source),
         "reference": learners.reference_class(reference, source),

@@ -279,7 +279,9 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
     name = type(estimator).__name__
     model = estimator.to_logistic() if isinstance(estimator, GaussianNaiveBayes) else estimator
     if not isinstance(model, LogisticRegression):
-        raise DataError(f"{name} has no probabilities: draw a LogisticRegression.")
+        raise DataError(
+            f"The curve of a probability is drawn of a LogisticRegression, not of a {name}."
+        )
     if len(model.classes_) != 2:
         raise DataError(
             f"The probability of one of two classes is drawn, and this {name} has "

@@ -110,10 +110,13 @@ def _seen(
     if isinstance(X, Source):
         brings_labels(X, y, sample_weight)
         prediction = model._prediction(X)
-        parts = [
-            (values, prediction.true_codes(batch.y), batch.weights)
-            for batch, values in prediction.decisions()
-        ]
+        parts = []
+        for batch, values in prediction.decisions():
+            seen = prediction.true_codes(batch.y)
+            if (new := seen == model.classes_.size).any():
+                row = int(np.argmax(new))
+                raise _unknown(f"{X.where(batch.first + row)}: ", batch.y[row])
+            parts.append((values, seen, batch.weights))
         scores, codes = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         given = [np.ones(part[1].size) if part[2] is None else part[2] for part in parts]
         weights = np.concatenate(given)
@@ -122,12 +125,11 @@ def _seen(
         labels = model._labels_checked(y, len(scores))
         known = encode_with(labels, model.classes_)
         if known is None:
-            raise _unknown()
+            row = int(np.argmin(np.isin(labels, model.classes_)))
+            raise _unknown(f"row {row}: ", labels[row])
         codes = known
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
-    if (codes == model.classes_.size).any():
-        raise _unknown()
     counts = weights > 0
     found = np.bincount(codes[counts], minlength=model.classes_.size)
     if not found.all():
@@ -138,10 +140,8 @@ def _seen(
     return scores[counts], codes[counts], weights[counts]
 
 
-def _unknown() -> DataError:
-    return DataError(
-        "A row to calibrate on has a label that the model never learnt: leave such rows out."
-    )
+def _unknown(place: str, label: Any) -> DataError:
+    return DataError(f"{place}the model never learnt the label {label!s}: leave such rows out.")
 
 
 class _Scored(ClassifierMixin, BaseEstimator):
