@@ -241,6 +241,18 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
 
 
+def test_next_leaves_rows_and_columns(tmp_path):
+    """Where a label is missing rows are dropped, but not for a column that is mostly missing."""
+    (tmp_path / "t.csv").write_text("a,b,y\n1,,p\n2,,q\n3,4,\n4,,p\n5,,q\n,1,p\n")
+    told = json.loads(here("describe", "t.csv", "--target", "y", "--json", cwd=tmp_path).stdout)
+    assert " --exclude b --missing drop " in told["next"]
+    done = here(*shlex.split(told["next"])[1:], "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["rows"] == 4
+    (tmp_path / "t.csv").write_text("id,b,y\nu1,,p\nu2,,q\nu3,4,\nu4,,p\n")
+    told = json.loads(here("describe", "t.csv", "--target", "y", "--json", cwd=tmp_path).stdout)
+    assert told["next"] is None
+
+
 def test_many_texts_are_classes(folder, monkeypatch):
     monkeypatch.setattr(columns, "MOST_LABELS", 2)
     found = described("t.csv", "--target", "town", cwd=folder)

@@ -24,6 +24,8 @@ SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
 FEW_LABELS, OFTEN = 100, 10
 #: flags of columns that `fit` refuses, or can learn nothing from
 UNUSABLE = ("unique", "refused", "infinite")
+#: share of a column that may be missing where rows with a missing value are dropped
+MOST_DROPPED = 0.5
 #: words in a cell from which text is read word by word
 WORDS = 3.0
 
@@ -112,8 +114,8 @@ def at_a_glance(
 
 
 def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
-    """Return the command to type next; None for rows without labels and without columns, and for
-    a single class.
+    """Return the command to type next; None for rows without labels and without columns, for a
+    single class, and where no column is left to learn from.
 
     Parameters
     ----------
@@ -135,13 +137,20 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
     words_as = "text"
     if label["kind"] == "numbers":  # of least squares, which takes not so many features
         typed["learner"], words_as = "linear", "exclude"
-    for name in found["left_out"]:
+    features = _features(found)
+    sparse = []
+    if label["missing"]:  # rows without a label can only be dropped
+        sparse = [c["name"] for c in features if c["missing"] > MOST_DROPPED * found["rows"]]
+    words_read = words_as == "text" and found["words"]
+    if found["columns"] and len(sparse) == len(features) and not words_read:
+        return None
+    for name in [*found["left_out"], *sparse]:
         typed.setdefault("exclude", []).append(name)
     for name in found["words"]:
         typed.setdefault(words_as, []).append(name)
     if label["missing"]:
         typed["missing"] = "drop"
-    elif any(c["missing"] for c in _features(found)):
+    elif any(c["missing"] for c in features):
         typed["missing"] = "mean"
     stem = Path(data[0]).name.split(".")[0]
     typed["model"] = f"{stem if stem not in ('', '-') else 'model'}.linsep"
@@ -149,7 +158,7 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
 
 
 def _features(found: dict[str, Any]) -> list[dict[str, Any]]:
-    out = {*found["left_out"], *found["words"]}
+    out = {*found["left_out"], *found["words"], found["label"]["column"]}
     return [column for column in found["columns"] or [] if column["name"] not in out]
 
 
