@@ -162,6 +162,9 @@ REFUSED = {
     "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
     "--every '5' is no time between checkpoints": (*SAVED, "--every", "5"),
     "this one reads its rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
+    "so http://h/x.csv must be an": (*SAVED, "--test", "http://user:secret@h/x.csv"),
+    r"so http://h/y.csv\?\.\.\. must be an": (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
+    "so tcp://h:1 must be an": (*SAVED, "--cluster", "tcp://user:secret@h:1"),
     "--resume needs the FILE": ("fit", "--resume"),
     "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
 }
@@ -170,6 +173,7 @@ REFUSED = {
 @pytest.mark.parametrize("said", REFUSED)
 def test_options_that_do_not_fit(folder, said):
     assert_refused(*REFUSED[said], cwd=folder, said=said, code=2)
+    assert "secret" not in here(*REFUSED[said], cwd=folder).stderr
 
 
 def test_files_that_do_not_fit(folder, learnt):

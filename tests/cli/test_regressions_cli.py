@@ -309,3 +309,13 @@ def test_rows_beside_a_summary_are_those_of_a_linear_fit(folder):
     shown = printed("summary", "m", "t.csv", cwd=folder)
     assert re.search(r"\nrow  pressure +fitted +residual\n0 ", shown)  # of several features none
     assert "\n59 " in shown
+
+
+def test_means_of_words_that_are_not_there_are_zero(folder):
+    """The means of columns that are hashed with a minus are turned; those of zero have no sign."""
+    rows = "".join(f"{'xyz'[k % 3]} word{k} other,{'pq'[k % 2]}\n" for k in range(40))
+    (folder / "w.csv").write_text("text,kind\n" + rows)
+    fit = ("fit", "w.csv", "--target", "kind", "--text", "text", "--learner", "naive-bayes")
+    shown = here(*fit, "--text-bits", 8, cwd=folder).stdout
+    assert "mean of p" in shown
+    assert " -0 " not in shown

@@ -205,7 +205,9 @@ def test_rows_that_cannot_be_read_again_have_no_checkpoint(tmp_path):
         Perceptron().fit(ArraySource(sp.csr_matrix(X), TWO), checkpoint=tmp_path / "c")
 
 
-@pytest.mark.parametrize("every", ["", "60", "0s", "-1s", "5 days", 0, -1, np.nan, np.inf])
+@pytest.mark.parametrize(
+    "every", ["", "60", "0s", "-1s", "5 days", "1.5rows", "2.0 rows", 0, -1, np.nan, np.inf]
+)
 def test_intervals(tmp_path, every):
     with pytest.raises(ValueError, match="is no time between checkpoints"):
         Checkpoint(tmp_path / "c", every=every)

@@ -202,6 +202,20 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
         fit(Perceptron(), open_source(table, target="y"), client=client)
 
 
+@pytest.mark.parametrize(
+    "address", ["nonsense", "tcp://10.0.0.1", "tcp://user:secret@127.0.0.1:1", "127.0.0.1", ""]
+)
+def test_what_is_no_address_is_said_at_once(address):
+    with (
+        pytest.raises(ClusterError, match="is no address of a Dask scheduler: give one such") as no,
+        clusters.connected(address),
+    ):
+        pass
+    assert "secret" not in str(no.value)
+    for known in ("tcp://[::1]:8786", "scheduler:8786", "tls://10.0.0.1:8786", "inproc://1/2/3"):
+        assert clusters.ADDRESS.fullmatch(known)
+
+
 @pytest.mark.parametrize("keep", ["last", "average"])
 def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatch, keep):
     path = tmp_path / "c"

@@ -80,8 +80,12 @@ def test_what_is_wrong_is_named(client, rows):
         fit(LinearRegression(), dX, dy.rechunk(50), client=client)
     hole = X.copy()
     hole[250, 1] = np.nan
-    with pytest.raises(DataError, match="partition 2 of X has missing"):
+    said = "partition 2 of X, row 50 and column 1 of it, holds a missing value: fill it"
+    with pytest.raises(DataError, match=said):
         fit(LinearRegression(), da.from_array(hole, chunks=(100, 4)), dy, client=client)
+    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": [np.inf, 1.0]}), npartitions=1)
+    with pytest.raises(DataError, match="of X, row 0 and column 'b' of it, holds an infinite"):
+        fit(LinearRegression(), frame, frame["a"], client=client)
     frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), npartitions=1)
     with pytest.raises(DataError, match="partition 0, column 'b' holds"):
         fit(LinearRegression(), frame, frame["a"], client=client)

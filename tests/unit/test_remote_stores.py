@@ -63,6 +63,11 @@ def bucket(table):
         store.pipe("bucket/folder/x.csv", table.to_csv(index=False).encode())
         store.pipe("bucket/a%20b [1].csv", table.to_csv(index=False).encode())
         store.pipe("bucket/empty.csv", b"")
+        store.pipe("bucket/marked/1.csv", table[:100].to_csv(index=False).encode())
+        store.pipe("bucket/marked/2?b.csv", table[100:].to_csv(index=False).encode())
+        store.pipe("bucket/options/2?b=1.csv", b"x")
+        store.mkdir("root")
+        store.pipe("root/x.csv", table.to_csv(index=False).encode())
         yield store
     server.stop()
     asking._filesystem.cache_clear()
@@ -80,6 +85,10 @@ class TestS3:
             "s3://bucket/parts/part-*.csv",
             "s3://bucket/**/part-?.parquet",
             "s3://bucket/a%20b [1].csv",
+            "s3://bucket/marked",
+            "s3://bucket/marked/*.csv",
+            "s3://root",
+            "s3://root/",
         ],
     )
     def test_files_folders_and_wildcards(self, bucket, table, tmp_path, address):
@@ -93,6 +102,7 @@ class TestS3:
             ("s3://nobucket/x.csv", r"There is no file s3://nobucket/x\.csv: check"),
             ("s3://bucket/none-*.csv", r"No file matches s3://bucket/none-\*\.csv\."),
             ("s3://bucket/texts", "The folder s3://bucket/texts holds no data file; name files"),
+            ("s3://bucket/options", r"options/2\?b=1\.csv is taken for s3://bucket/options/2 with"),
             ("s3://bucket/empty.csv", r"s3://bucket/empty\.csv is empty: give a file with rows"),
         ],
     )

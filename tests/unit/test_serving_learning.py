@@ -364,24 +364,6 @@ def test_one_server_a_log(log):
     Log(log, DIGEST).close()
 
 
-def test_a_snapshot_that_is_damaged_is_named(tmp_path):
-    path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(7, 5)
-    how = {"token": TOKEN, "log": tmp_path / "log.db"}
-    with serving(path, **how) as client:
-        client.learn(list("abcde"), X.tolist(), y.tolist())
-        expected = state_of(client.server.served.model)
-    snapshot = tmp_path / "log.db-5.linsep"
-    snapshot.write_bytes(snapshot.read_bytes()[:-9])
-    with (
-        pytest.raises(LogError, match=r"log.db-5.linsep cannot be read .*: remove it"),
-        serving(path, **how),
-    ):
-        pass
-    snapshot.unlink()
-    with serving(path, **how) as client:
-        assert state_of(client.server.served.model) == expected
-
-
 def test_a_full_disk_is_a_sentence_and_learning_goes_on(tmp_path, monkeypatch):
     path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(8, 3)
     rows, labels = X.tolist(), y.tolist()

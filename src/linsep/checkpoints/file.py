@@ -21,7 +21,7 @@ FORMAT = 1
 CHECKPOINT = Noun(
     "checkpoint", "`linsep fit --checkpoint`", "remove it to start anew", CheckpointError
 )
-EVERY = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|h|rows)")
+EVERY = re.compile(r"(\d+(?:\.\d+)?(?! ?rows)|\d+(?= ?rows)) ?(s|m|h|rows)")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 

@@ -13,7 +13,7 @@ from linsep.cli.help import OptionsInGroups
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError
 from linsep.sources.base import Source
-from linsep.sources.remote.file import RemoteFile
+from linsep.sources.remote.address import is_remote, normal, shown
 
 CheckpointFile = Annotated[
     Path | None,
@@ -84,12 +84,14 @@ def _stored(args: list[str]) -> list[str]:
     return ["--checkpoint", str(path), *command["arguments"]]
 
 
-def check(path: Path | None, every: str | None, model: Path | None) -> None:
+def check(path: Path | None, every: str | None, model: Path | None, context: typer.Context) -> None:
     """Raise BadParameter for options that do not go together."""
     if path is None and every is not None:
         raise typer.BadParameter("--every needs --checkpoint FILE.")
     if path is not None and model is None:
         raise typer.BadParameter("--checkpoint needs --model FILE, where the fit ends.")
+    if path is not None:
+        _check_secrets(context.meta["arguments"])
 
 
 def opened(
@@ -107,11 +109,6 @@ def opened(
             raise typer.BadParameter(
                 "--checkpoint needs a file: standard input cannot be read again."
             )
-        if isinstance(file, RemoteFile) and file.address != str(file):
-            raise typer.BadParameter(
-                "--checkpoint keeps the command, so it needs an address without user, password and "
-                "query: let fsspec find the credentials."
-            )
     try:
         checkpoint = Checkpoint(path, every or "60s", keep=True)
     except ValueError as problem:
@@ -119,6 +116,17 @@ def opened(
     checkpoint.command = {"folder": os.getcwd(), "arguments": _without(context.meta["arguments"])}
     checkpoint.on_resume = lambda place: note(f"going on from {path}: {place}.")
     return checkpoint
+
+
+def _check_secrets(args: list[str]) -> None:
+    """Raise BadParameter for an address with credentials among arguments that will be stored."""
+    for word in args:
+        address = word.partition("=")[2] if word.startswith("--") else word
+        if is_remote(address) and shown(address) != normal(address):
+            raise typer.BadParameter(
+                f"--checkpoint keeps the command, so {shown(address)} must be an address without "
+                "user, password and query: let fsspec find the credentials."
+            )
 
 
 def _without(args: list[str]) -> list[str]:

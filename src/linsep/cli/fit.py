@@ -71,6 +71,7 @@ def fit(
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     check_all_free(force, model, plot)
+    checkpointing.check(checkpoint, every, model, context)
     started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
     source = reading.source(data, learner, parameters)
     never_overwrite(source.paths, model, plot, checkpoint)
@@ -83,7 +84,6 @@ def fit(
     )  # fmt: skip
     _check_held_out(curve, source.grouped, estimator, parameters)
     start = InitialWeights(init_weights, learner, estimator, source)
-    checkpointing.check(checkpoint, every, model)
     saved = checkpointing.opened(checkpoint, every, context, source, estimator)
     whole = _fitted(estimator, source, start, place, saved)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again

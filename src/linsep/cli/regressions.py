@@ -183,8 +183,8 @@ def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
         ["", *(f"mean of {name}" for name in labels), "std. dev."]
         + [f"weight, {label_text(label)} against {against}" for label in about["weights_of"]],
         [
-            [f["name"], *(f"{v:.6g}" for v in (*f["means"], f["standard_deviation"]))]
-            + [f"{weight:+.6g}" for weight in f["weights"]]
+            [f["name"], *(f"{v + 0.0:.6g}" for v in (*f["means"], f["standard_deviation"]))]
+            + [f"{weight + 0.0:+.6g}" for weight in f["weights"]]
             for f in features
         ]
         + [

@@ -7,6 +7,7 @@ three) is not tried again.
 """
 
 import logging
+import re
 import signal
 import sys
 import time
@@ -23,6 +24,7 @@ import numpy as np
 import linsep
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.interrupts import checkpoint
+from linsep.sources.remote.address import shown
 
 try:
     import dask
@@ -43,6 +45,8 @@ try:
 except ImportError as error:
     raise ImportError("A cluster needs dask: pip install 'linsep[dask]'.") from error
 
+#: a protocol if it is not TCP, a host without a user, and a port
+ADDRESS = re.compile(r"inproc://.+|([a-z]+://)?([^\s/@:]+|\[[^\s/@]+\]):\d+(/.*)?", re.IGNORECASE)
 #: seconds to wait for a scheduler, and for a first worker
 CONNECTING = 10.0
 #: seconds without any worker after which a fit gives up
@@ -70,7 +74,7 @@ def connected(address: str) -> Iterator[Client]:
     Raises
     ------
     ClusterError
-        If nobody answers within ten seconds.
+        If it is no address, or nobody answers within ten seconds.
     """
     if address == "local":
         with warnings.catch_warnings(), dask.config.set(ALIKE):
@@ -80,6 +84,11 @@ def connected(address: str) -> Iterator[Client]:
         with cluster, Client(cluster) as client:
             yield client
         return
+    if not ADDRESS.fullmatch(address):
+        raise ClusterError(
+            f"{shown(address)} is no address of a Dask scheduler",
+            "give one such as tcp://10.0.0.1:8786, or local for this machine",
+        )
     try:
         client = Client(address, timeout=CONNECTING)
     except (OSError, TimeoutError, ValueError) as problem:

@@ -92,6 +92,7 @@ def exact_numbers(name: str, X: Any) -> Any:
 
 
 def _numbers(name: str, X: Any) -> Any:
+    labels: Any = range(X.shape[1]) if X.ndim == 2 else []
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         for column, kind in zip(X.columns, X.dtypes, strict=True):
             if getattr(kind, "kind", "O") not in "biuf":
@@ -99,6 +100,7 @@ def _numbers(name: str, X: Any) -> Any:
                     f"{name}, column '{column}' holds {kind}: encode it as numbers, or give files, "
                     "whose text linsep encodes."
                 )
+        labels = [f"'{column}'" for column in X.columns]
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -108,5 +110,14 @@ def _numbers(name: str, X: Any) -> Any:
         X.sum_duplicates()
     values = X.data if sp.issparse(X) else X
     if not np.isfinite(values).all():
-        raise DataError(f"{name} of X has missing or infinite values: fill them first.")
+        first = int(np.argmin(np.isfinite(values).ravel()))
+        stored = X.tocoo() if sp.issparse(X) else None
+        row, column = divmod(first, X.shape[1])
+        if stored is not None:
+            row, column = stored.row[first], stored.col[first]
+        what = "a missing value" if np.isnan(values.ravel()[first]) else "an infinite value"
+        raise DataError(
+            f"{name} of X, row {row} and column {labels[column]} of it, holds {what}: fill it "
+            "first, or leave the row out."
+        )
     return X

@@ -87,7 +87,8 @@ class Service:
             Route(path, Endpoint(self, path, answer), methods=[method])
             for path, (method, answer) in answers.items()
         ]
-        self._others = Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
+        handlers: Any = {HTTPException: self._no_address}
+        self._others = Starlette(routes=routes, exception_handlers=handlers)
         self._others.router.redirect_slashes = False
 
     async def app(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -154,7 +155,7 @@ class Service:
         content = await self._elsewhere(served.file_bytes)
         name = f'attachment; filename="{served.version}.linsep"'.encode()
         return b"application/octet-stream", content, [
-            (b"content-disposition", name), _version(served),
+            (b"content-disposition", name), _version(served.version),
         ]  # fmt: skip
 
     async def _predict(self, scope: Scope, receive: Any) -> Answer:
@@ -169,16 +170,17 @@ class Service:
         body = await self._reader.read(head, receive)
         if head.type in FORMATS:
             served = self.frozen()
+            version = served.version
             found = await self._elsewhere(self._of_file, served, body, FORMATS[head.type], wanted)
         elif len(body) > AT_ONCE:
             served = self.frozen()
+            version = served.version
             found = await self._elsewhere(self._of_rows, served, body, wanted)
         else:
-            served = self.served
             (rows,) = fields_of(body, ("rows",), self.limits)
-            found = await self._batches.answer(served, rows, wanted)
+            found, version = await self._batches.answer(self.served, rows, wanted)
         self.metrics.rows_predicted += len(found["predictions"])
-        return JSON, orjson.dumps(found), [_version(served)]
+        return JSON, orjson.dumps(found), [_version(version)]
 
     def _of_rows(self, served: Served, body: bytes, wanted: Wanted) -> dict[str, Any]:
         (rows,) = fields_of(body, ("rows",), self.limits)
@@ -206,7 +208,7 @@ class Service:
         self.metrics.rows_learnt += found.new
         self.metrics.rows_known += found.known
         content = {"learnt": found.new, "known": found.known, "rows": found.rows}
-        return JSON, orjson.dumps(content), [_version(self.served)]
+        return JSON, orjson.dumps(content), [_version(self.served.version_after(found.rows))]
 
     async def _submitted(self, learning: Learning, labelled: Labelled) -> Learnt:
         """Let rows wait for the writer; return what came of them, or raise their refusal."""
@@ -241,6 +243,18 @@ class Service:
             self._frozen = *now, self.served.copied(self.learning is not None)
         return self._frozen[2]
 
+    async def _no_address(self, request: Any, problem: Any) -> Any:
+        """Return the answer to an unknown address or method; count it."""
+        from starlette.responses import Response
+
+        path, status = request.url.path, problem.status_code
+        words = f"There is no {path[:60]}: GET / lists the addresses."
+        if status == 405:
+            allowed = ", ".join(sorted(problem.headers["Allow"].split(", ")))
+            words = f"{path} does not take {request.method}: use {allowed}."
+        self.metrics.count_refused(status)
+        return Response(_sentence(words), status, problem.headers, media_type="application/json")
+
     async def _elsewhere(self, work: Callable[..., Any], *arguments: Any) -> Any:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._large, work, *arguments)
@@ -252,19 +266,6 @@ POLICY = (
     b"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     b"frame-ancestors 'none'"
 )
-
-
-async def _no_address(request: Any, problem: Any) -> Any:
-    """Return the answer to an unknown address or method."""
-    from starlette.responses import Response
-
-    words = f"There is no {request.url.path[:60]}: GET / lists the addresses."
-    if problem.status_code == 405:
-        allowed = ", ".join(sorted(problem.headers["Allow"].split(", ")))
-        words = f"{request.url.path} does not take {request.method}: use {allowed}."
-    return Response(
-        _sentence(words), problem.status_code, problem.headers, media_type="application/json"
-    )
 
 
 class Endpoint:
@@ -283,8 +284,8 @@ def _resolve(future: asyncio.Future, found: Learnt | Refused) -> None:
         future.set_result(found)
 
 
-def _version(served: Served) -> tuple[bytes, bytes]:
-    return b"linsep-model", served.version.encode()
+def _version(version: str) -> tuple[bytes, bytes]:
+    return b"linsep-model", version.encode()
 
 
 def _sentence(text: str) -> bytes:

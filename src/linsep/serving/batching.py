@@ -19,7 +19,7 @@ class Waiting(NamedTuple):
     served: Served
     rows: list[Any]
     wanted: Wanted
-    answer: asyncio.Future[dict[str, Any]]
+    answer: asyncio.Future[tuple[dict[str, Any], str]]
 
     def kind(self) -> tuple[int, str, Wanted]:
         """Return what requests that are answered together have in common."""
@@ -38,8 +38,12 @@ class Batches:
         self._bodies = bodies
         self._waiting: list[Waiting] = []
 
-    async def answer(self, served: Served, rows: list[Any], wanted: Wanted) -> dict[str, Any]:
-        """Return what :meth:`Served.answer` returns for these rows, or raise what it raises."""
+    async def answer(
+        self, served: Served, rows: list[Any], wanted: Wanted
+    ) -> tuple[dict[str, Any], str]:
+        """Return what :meth:`Served.answer` returns for these rows, or raise what it raises; and
+        the version of the model at that moment, which may learn before the answer is sent.
+        """
         if not served.by_row or wanted.explanations or len(rows) > MOST_ROWS:
             return self._alone(served, rows, wanted)
         loop = asyncio.get_running_loop()
@@ -49,9 +53,9 @@ class Batches:
         self._waiting.append(waiting)
         return await waiting.answer
 
-    def _alone(self, served: Served, rows: list[Any], wanted: Wanted) -> dict[str, Any]:
+    def _alone(self, served: Served, rows: list[Any], wanted: Wanted) -> tuple[dict[str, Any], str]:
         with served.opened(rows, self._bodies) as source:
-            return served.answer(source, wanted)
+            return served.answer(source, wanted), served.version
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -73,7 +77,7 @@ class Batches:
         """Answer requests together; False if one of them must be told apart."""
         rows = [row for one in group for row in one.rows]
         try:
-            found = self._alone(group[0].served, rows, group[0].wanted)
+            found, version = self._alone(group[0].served, rows, group[0].wanted)
         except (LinsepError, Refused):
             return False
         if "unknown_values" in found:
@@ -83,5 +87,5 @@ class Batches:
             part = slice(first, first := first + len(one.rows))
             own = {k: v if k == "classes" else v[part] for k, v in found.items()}
             if not one.answer.cancelled():
-                one.answer.set_result(own)
+                one.answer.set_result((own, version))
         return True

@@ -94,7 +94,8 @@ class Bodies:
             many = _arrow_columns(path)
         else:
             return
-        if many >= max(most, 2 * len(recipe.get("numeric", ()))):
+        columns = sum(len(recipe.get(kind) or ()) for kind in ("numeric", "text", "words"))
+        if many >= max(most, 2 * columns):
             raise too_wide("The table", most)
 
 

@@ -25,7 +25,7 @@ from linsep.estimators.kernel import KernelPerceptron
 from linsep.model_files import format as model_file
 from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Refused
-from linsep.serving.log import Entry, Log, LogError, Snapshot
+from linsep.serving.log import Entry, Log, LogError
 from linsep.serving.model import Served
 from linsep.serving.rows import place, shown
 
@@ -151,8 +151,8 @@ class Learning:
 
     def _restore(self) -> None:
         """Bring the model to the end of the log: from the newest snapshot, then row by row."""
-        snapshot = self.log.newest()
-        model = self.served.model if snapshot is None else self._loaded(snapshot)
+        snapshot = self.log.newest(self._say)
+        model = self.served.model if snapshot is None else model_file.load(snapshot.path)
         # Arrays have no names, which scikit-learn would warn about.
         model.__dict__.pop("feature_names_in_", None)
         self._taken = 0 if snapshot is None else snapshot.number
@@ -172,16 +172,6 @@ class Learning:
         self.served._take(copy.deepcopy(model))
         self.served.learnt = self.log.n_rows
         self._last = time.monotonic()
-
-    def _loaded(self, snapshot: Snapshot) -> Any:
-        """Return the model of a snapshot, or that of the file if it is damaged."""
-        try:
-            return model_file.load(snapshot.path)
-        except LinsepError as problem:
-            raise LogError(
-                f"The snapshot {snapshot.path} cannot be read ({str(problem).rstrip('.')}): remove "
-                "it, and all rows are learnt again."
-            ) from None
 
     def features(self, rows: list[Any]) -> Any:
         """Return the features of rows of JSON; LinsepError or Refused say what is wrong."""

@@ -3,12 +3,14 @@
 An SQLite database in WAL mode that is synchronised at every commit. Each row has a seal, a hash of
 itself and of the seal before it, the first of the model: rows that were edited, removed or put in
 another order do not match. It is no signature: who can write the file can compute the seals.
-Snapshots are model files beside the log; the log says after which row each was taken.
+Snapshots are model files beside the log; the log says after which row each was taken, and has the
+hash of its file.
 """
 
 import hashlib
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -76,6 +78,8 @@ class Log:
     """
 
     def __init__(self, path: Path, model: str):
+        if path.is_symlink():  # the lock and the snapshots are beside the file itself
+            path = Path(os.path.realpath(path))
         self.path, self._model = path, model
         check_free(path, force=True)  # the lock would make folders
         fresh = not Path(f"{path}.lock").exists()
@@ -114,6 +118,7 @@ class Log:
                 self._create()
             self._check_model()
             self.n_rows, self._seal = self._checked()
+            self._opened = self._identity()
         except sqlite3.Error as problem:
             raise self._damaged(problem) from None
         except OSError as problem:
@@ -196,6 +201,11 @@ class Log:
 
         Raises LogError if they cannot be written; then none is added.
         """
+        if self._identity() != self._opened:
+            raise LogError(
+                f"{self.path} was moved or removed while it was served: put it back, or start the "
+                "server again"
+            )
         seal, number, rows = self._seal, self.n_rows, []
         for entry in entries:
             seal, number = sealed(seal, entry), number + 1
@@ -213,12 +223,27 @@ class Log:
             raise LogError(f"{self.path} cannot be written ({problem})") from None
         self._seal, self.n_rows = seal, number
 
-    def newest(self) -> Snapshot | None:
-        """Return the newest snapshot whose file is there."""
+    def _identity(self) -> tuple[int, int] | None:
+        """Return what tells the file from others, None if it is not there."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def newest(self, say: Callable[[str], None]) -> Snapshot | None:
+        """Return the newest snapshot whose file is there and as it was written; ``say`` is told of
+        others, such as that of a log of the same name.
+        """
+        known = dict(self._db.execute("SELECT name, value FROM about"))
         query = "SELECT number, file FROM snapshots ORDER BY number DESC"
         for number, file in self._db.execute(query):
-            if (path := self.path.parent / Path(file).name).is_file():
-                return Snapshot(number, path)
+            path = self.path.parent / Path(file).name
+            if path.is_file():
+                if _digest(path) == known.get(f"snapshot {number}"):
+                    return Snapshot(number, path)
+                say(f"{path} is not the snapshot that {self.path.name} names: its rows are learnt "
+                    "again")  # fmt: skip
         return None
 
     def next_snapshot(self) -> Path:
@@ -232,6 +257,9 @@ class Log:
             self._db.execute("DELETE FROM snapshots")
             row = (self.n_rows, path.name, self._seal)
             self._db.execute("INSERT INTO snapshots VALUES (?, ?, ?)", row)
+            self._db.execute("DELETE FROM about WHERE name LIKE 'snapshot %'")
+            row_about = (f"snapshot {self.n_rows}", _digest(path))
+            self._db.execute("INSERT INTO about VALUES (?, ?)", row_about)
             self._db.execute("COMMIT")
         except sqlite3.Error as problem:
             with suppress(sqlite3.Error):
@@ -262,6 +290,11 @@ class Log:
 
     def _unwritable(self, problem: OSError) -> LogError:
         return LogError(f"{self.path} cannot be written: {problem.strerror or problem}.")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sealed(before: bytes, entry: Entry) -> bytes:

@@ -8,6 +8,10 @@ from typing import Any
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
+#: the address of requests that are refused for their heads: unknown addresses or methods, no HTTP
+OTHER = "other"
+
+
 class Metrics:
     """Counts since the server was started."""
 
@@ -25,6 +29,10 @@ class Metrics:
             self._buckets[path], self._seconds[path] = [0] * (len(SECONDS) + 1), 0.0
         self._buckets[path][bisect_left(SECONDS, seconds)] += 1
         self._seconds[path] += seconds
+
+    def count_refused(self, status: int) -> None:
+        """Count a request that was refused for its head alone, which takes no time."""
+        self.count(OTHER, status, 0.0)
 
     def text(self, about: dict[str, Any], log: dict[str, int]) -> str:
         """Return all counts.

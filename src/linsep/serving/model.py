@@ -94,7 +94,11 @@ class Served:
     @property
     def version(self) -> str:
         """The beginning of the checksum of the file, and how many rows were learnt since."""
-        return self.digest[:16] + (f"+{self.learnt}" if self.learnt else "")
+        return self.version_after(self.learnt)
+
+    def version_after(self, learnt: int) -> str:
+        """Return the version after so many rows were learnt."""
+        return self.digest[:16] + (f"+{learnt}" if learnt else "")
 
     def copied(self, learns: bool) -> "Served":
         """Return a copy for another thread; of the model too if it learns."""

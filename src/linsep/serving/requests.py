@@ -12,6 +12,8 @@ from linsep.serving.limits import Limits, Refused, count, too_large, too_many_ro
 from linsep.serving.model import Wanted
 
 JSON = b"application/json"
+#: what is read of a body that is too large: so many times the limit, for so many seconds
+DISCARDED, DISCARD_SECONDS = 16, 5.0
 ON = ("", "1", "true", "yes")
 OFF = ("0", "false", "no")
 
@@ -63,6 +65,7 @@ class BodyReader:
     async def read(self, head: Head, receive: Any) -> bytes:
         """Return the body of a request; raises Refused, or Gone."""
         if head.length is not None and head.length > self.limits.body:
+            await self._discarded(receive)
             raise too_large(self.limits.body)
         try:
             async with asyncio.timeout(self.limits.body_seconds):
@@ -88,6 +91,7 @@ class BodyReader:
                 parts.append(message["body"])
                 size, self._held = size + len(parts[-1]), self._held + len(parts[-1])
                 if size > self.limits.body:
+                    await self._discarded(receive, message["more_body"])
                     raise too_large(self.limits.body)
                 if not message["more_body"]:
                     return b"".join(parts)
@@ -101,6 +105,21 @@ class BodyReader:
                 message = await receive()
         finally:
             self._held -= size
+
+    async def _discarded(self, receive: Any, more: bool = True) -> None:
+        """Wait for the rest of a body that is refused: many clients read the answer only then, and
+        would see a connection that was reset. Not for ever: of endless ones they do.
+        """
+        size = 0
+        try:
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while more and size < DISCARDED * self.limits.body:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    size, more = size + len(message["body"]), message["more_body"]
+        except TimeoutError:
+            return
 
     def _slow(self) -> Refused:
         return Refused(

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import ipaddress
+import math
 import signal
 import socket
 import sys
@@ -19,6 +20,7 @@ from linsep.serving.app import Service
 from linsep.serving.bodies import Bodies
 from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
+from linsep.serving.metrics import Metrics
 from linsep.serving.model import Served, read_model, signature
 
 #: seconds between looks at the model file, and in which requests may finish at the end
@@ -146,6 +148,7 @@ class Server:
             limit_concurrency=self.limits.connections, timeout_graceful_shutdown=FINISH_WITHIN,
         )  # fmt: skip
         config.linsep_limits = self.limits  # type: ignore[attr-defined]
+        config.linsep_metrics = self.service.metrics  # type: ignore[attr-defined]
         self._uvicorn = _Uvicorn(config)
         try:
             with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
@@ -280,6 +283,7 @@ class Connection(HttpToolsProtocol):
     def __init__(self, config: Any, *arguments: Any, **more: Any):
         super().__init__(config, *arguments, **more)
         self._patience: float = config.linsep_limits.header_seconds
+        self._metrics: Metrics = config.linsep_metrics
         self._timer: asyncio.TimerHandle | None = None
         self._in_head, self._head_bytes = True, 0
 
@@ -300,6 +304,8 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if max(len(self.connections), len(self.tasks)) >= (self.limit_concurrency or math.inf):
+            self._metrics.count_refused(503)  # which uvicorn answers
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
@@ -331,6 +337,7 @@ class Connection(HttpToolsProtocol):
             )
 
     def _refuse(self, status: bytes, sentence: str) -> None:
+        self._metrics.count_refused(int(status[:3]))
         content = b'{"error":"%b"}' % sentence.encode()
         self.transport.write(
             b"HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"

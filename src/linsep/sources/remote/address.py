@@ -80,8 +80,9 @@ def _shown(address: str) -> str:
         both, mark, _ = (host + slash + path).partition("#")[0].partition("?")
         host, slash, path = both.partition("/")
         query = "?..." if mark else ""
-    else:  # a version of an object, or options of a store
-        path = path.partition("?")[0]
+    else:  # a version of an object, or options of a store; elsewhere ? is a part of a name
+        before, _, options = path.partition("?")
+        path = before if "=" in options else path
     return f"{protocol}://{host}{slash}{path}{query}"
 
 

@@ -22,7 +22,8 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     """
     file = RemoteFile(address)
     address = file.address
-    is_folder = address.endswith("/") and protocol_of(address) not in WEB
+    bucket_only = "/" not in address.partition("://")[2]
+    is_folder = (address.endswith("/") or bucket_only) and protocol_of(address) not in WEB
     if not is_folder and file.exists():
         return [file], False
     if protocol_of(address) in WEB:
@@ -54,7 +55,14 @@ def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
     paths = waited(asked(names, address))
     own = fs._strip_protocol(address).rstrip("/")
     shown_paths = [path for path in sorted(paths) if path.rpartition("/")[2][:1] != "."]
-    return [RemoteFile(_named(fs, path, address)) for path in shown_paths if path != own]
+    files = [RemoteFile(_named(fs, path, address)) for path in shown_paths if path != own]
+    for file in files:
+        if "?" in file.address and file.address != str(file):
+            raise DataError(
+                f"{file.address} is taken for {file} with options, because of '?' and '=': give "
+                "the file another name."
+            )
+    return files
 
 
 def _named(fs: Any, path: str, address: str) -> str:
