@@ -1,13 +1,15 @@
 """A measurement that is taken for classes is told so, in Python and on the command line."""
 
+import sys
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_digits
 
-from command_line import run
+from command_line import here, run
 from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron, open_source, separation
+from linsep.regression.logistic import ascent
 
 pytestmark = pytest.mark.compiled
 SAID = "30 different numbers in 60 rows, and each is taken for a class"
@@ -66,3 +68,28 @@ def test_the_command_line_says_so_once(tmp_path):
         done = run(*command, "rows.svm", cwd=tmp_path)
         assert done.stderr.count(SAID) == 1, done.stderr
         assert "Warning" not in done.stderr
+
+
+def test_a_title_names_some_classes_only():
+    X, y = measured()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        title = LogisticRegression(max_iter=1, l2=1.0).fit(X, y).summary_.title
+        few = LogisticRegression(l2=1.0).fit(X, y % 3).summary_.title
+    assert title.endswith("of 0, 1, 2, 3, 4, 5, 6, 7, 8, ... (29 classes) against 29")
+    assert few == "Logistic regression of 0, 1 against 2"
+
+
+def test_the_command_warns_before_the_work(tmp_path, monkeypatch):
+    """And once, though more than one part of the work sees it."""
+    measured(tmp_path)
+    climb, said = ascent.newton, []
+
+    def climbing(*given):
+        said.append(sys.stderr.getvalue())
+        return climb(*given)
+
+    monkeypatch.setattr(ascent, "newton", climbing)
+    done = here("fit", "rows.svm", "--learner", "logistic", "--l2", 1, cwd=tmp_path)
+    assert SAID in said[0]
+    assert done.stderr.count(SAID) == 1

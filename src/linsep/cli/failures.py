@@ -143,9 +143,21 @@ def note(message: str) -> None:
             print("linsep:", escaped(" ".join(message.splitlines())), file=sys.stderr)
 
 
-def listed() -> Any:
-    """Return a context that collects the warnings of its body in a list."""
-    return warnings.catch_warnings(record=True, action="always", category=UserWarning)
+@contextmanager
+def told_once() -> Iterator[None]:
+    """Print each warning of the block when it is given, before the work that it is about; one that
+    is given again, by another part of the work, is not repeated.
+    """
+    told: set[str] = set()
+
+    def show(message: Any, *about: Any, **more: Any) -> None:
+        if str(message) not in told:
+            told.add(str(message))
+            note_warning(message)
+
+    with warnings.catch_warnings(action="always", category=UserWarning):
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

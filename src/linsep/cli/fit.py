@@ -20,7 +20,7 @@ from linsep.cli import (
     report,
 )
 from linsep.cli.baseline import worse_than_baseline
-from linsep.cli.failures import interrupted_code, listed, note, note_warning
+from linsep.cli.failures import interrupted_code, note, told_once
 from linsep.cli.initial_weights import InitialWeights
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.pictures import PlotFile, picture_of, write_picture
@@ -176,9 +176,8 @@ def _fitted(
     arguments = start.arguments | ({} if saved is None else {"checkpoint": saved})
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
-    caught: list[Any] = []
     try:
-        with watching(source, estimator), results, listed() as caught, start.checked():
+        with watching(source, estimator), results, told_once(), start.checked():
             place.fit(estimator, source, arguments)
             start.check_width(estimator.n_features_in_)
     except KeyboardInterrupt:
@@ -186,7 +185,4 @@ def _fitted(
         if saved is not None or not learnt or not hasattr(estimator, "recipe_"):
             raise
         return False
-    finally:
-        for warning in caught:
-            note_warning(warning.message)
     return True

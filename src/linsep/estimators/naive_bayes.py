@@ -15,7 +15,13 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import Parameter, brings_labels, check_prepared
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators._common.from_source import Reading, describe, measure, refuse_one_class
+from linsep.estimators._common.from_source import (
+    Reading,
+    describe,
+    measure,
+    refuse_one_class,
+    warn_of_measurements,
+)
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
@@ -142,6 +148,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             describe(self, stream, stream.n_features)
             self._take(stream.classes, widened(moments, self.n_features_in_))
             self.n_rows_ = counted[0]
+            warn_of_measurements(stream)
             measure(self, stream)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)

@@ -39,6 +39,11 @@ class Measured(NamedTuple):
     rows: int
 
 
+def warn_of_measurements(stream: SourceStream) -> None:
+    """Warn if the labels, all of which were read, seem to be measurements."""
+    warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
+
+
 def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
@@ -48,7 +53,6 @@ def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) ->
     """
     stream.source.stage = "measuring"
     total = int(stream.sample.counts.sum())
-    warn_of_many_classes(stream.classes, total)
     if stream.source.weighted:
         warn_of_weightless(stream.classes, stream.sample.totals)
     accuracy, totals, rows = on_all or _on_sample(model, stream)
@@ -127,6 +131,7 @@ def fit_source(
                 # After an interrupt, rows that were read but not learnt may have more features.
                 state.grow(estimator.n_features_in_)
         estimator.progress_.stage = "measuring"
+        warn_of_measurements(run.stream)
         measure(estimator, run.stream, _on_all(run))
 
 

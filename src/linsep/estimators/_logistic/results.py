@@ -12,6 +12,8 @@ from linsep.estimators._logistic.separation import UNINFERRED
 from linsep.regression.summary import Coefficient, Summary
 
 #: values of ``limits_`` for weights that are estimates
+#: most classes that a title names
+MOST_NAMED = 10
 ESTIMATED = ("finite", "not checked")
 
 
@@ -240,8 +242,11 @@ class LogisticResults(HasEquation):
                 limits, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
             )
         ]
-        others, reference = ", ".join(self._others()), label_text(self.reference_)
-        title = f"Logistic regression of {others} against {reference}"
+        others, reference = self._others(), label_text(self.reference_)
+        named = ", ".join(others)
+        if len(others) > MOST_NAMED:
+            named = f"{', '.join(others[: MOST_NAMED - 1])}, ... ({len(others)} classes)"
+        title = f"Logistic regression of {named} against {reference}"
         found = Summary(title, self._details(), rows, "z", self._level, self._notes())
         return found.with_signs(signs)
 

@@ -16,6 +16,7 @@ from linsep.estimators._common.from_source import (
     describe,
     measure,
     refuse_one_class,
+    warn_of_measurements,
 )
 from linsep.interrupts import held
 from linsep.online.course import Saving
@@ -240,6 +241,7 @@ def fit_source(model: Any, source: Source, saving: Saving) -> None:
     with held(), closing(stream):
         stream.begin()
         rows = StreamRows(model, stream)
+        warn_of_measurements(stream)
         describe(model, stream, stream.n_features)
         source.stage, source.doing = "fitting", rows.doing
         try:

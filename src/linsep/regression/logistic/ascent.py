@@ -18,6 +18,7 @@ from linsep.regression.logistic.terms import Point
 SLOW = 3
 #: steps of L-BFGS between two updates of the preconditioner
 ANEW = 30
+VALUE_ONLY = {"hessian": False}
 #: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
 #: smallest acceptable diagonal entry of a Cholesky factor; values then added to the diagonal, in
@@ -198,11 +199,13 @@ def _searched(
     """Return the first shortened step that does not decrease the objective, and its point."""
     before = point.value - penalty.value(B)
     slack = ROUNDING * max(1.0, abs(before))
+    needs = {"hessian": point.shares is None, "shares": point.shares is not None}
     for part in PARTS:
         moved = B + part * step
-        there = likelihood.at(moved, hessian=point.shares is None, shares=point.shares is not None)
+        # A whole step is nearly always taken; of shorter ones first the value, which costs less.
+        there = likelihood.at(moved, **(needs if part == 1.0 else VALUE_ONLY))
         if there.value - penalty.value(moved) >= before - slack:
-            return moved, there
+            return moved, there if part == 1.0 else likelihood.at(moved, **needs)
     return None
 
 

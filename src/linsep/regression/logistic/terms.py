@@ -6,12 +6,19 @@ Terms can be pickled, so that any process can compute them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from linsep.compiled import logistic
 from linsep.regression.logistic.lanes import Batch, block_rows, lane_rows
+
+#: classes whose pairs are added one by one
+FEW = 4
+#: values of rows times each of their factors that are in memory at a time
+SPREAD_VALUES = 1 << 21
 
 
 class Sums(NamedTuple):
@@ -96,6 +103,67 @@ def together(one: Point, other: Point) -> Point:
     return Point(one.value + other.value, gradient, hessian, None, one.sums + other.sums)
 
 
+class Information:
+    """Sum of the negative Hessian over blocks of rows: of c_kl z z', c_kl = w p_k (1[k = l] - p_l),
+    for classes k and l.
+
+    Parameters
+    ----------
+    q : int, number of classes without the reference
+    width : int, number of weights a class
+    """
+
+    def __init__(self, q: int, width: int):
+        self.q, self.width = q, width
+        self._own = np.zeros((q, width, width))
+        self._crossed = np.zeros((q * width,) * 2 if q > 1 else (0, 0), order="F")
+
+    def add(self, Z: np.ndarray, P: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> None:
+        """Add a block. ``rest`` is the curvature of two classes, else 1 - p of the likeliest
+        class; Z may be overwritten.
+        """
+        if self.q == 1:
+            logistic.roots_times(Z, rest)
+            self._own[0] += Z.T @ Z
+            return
+        self._cross(Z, P * np.sqrt(weights)[:, None] if weights.size else P)
+        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
+        for k in range(self.q):
+            left = np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
+            logistic.times(Z, weighted[:, k] * left, room)
+            self._own[k] += Z.T @ room
+
+    def _cross(self, Z: np.ndarray, factors: np.ndarray) -> None:
+        """Add the part of different classes: pair by pair, or by one product for many classes."""
+        if self.q <= FEW:
+            room = np.empty_like(Z)
+            for k, m in combinations(range(self.q), 2):
+                logistic.times(Z, -factors[:, k] * factors[:, m], room)
+                self._crossed[self._of(m), self._of(k)] += Z.T @ room
+            return
+        most = max(16, SPREAD_VALUES // (self.q * self.width))
+        for start in range(0, len(Z), most):
+            part = slice(start, start + most)
+            room = np.empty((len(Z[part]), self.q, self.width))
+            logistic.spread(Z[part], factors[part], room)
+            rows = room.reshape(len(room), -1).T
+            self._crossed = dsyrk(-1.0, rows, 1.0, self._crossed, lower=1, overwrite_c=1)
+
+    def _of(self, k: int) -> slice:
+        return slice(k * self.width, (k + 1) * self.width)
+
+    def matrix(self) -> np.ndarray:
+        """Return the sum, of shape (q width, q width)."""
+        if self.q == 1:
+            return self._own[0]
+        found = self._crossed.T  # its upper triangle is filled
+        for k in range(self.q):
+            here, behind = self._of(k), (k + 1) * self.width
+            found[here, here] = self._own[k]
+            found[behind:, here] = found[here, behind:].T
+        return found
+
+
 @dataclass(frozen=True)
 class Terms:
     """Terms of the rows of a lane, in standardised features.
@@ -159,7 +227,7 @@ class Terms:
     ) -> tuple[Point, np.ndarray]:
         """Return the same, and the class probabilities, shape (rows, q)."""
         value, gradient, sums = 0.0, np.zeros(self.shape), Sums()
-        information = np.zeros((self.q, self.width) * 2) if hessian else None
+        information = Information(self.q, self.width) if hessian else None
         kept = np.empty((lane.size if shares else 0, self.q))
         for start, Z in self.blocks(lane):
             P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
@@ -178,31 +246,9 @@ class Terms:
             if shares:
                 kept[start : start + len(Z)] = P
             if information is not None:
-                self._add_information(information, Z, P, rest, weights)
-        square = None if information is None else information.reshape(B.size, B.size)
+                information.add(Z, P, rest, weights)
+        square = None if information is None else information.matrix()
         return Point(value, gradient, square, None, sums), kept
-
-    def _add_information(
-        self, information: np.ndarray, Z: np.ndarray, P: np.ndarray, rest: np.ndarray,
-        weights: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Add sum of c_kl z z' over the rows, c_kl = w p_k (1[k = l] - p_l).
-
-        ``rest`` is the curvature of two classes, else 1 - p of the likeliest class.
-        """
-        if self.q == 1:
-            logistic.roots_times(Z, rest)
-            information[0, :, 0, :] += Z.T @ Z
-            return
-        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
-        for k in range(self.q):
-            for m in range(k + 1):
-                other = -P[:, m] if m < k else np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
-                logistic.times(Z, weighted[:, k] * other, room)
-                product = Z.T @ room
-                information[k, :, m, :] += product
-                if m < k:
-                    information[m, :, k, :] += product
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
