@@ -9,6 +9,7 @@ import pytest
 
 from command_line import assert_refused, here
 from linsep import load
+from linsep.sources.text.stored import sign_of
 
 pytestmark = pytest.mark.compiled
 WORDS = ["free", "prize", "call", "home", "see", "you"]
@@ -98,6 +99,21 @@ def test_names(folder, tmp_path):
     here("fit", "rows.svm", "-m", tmp_path / "svm", cwd=folder)
     found = json.loads(here("audit", tmp_path / "svm", "rows.svm", "--json", cwd=folder).stdout)
     assert {term["feature"] for term in found["terms"]} <= {"1", "3", "7", "intercept"}
+
+
+def test_words_have_the_weights_of_inspect(folder, tmp_path):
+    """Columns that count a word negatively are turned: it is there so often, not minus so often."""
+    here("fit", "rows.csv", *SIDES, "--text", "text", "-m", tmp_path / "m", cwd=folder)
+    shown = json.loads(here("inspect", "m", "--top", 500, "--json", cwd=tmp_path).stdout)
+    weights, signs = dict(shown["weights"][0]["heaviest"]), set()
+    for row in range(1, 6):
+        audit = ("audit", tmp_path / "m", "rows.csv", "--row", row, "--json")
+        terms = json.loads(here(*audit, cwd=folder).stdout)["terms"]
+        words = [term for term in terms if term["feature"].startswith("text:")]
+        assert all(term["value"] > 0 for term in words)
+        assert all(term["weight"] == weights[term["feature"]] for term in words)
+        signs |= {sign_of(term["feature"].removeprefix("text:")) for term in words}
+    assert signs == {-1, 1}
 
 
 def test_what_has_no_audit(folder, tmp_path):

@@ -14,7 +14,7 @@ import linsep
 from linsep.errors import DataError, LinsepError, ModelFileError
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.explaining import (
-    feature_names,
+    names_and_signs,
     scored_as,
     terms_of,
     without_weights,
@@ -221,10 +221,10 @@ class Served:
             number = batch.first + at
             row = scored_as(self.model, number, batch.X[at : at + 1], scores[at], code)
             if self.names is not None:
-                names = [str(self.names[column]) for column in row.columns]
+                features = [(str(self.names[column]), 1) for column in row.columns]
             else:
-                names = feature_names(self.model, source, row)
-            found = terms_of(self.model, row, names)
+                features = names_and_signs(self.model, source, row)
+            found = terms_of(self.model, row, features)
             del found["prediction"]
             yield found
 

@@ -42,13 +42,15 @@ def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
     weights. Raises DataError if there are fewer rows, or no class has a score of its own.
     """
     scored = scored_row(model, source, number)
-    found = terms_of(model, scored, feature_names(model, source, scored))
+    found = terms_of(model, scored, names_and_signs(model, source, scored))
     return {"row": source.where(number)} | found
 
 
-def terms_of(model: Any, scored: Scored, names: list[str]) -> dict[str, Any]:
-    """Return the terms of the score of a row with features of these names, as plain JSON.
+def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dict[str, Any]:
+    """Return the terms of the score of a row with features of these names and signs, as plain JSON.
 
+    A word that is hashed with a negative sign has the value and the weight of the word, which are
+    those of its column with the other sign: their product is the same.
     Raises DataError as :func:`explained` does, and if a term is not finite.
     """
     machines = machine_names(model)
@@ -57,8 +59,10 @@ def terms_of(model: Any, scored: Scored, names: list[str]) -> dict[str, Any]:
     k, score = _machine(model, scored, len(machines))
     values = _scaled(model, scored.values)
     terms = [
-        Term(name, float(value), float(weight))
-        for name, value, weight in zip(names, values, coef[k][scored.columns], strict=True)
+        Term(name, sign * float(value), sign * float(weight))
+        for (name, sign), value, weight in zip(
+            features, values, coef[k][scored.columns], strict=True
+        )
     ]
     terms = [term for term in terms if term.product]
     if intercept[k]:
@@ -160,21 +164,23 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     return best, float(scored.scores[others[best]])
 
 
-def feature_names(model: Any, source: Any, scored: Scored) -> list[str]:
-    """Return the names of the features of a row."""
+def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:
+    """Return the names of what the features of a row count, and with which sign."""
     columns = scored.columns.tolist()
-    if hasattr(source, "rules"):
-        return _names_in_line(source, scored.number, columns)
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
-    if names is not None:
-        return [str(names[column]) for column in columns]
-    if recipe.get("words"):
+    if recipe.get("words") and names is None and not hasattr(source, "rules"):
         from linsep.sources.text.stored import FeatureNames
 
         known = FeatureNames(recipe)
-        return [known.of(column)[0] for column in columns]
-    first = recipe.get("index_base", 0)
-    return [str(column + first) for column in columns]
+        return [known.of(column) for column in columns]
+    if hasattr(source, "rules"):
+        found = _names_in_line(source, scored.number, columns)
+    elif names is not None:
+        found = [str(names[column]) for column in columns]
+    else:
+        first = recipe.get("index_base", 0)
+        found = [str(column + first) for column in columns]
+    return [(name, 1) for name in found]
 
 
 def _names_in_line(source: Any, number: int, columns: list[int]) -> list[str]:
