@@ -201,6 +201,9 @@ def test_a_folder_of_texts(tmp_path):
     assert (found["rows"], found["words"], found["label"]["column"]) == (20, ["text"], "label")
     assert found["next"] == "linsep fit mails --target label --text text --model mails.linsep"
     assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
+    said = "1.txt is svmlight text by its name, .* or name its folder, each file of which is read"
+    assert_refused("predict", "mails.linsep", "mails/spam/1.txt", cwd=tmp_path, said=said)
+    assert here("predict", "mails.linsep", "mails/spam", cwd=tmp_path).stdout == "spam\n" * 10
     assert here("convert", "mails", "mails.parquet", cwd=tmp_path).returncode == 0
     rows = pd.read_parquet(tmp_path / "mails.parquet")
     assert rows["label"].value_counts().to_dict() == {"ham": 10, "spam": 10}

@@ -160,10 +160,13 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
 def _check_kind(path: File, kind: str, recipe: dict[str, Any] | None) -> None:
     """Raise DataError for files of another kind than those of a model. Rows bring their recipe."""
     if recipe is not None and kind not in ("rows", recipe.get("format")):
+        learnt = _WORDS.get(str(recipe.get("format")), "something unknown")
+        text = kind == "svmlight" and recipe.get("words")
         raise DataError(
-            f"{path} is {_WORDS[kind]}, but the model was learnt from "
-            f"{_WORDS.get(str(recipe.get('format')), 'something unknown')}: give it files of that "
-            "kind."
+            f"{path} is {_WORDS[kind]}{' by its name' if text else ''}, but the model was learnt "
+            f"from {learnt}",
+            "give it files of that kind",
+            *(["name its folder, each file of which is read as a text"] if text else []),
         )
 
 
