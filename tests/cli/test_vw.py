@@ -180,3 +180,16 @@ def test_a_file_of_blanks(tmp_path):
     path = tmp_path / "none.vw"
     path.write_text("\n \n")
     assert_refused("fit", path, cwd=tmp_path, said="none.vw holds no rows: give lines such as")
+
+
+def test_letters_of_no_namespace_are_told(text, tmp_path):
+    done = here("fit", text, "--interactions", "wz", "--ignore-namespaces", "nä", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "linsep: No namespace of the first 1,000 rows begins with 'z' (--interactions); there are "
+        "'n', 'w'.",
+        "linsep: No namespace of the first 1,000 rows begins with 'ä' (--ignore-namespaces); there "
+        "are 'n', 'w'.",
+    ]
+    done = here("fit", text, "--interactions", "wn", "--keep-namespaces", "nw", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -137,11 +137,12 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "binary": ("binary", Binary), "sublinear": ("sublinear_tf", Sublinear),
     "tf_idf": ("use_idf", TfIdf), "norm": ("norm", Norm), "keep_case": ("lowercase", KeepCase),
 }  # fmt: skip
-#: columns that are no features, and namespaces
-ROLES = {
-    "weight": Weight, "group": Group, "interactions": Interactions,
-    "ignore_namespaces": IgnoreNamespaces, "keep_namespaces": KeepNamespaces,
+NAMESPACES = {
+    "interactions": Interactions, "ignore_namespaces": IgnoreNamespaces,
+    "keep_namespaces": KeepNamespaces,
 }  # fmt: skip
+#: columns that are no features, and namespaces
+ROLES = {"weight": Weight, "group": Group, **NAMESPACES}
 _FLAGS = ("vocabulary", "binary", "sublinear", "tf_idf", "keep_case")
 
 

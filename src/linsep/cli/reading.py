@@ -1,18 +1,20 @@
 """Options of how DATA to learn from are read, which ``fit`` and ``tune`` share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep.cli import learners, options
+from linsep.cli import column_options, learners, options
 from linsep.cli.failures import flag_of, note
 from linsep.cli.file_options import FILES, in_place_of
 from linsep.cli.score import open_like
+from linsep.errors import DataError
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
+from linsep.sources.vw.source import VwSource
 
 #: the options in the order of the help, with their defaults
 OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -54,7 +56,9 @@ class Reading(NamedTuple):
             how["reference_level"], learner, intercept, table
         )
         columns = parameters.pop("columns")
-        return open_source(data, cache=None if no_cache else cache, **how, **columns)
+        source = open_source(data, cache=None if no_cache else cache, **how, **columns)
+        _tell_absent(source, columns)
+        return source
 
     def check(self, source: Source, **others: list[str] | None) -> None:
         """Report other files that cannot be read as the source is, before learning, and tell if
@@ -86,6 +90,32 @@ def _tell_learnt(option: str, source: Source, other: Source) -> None:
             f"{flag_of(option)} {both[0]} is learnt from, too: it does not tell "
             f"{_LEARNS[option]}; `linsep split` holds rows out."
         )
+
+
+#: rows whose namespaces are compared with those that options name
+_ROWS = 1_000
+
+
+def _tell_absent(source: Source, given: dict[str, Any]) -> None:
+    """Tell that no namespace in Vowpal Wabbit's text begins with a letter that an option names."""
+    options = {name: given[name] for name in column_options.NAMESPACES if given.get(name)}
+    if not options or not isinstance(source, VwSource):
+        return
+    try:
+        there = source.namespaces(_ROWS)
+    except DataError:
+        return  # learning, which reads the same rows, says it with its line
+    for name, letters in options.items():
+        absent = sorted({x for x in "".join(letters) if not set(x.encode()) & set(there)})
+        if absent:
+            note(
+                f"No namespace of the first {_ROWS:,} rows begins with {_shown(absent)} "
+                f"({flag_of(name)}); there are {_shown(there.decode(errors='replace'))}."
+            )
+
+
+def _shown(letters: Iterable[str]) -> str:
+    return ", ".join(map(repr, letters))
 
 
 def _whole(path: File) -> str:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
@@ -131,7 +131,7 @@ class ScannedFiles(Source):
                 return found
         raise IndexError(f"{self.name} has {rows} rows, no row {row}.")
 
-    def _data_lines(self) -> Iterator[tuple[int, int, bytes]]:
+    def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""
         lines = file = 0
         reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,15 @@ class VwSource(ScannedFiles):
     def options(self) -> dict[str, Any]:
         """Return the recipe."""
         return self.recipe()
+
+    def namespaces(self, rows: int) -> bytes:
+        """Return the bytes with which the namespaces of the first ``rows`` begin, in order."""
+        found: set[int] = set()
+        with closing(self._data_lines()) as lines:
+            for _, _, line in islice(lines, rows):
+                read = parse_line(line, Rules(self.rules.bits), self._labelled)
+                found |= {feature.space for feature in read.features} if read else set()
+        return bytes(sorted(found))
 
     def feature(self, column: int) -> str:
         """By its column."""
