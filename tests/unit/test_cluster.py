@@ -1,5 +1,7 @@
 """Fits on a Dask cluster whose workers are threads of this process."""
 
+import logging
+import re
 import signal
 import subprocess
 import sys
@@ -185,6 +187,14 @@ def test_what_a_lost_cluster_raises_is_one_sentence():
     assert "was lost" in str(clusters._in_a_sentence(clusters.CommClosedError()))
 
 
+def test_dask_logs_no_tracebacks_of_a_scheduler_that_is_lost(workers):
+    log = logging.getLogger("distributed.client")
+    assert log.isEnabledFor(logging.ERROR)
+    with clusters.connected(workers.scheduler_address):
+        assert not log.isEnabledFor(logging.ERROR)
+    assert log.isEnabledFor(logging.ERROR)
+
+
 def test_nobody_answers_and_nobody_works(table, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECTING", 0.5)
     started = time.monotonic()
@@ -227,17 +237,20 @@ def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatc
 
     mix, count = mixing.mix, []
 
-    def lost(*of):
+    def losing(*of):
         count.append(1)
         if len(count) in (3, 5):
-            raise KeyboardInterrupt if len(count) == 3 else ClusterError("the scheduler was lost")
+            lost = clusters._in_a_sentence(clusters.CommClosedError())
+            raise KeyboardInterrupt if len(count) == 3 else lost
         return mix(*of)
 
     expected = learnt()
-    monkeypatch.setattr(mixing, "mix", lost)
-    for problem in (KeyboardInterrupt, ClusterError):
-        with pytest.raises(problem):
-            learnt(checkpoint=path)
+    monkeypatch.setattr(mixing, "mix", losing)
+    with pytest.raises(KeyboardInterrupt):
+        learnt(checkpoint=path)
+    going_on = f"try again, which goes on from the checkpoint {re.escape(str(path))}"
+    with pytest.raises(ClusterError, match=going_on):
+        learnt(checkpoint=path)
     model = learnt(checkpoint=path)
     assert model.coef_.tolist() == expected.coef_.tolist()
     assert model.mistakes_.tolist() == expected.mistakes_.tolist()

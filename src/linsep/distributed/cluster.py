@@ -65,6 +65,10 @@ class ClusterError(LinsepError, RuntimeError):
     """The cluster cannot do the work: what happened, and what to do."""
 
 
+class LostCluster(ClusterError):
+    """The cluster was lost while it worked; the same work may be done when it is back."""
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Connect to the scheduler at an address such as tcp://10.0.0.1:8786, or start workers here.
@@ -97,8 +101,22 @@ def connected(address: str) -> Iterator[Client]:
             "start one with `dask scheduler` and its workers with `dask worker ADDRESS`",
             "give its address, such as tcp://10.0.0.1:8786, or local for this machine",
         ) from problem
-    with client:
+    with _quiet_logs(), client:
         yield client
+
+
+@contextmanager
+def _quiet_logs() -> Iterator[None]:
+    """Keep tracebacks of lost connections out of Dask's logs: tasks report them in a sentence."""
+    logs = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
 
 
 @contextmanager
@@ -262,9 +280,9 @@ class Cluster:
                     if self._has_workers():
                         alone = time.monotonic()
                     elif time.monotonic() - alone > ALONE:
-                        raise ClusterError(
-                            f"The cluster has had no worker for {ALONE:.0f} seconds: start workers "
-                            "and fit again."
+                        raise LostCluster(
+                            f"The cluster has had no worker for {ALONE:.0f} seconds",
+                            "start workers and try again",
                         ) from None
                     continue
                 alone = time.monotonic()
@@ -319,9 +337,10 @@ def _in_a_sentence(problem: BaseException) -> BaseException:
             "choose smaller shards."
         )
     if isinstance(problem, LOST):
-        return ClusterError(
+        return LostCluster(
             "The scheduler of the cluster was lost, or cancelled the tasks "
-            f"({type(problem).__name__}): start it again and fit anew."
+            f"({type(problem).__name__})",
+            "start it again and try again",
         )
     if isinstance(problem, MemoryError):
         return ClusterError(

@@ -1,12 +1,14 @@
 """Fit an estimator on a cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linsep.checkpoints import online, regression
-from linsep.distributed.cluster import Cluster, client_given
+from linsep.distributed.cluster import Cluster, LostCluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
 from linsep.distributed.logistic import fit_logistic
 from linsep.distributed.online import fit_online
@@ -96,7 +98,7 @@ def fit(
     as_here = _as_here(estimator)
     kind = regression if isinstance(estimator, LogisticRegression) else online
     saving = kind.saving_of(checkpoint, estimator)
-    with saving, client_given(client) as found, held():
+    with _going_on(checkpoint), saving, client_given(client) as found, held():
         with window():
             cluster = Cluster(found)
             if isinstance(source, Source):
@@ -120,6 +122,20 @@ def fit(
 def _as_here(estimator: Any) -> FitRows | None:
     """Return what fits an estimator as on one machine, None for online learners."""
     return next((how for kind, how in REGRESSIONS.items() if isinstance(estimator, kind)), None)
+
+
+@contextmanager
+def _going_on(checkpoint: Any) -> Iterator[None]:
+    """Add to the error of a lost cluster that the fit goes on from its checkpoint."""
+    try:
+        yield
+    except LostCluster as problem:
+        path = Path(getattr(checkpoint, "path", checkpoint or ""))
+        if checkpoint is None or not path.is_file():
+            raise
+        (advice,) = problem.hints
+        where = f"{advice}, which goes on from the checkpoint {path}"
+        raise LostCluster(problem.message, where) from None
 
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:
