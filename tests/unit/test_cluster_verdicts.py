@@ -210,7 +210,14 @@ def test_a_shard_that_workers_cannot_read_is_named(client, folder, monkeypatch):
         return [first._replace(path="/elsewhere/t.parquet"), *rest]
 
     monkeypatch.setattr(rows, "shards_of", elsewhere)
-    with pytest.raises(DataError, match=r"/elsewhere/t.parquet"):
+    with pytest.raises(DataError, match=r"/elsewhere/t.parquet cannot be read on the machine"):
+        separation(source, client=client, shard_mb=0.002)
+
+    def older(*given):
+        return [shard._replace(size=shard.size - 1) for shard in cut(*given)]
+
+    monkeypatch.setattr(rows, "shards_of", older)
+    with pytest.raises(DataError, match=r"has [\d,]+ bytes on the machine .*, but had [\d,]+ when"):
         separation(source, client=client, shard_mb=0.002)
     monkeypatch.setattr(rows, "shards_of", lambda *given: cut(*given)[1:])
     with pytest.raises(DataError, match="for the workers: give all machines the same files"):

@@ -4,10 +4,12 @@ Where shards begin depends on the files and the size of a shard only, never on t
 get the address of a shard and read it where the file is.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -36,13 +38,15 @@ _MARK = b"\xef\xbb\xbf"
 
 class Shard(NamedTuple):
     """The address of some rows: of a file from byte (of Parquet: row group) ``start`` to ``stop``,
-    both 0 for a whole file. A range of bytes stands for the lines that begin in it.
+    both 0 for a whole file. A range of bytes stands for the lines that begin in it. ``size`` is how
+    many bytes the file has, None for remote files, which know their own state.
     """
 
     path: str | RemoteFile
     format: str
     start: int = 0
     stop: int = 0
+    size: int | None = None
 
     def __str__(self) -> str:
         if not self.stop:
@@ -101,13 +105,14 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     declared = source.options().get("as", [None])[0]
     for path in source.paths:
         kind = source.kind if source.kind in ("svmlight", "vw") else format_of(path, declared)
-        whole = Shard(path if isinstance(path, RemoteFile) else str(path), kind)
         if isinstance(path, RemoteFile):
-            found.append(whole)
-        elif kind == "parquet":
+            found.append(Shard(path, kind))
+            continue
+        size = path.stat().st_size
+        whole = Shard(str(path), kind, size=size)
+        if kind == "parquet":
             found += _row_groups(whole, shard_bytes)
         elif kind in LINES and path.suffix.lower() not in CODECS:
-            size = path.stat().st_size
             starts = range(0, size, shard_bytes)
             ranges = [(a, min(a + shard_bytes, size)) for a in starts]
             found += [whole._replace(start=a, stop=b) for a, b in ranges] or [whole]
@@ -183,6 +188,7 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     }  # fmt: skip
     if shard.format in HEADED:
         how |= reading.fields._asdict()
+    _check_file(shard)
     try:
         if not shard.stop:
             files: Any = [shard.path]
@@ -199,6 +205,25 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{shard} cannot be read ({reason}): check the disk.") from error
+
+
+def _check_file(shard: Shard) -> None:
+    """Raise DataError if the file is not on this machine, or is another one than was cut."""
+    if shard.size is None:
+        return
+    try:
+        size = os.stat(str(shard.path)).st_size
+    except OSError as error:
+        raise DataError(
+            f"{shard.path} cannot be read on the machine {gethostname()} ({error.strerror}): give "
+            "all machines the same files under the same paths."
+        ) from error
+    if size != shard.size:
+        raise DataError(
+            f"{shard.path} has {size:,} bytes on the machine {gethostname()}, but had "
+            f"{shard.size:,} when it was cut into shards: give all machines the same files, and "
+            "leave them unchanged."
+        )
 
 
 def _of_data(source: Source) -> Source:
