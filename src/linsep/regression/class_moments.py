@@ -50,7 +50,7 @@ def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
 
 
 def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> ClassMoments:
-    rows, n_features = np.arange(len(codes)), X.shape[1]
+    rows = np.arange(len(codes))
     member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
     totals = np.asarray(member.sum(axis=1)).ravel()
     sums = member @ X
@@ -58,16 +58,26 @@ def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> Class
     means = sums / np.where(totals > 0, totals, 1.0)[:, None]
     if not sp.issparse(X):
         return ClassMoments(totals, means, weights @ (X - means[codes]) ** 2)
-    # values that are not stored are zero
-    X = X.tocsr()
-    row = np.repeat(rows, np.diff(X.indptr))
-    own = means[codes[row], X.indices]
-    w = weights[row]
-    squares = np.bincount(X.indices, w * (X.data - own) ** 2, minlength=n_features)
-    stored = np.zeros((n_classes, n_features))
-    np.add.at(stored, (codes[row], X.indices), w)
-    squares = squares + ((totals[:, None] - stored) * means**2).sum(axis=0)
-    return ClassMoments(totals, means, squares)
+    return ClassMoments(totals, means, _squares_of_stored(X.tocsr(), codes, weights, totals, means))
+
+
+def _squares_of_stored(
+    X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray, totals: np.ndarray, means: np.ndarray
+) -> np.ndarray:
+    """Return the weighted squares of sparse rows, whose values that are not stored are zero."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    row = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
+    of, w = (codes[row], X.indices), weights[row]
+    squares = np.bincount(X.indices, w * (X.data - means[of]) ** 2, minlength=X.shape[1])
+    stored, count = np.zeros(means.shape), np.zeros(means.shape)
+    np.add.at(stored, of, w)
+    np.add.at(count, of, w > 0)
+    # Where each row has a value, the difference of the sums is rounding, times a large square.
+    all_stored = count == np.bincount(codes[weights > 0], minlength=len(means))[:, None]
+    zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - stored, 0.0))
+    return np.asarray(squares + (zeros * means**2).sum(axis=0))
 
 
 def widened(moments: ClassMoments, width: int) -> ClassMoments:
