@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, LinsepError
+from linsep.label_faults import MISSING_TYPES
 
 _FILL = "fill it, with scikit-learn's SimpleImputer for example", "leave the row out"
 _BOUND = "give a finite number", "leave the row out"
@@ -20,11 +21,15 @@ _ENCODE = (
 _OTHERS = {
     "M": ("Input X holds dates", ("give numbers, such as the days since the first one",)),
     "m": ("Input X holds durations", ("give numbers, such as seconds",)),
+    "t": ("Input X holds times of day", ("give numbers, such as the seconds since midnight",)),
     "c": (
         "Complex data not supported: they are",
         ("give real and imaginary part, a feature each",),
     ),
 }
+
+#: the kinds of them that stand for dates, durations and times of day
+_TIMES = ("M", "m", "t")
 
 #: what is wrong, and what to do
 Fault = tuple[str, tuple[str, ...]]
@@ -34,11 +39,16 @@ Fault = tuple[str, tuple[str, ...]]
 def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
     """Name column and row of X where scikit-learn's checks refuse one of its values.
 
+    Columns of dates and durations are refused before those checks, which take them for the counts
+    of seconds or nanoseconds that they are stored as, and missing ones for a number.
+
     Parameters
     ----------
     X : what is checked; rows are looked at after it was refused only
     estimator : whose ``feature_names_in_``, if there are any, name the columns of an array
     """
+    if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
+        raise DataError(fault[0], *fault[1])
     try:
         yield
     except LinsepError:
@@ -50,6 +60,44 @@ def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
         if fault is None:
             raise
         raise DataError(fault[0], *fault[1]) from None
+
+
+def _times_of(X: Any, names: Any) -> Fault | None:
+    """Return the fault of the first column whose type is that of dates, times or durations."""
+    if hasattr(X, "schema"):  # Arrow, polars
+        types = [(name, _kind_of_time(str(type_))) for name, type_ in _columns(X.schema)]
+    elif hasattr(X, "iloc") and X.ndim == 2:  # pandas
+        types = [(name, _kind_of_type(type_)) for name, type_ in X.dtypes.items()]
+    elif getattr(getattr(X, "dtype", None), "kind", "") in _TIMES and np.ndim(X) == 2:
+        types = [(None if names is None else names[0], X.dtype.kind)]
+    else:
+        return None
+    for j, (name, kind) in enumerate(types):
+        if kind in _TIMES:
+            place = f"feature {j}" if name is None else f"column {name!r}"
+            return f"{_OTHERS[kind][0]} in {place}", _OTHERS[kind][1]
+    return None
+
+
+def _columns(schema: Any) -> Any:
+    """Return name and type of each column of an Arrow table or a polars frame."""
+    if hasattr(schema, "items"):
+        return schema.items()
+    return zip(schema.names, schema.types, strict=True)
+
+
+def _kind_of_type(type_: Any) -> str:
+    """Return "M", "m" or "t" for a pandas type of dates, durations or times, else another."""
+    if hasattr(type_, "pyarrow_dtype"):
+        return _kind_of_time(str(type_.pyarrow_dtype))
+    return type_.kind
+
+
+def _kind_of_time(type_name: str) -> str:
+    """Return "M", "m" or "t" for the name of an Arrow or polars type, empty for other types."""
+    name = type_name.lower()
+    kinds = {"date": "M", "timestamp": "M", "duration": "m", "time": "t"}
+    return next((kind for start, kind in kinds.items() if name.startswith(start)), "")
 
 
 def _fault_of(X: Any, names: Any) -> Fault | None:
@@ -85,8 +133,7 @@ def _of_sparse(X: Any, names: Any) -> Fault | None:
 def _of_column(column: np.ndarray, place: str) -> Fault | None:
     kind = column.dtype.kind
     if kind in _OTHERS:
-        what, advice = _OTHERS[kind]
-        return f"{what} in {place}", advice
+        return f"{_OTHERS[kind][0]} in {place}", _OTHERS[kind][1]
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(column))
         return _not_finite(column[bad[0]], int(bad[0]), place) if bad.size else None
@@ -99,11 +146,13 @@ def _of_column(column: np.ndarray, place: str) -> Fault | None:
 
 def _of_value(value: Any, row: int, place: str) -> Fault | None:
     """Return what is wrong with an object; None also if scikit-learn has to say it."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or type(value).__name__ in MISSING_TYPES:
         return _not_finite(np.nan, row, place)
-    if isinstance(value, date | timedelta):
-        what, advice = _OTHERS["m" if isinstance(value, timedelta) else "M"]
-        return f"{what} in {place}", advice
+    if isinstance(value, date | timedelta | time):
+        kind = "M" if isinstance(value, date) else "m" if isinstance(value, timedelta) else "t"
+        return f"{_OTHERS[kind][0]} in {place}", _OTHERS[kind][1]
+    if type(value).__name__ == "Period":  # pandas
+        return f"Input X holds periods in {place}", _OTHERS["M"][1]
     try:
         number = float(value)
     except (TypeError, OverflowError):

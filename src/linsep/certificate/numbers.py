@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length
 
 from linsep.errors import DataError
+from linsep.label_faults import labels_of
 from linsep.sparse_rows import as_csr
 
 #: types that are kept: exact, and supported by numpy's products
@@ -72,10 +73,8 @@ def labelled_rows(X: Any, y: Any) -> Labelled:
     if y is None:
         raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
     names, rows = names_of(X), tidy(exact_rows(X))
-    y = column_or_1d(y, warn=True)
+    y = labels_of(y)
     check_consistent_length(rows, y)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity: every row needs a label.")
     classes, codes = np.unique(y, return_inverse=True)
     return Labelled(rows, classes, codes, names)
 

@@ -208,6 +208,11 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 "each column."
             )
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind in "mM":
+            what = "dates" if y.dtype.kind == "M" else "durations"
+            raise ValueError(
+                f"y holds {what}: give one number a row, such as the seconds since the first one."
+            )
         if y.dtype.kind not in "biuf":
             try:
                 y = y.astype(np.float64)

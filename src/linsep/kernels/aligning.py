@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel
+from linsep.label_faults import labels_of
 
 BLOCK = 1024
 
@@ -62,7 +62,7 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
             "alignment(kernel, y, X)."
         )
     K = K(X) if isinstance(K, Kernel) else np.asarray(K, dtype=np.float64)
-    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    classes, codes = np.unique(labels_of(y), return_inverse=True)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) != len(codes):
         raise DataError(
             f"A Gram matrix of shape {K.shape} and {len(codes)} labels do not go together: give a "

@@ -7,9 +7,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from linsep.errors import DataError
+from linsep.label_faults import labels_of
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.cases import MOST_PASSES, Case, RunSummary
@@ -126,7 +127,7 @@ def bounds(
         RunSummary("winnow", target | {"promotion": promotion, "threshold": None}, *common),
         RunSummary("balanced-winnow", {"promotion": None, "threshold": 0.0}, *common),
     ]
-    y = column_or_1d(y)
+    y = labels_of(y)
     classes = np.unique(y)
     if len(classes) < 2:
         raise DataError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
@@ -157,7 +158,7 @@ def bounds_of_run(
     run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
 ) -> Bounds:
     """Return the bounds of a run on the rows that it learnt from."""
-    case = Case(run, X, np.searchsorted(classes, column_or_1d(y)), len(classes), weights)
+    case = Case(run, X, np.searchsorted(classes, labels_of(y)), len(classes), weights)
     check_consistent_length(case.Z, case.codes)
     known, left_out = [], {}
     why = case.beyond_floats() if run.mistakes is not None else None

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
+from linsep.label_faults import labels_of
 
 #: squares of shorter rows may underflow
 SHORT = 1e-140
@@ -42,7 +43,7 @@ class Linear(NamedTuple):
 
     def codes(self, y: Any, n_rows: int) -> np.ndarray:
         """Return the index of each label among the classes."""
-        y = column_or_1d(y)
+        y = labels_of(y)
         check_consistent_length(np.empty((n_rows, 0)), y)
         known = np.isin(y, self.classes)
         if not known.all():
@@ -104,7 +105,7 @@ def _given(weights: Any, y: Any) -> Linear:
         raise DataError(
             f"{type(weights).__name__} is neither a fitted estimator nor an array of weights."
         ) from None
-    classes = np.array([-1, 1]) if y is None else np.unique(column_or_1d(y))
+    classes = np.array([-1, 1]) if y is None else np.unique(labels_of(y))
     if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
         classes = np.array([0, 1]) if classes[0] == 0 else np.array([-1, 1])
     if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():

@@ -5,10 +5,11 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
+from linsep.label_faults import labels_of
 from linsep.plot.display import COLOURS, Display, legend, new_axes, wrapped
 from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
@@ -115,7 +116,7 @@ class CycleDisplay(Display):
             raise DataError(f"This cycle is not drawn: {check.reason}")
         names = [*names_of(X, cycle.n_features), *["intercept"] * cycle.fit_intercept]
         if cycle.joint:
-            names = [f"{label}: {name}" for label in np.unique(column_or_1d(y)) for name in names]
+            names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
         if len(names) == 1:
             raise DataError("A cycle is drawn of two weights or more, not of one.")
         places = list(_walk(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
@@ -12,6 +12,7 @@ from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
+from linsep.label_faults import labels_of
 from linsep.parallel import one_blas_thread
 from linsep.plot.display import (
     COLOURS,
@@ -128,7 +129,7 @@ class KernelDisplay(Display):
             For an unknown kernel, rows that it does not take, and labels of another number.
         """
         fitted = as_kernel(kernel).fitted(X)
-        classes = np.zeros(0) if y is None else np.unique(column_or_1d(y))
+        classes = np.zeros(0) if y is None else np.unique(labels_of(y))
         found, _ = _ordered(fitted, fitted.prepare(X), y, classes)
         return cls(classes=classes, **found).plot(**kwargs)
 

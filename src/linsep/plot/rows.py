@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text, listed
+from linsep.label_faults import labels_of
 from linsep.plot.display import MARKERS, MOST_POINTS, colours, ink, limits, wrapped
 
 #: beyond, a legend would be longer than the picture
@@ -15,7 +16,7 @@ MOST_IN_LEGEND = 20
 
 def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
     """Return the number of each label among the sorted classes; DataError for an unknown label."""
-    y = column_or_1d(y)
+    y = labels_of(y)
     check_consistent_length(y, np.empty(n_rows))
     codes = np.searchsorted(classes, y)
     codes[codes == len(classes)] = 0

@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
+from linsep.label_faults import labels_of
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import (
     Plane,
@@ -119,7 +119,7 @@ class SeparationDisplay(Display):
             For anything else.
         """
         _check(verdict, X, y)
-        about, rows, labels = verdict.subject, numbers_of(X), column_or_1d(y)
+        about, rows, labels = verdict.subject, numbers_of(X), labels_of(y)
         positive, negative = (np.isin(labels, side) for side in (about.positive, about.negative))
         chosen = np.flatnonzero(positive | negative)
         place = np.full(len(labels), -1)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError
+from linsep.label_faults import labels_of
 from linsep.mistake_bounds.linear import augmented, unit_rows
 from linsep.plot.display import COLOURS, Display, arrow, ink, legend, new_axes, new_grid, wrapped
 from linsep.plot.plane import (
@@ -151,7 +151,7 @@ class UpdateDisplay(Display):
         """
         if getattr(estimator, "update", "single") == "batch":
             raise DataError("An update of the batch rule has many rows: draw update='single'.")
-        rows, labels = numbers_of(X), column_or_1d(y)
+        rows, labels = numbers_of(X), labels_of(y)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) != 2:
             raise DataError(f"An update is drawn of two classes, and y has {len(classes)}.")

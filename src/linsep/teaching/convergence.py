@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError
 from linsep.estimators._common.reference import codes_given
 from linsep.estimators.perceptron import Perceptron
+from linsep.label_faults import labels_of
 from linsep.mistake_bounds.comparators import best_comparator
 from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length
@@ -153,9 +153,9 @@ def convergence(
     _check(estimator)
     made = trace(
         estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
-        max_rounds=max_rounds, row_names=range(len(column_or_1d(y))),
+        max_rounds=max_rounds, row_names=range(len(labels_of(y))),
     )  # fmt: skip
-    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    classes, codes = np.unique(labels_of(y), return_inverse=True)
     if len(classes) != 2:
         raise DataError(f"The proof is of two classes, and y has {len(classes)}.")
     rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), False)

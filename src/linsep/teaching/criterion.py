@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError
+from linsep.label_faults import labels_of
 
 
 class PerceptronCriterion:
@@ -77,7 +77,7 @@ class PerceptronCriterion:
             raise DataError(
                 f"J_p is measured for two classes, and y has {len(fitted_estimator.classes_)}."
             )
-        signs = np.where(column_or_1d(y) == fitted_estimator.reference_, -1.0, 1.0)
+        signs = np.where(labels_of(y) == fitted_estimator.reference_, -1.0, 1.0)
         short = -signs * np.ravel(fitted_estimator._machine_scores(X, X))
         self._values.append(float(short[short > 0].sum()))
         self._counts.append(int((short >= 0).sum()))

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import check_two_classes
 from linsep.estimators._common.equations import linear_sum
 from linsep.estimators._common.reference import place_of
+from linsep.label_faults import labels_of
 from linsep.mistake_bounds.linear import checked_rows
 from linsep.teaching.trace.table import label_text, short
 from linsep.teaching.trace.tracer import check_size, index_of, names_of
@@ -99,7 +99,7 @@ def reflection(
     """
     columns = [str(name) for name in getattr(X, "columns", [])]
     index, rows = index_of(X), checked_rows(X)
-    labels = column_or_1d(y)
+    labels = labels_of(y)
     classes = np.unique(labels)
     check_two_classes(classes)
     if classes.size > 2:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep.checkpoints.online import saving_of
 from linsep.compiled.core.row_arrays import as_rows
@@ -27,6 +27,7 @@ from linsep.estimators._common.proofs import Proofs
 from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.running import Runs
 from linsep.interrupts import held
+from linsep.label_faults import labels_of
 from linsep.online.course import Saving
 from linsep.online.keeping import keeping_of
 from linsep.online.learner import BadRow, Learner, State
@@ -64,9 +65,7 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
         if y is None:
             who = f"This {type(self).__name__} estimator"
             raise ValueError(f"{who} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
+        y = labels_of(y)
         if n_rows != y.shape[0]:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {n_rows} "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.estimators._common import checking as labels
@@ -19,6 +19,7 @@ from linsep.estimators._common.from_source import (
     warn_of_measurements,
 )
 from linsep.interrupts import held
+from linsep.label_faults import labels_of
 from linsep.online.course import Saving
 from linsep.online.rows.array import RowBatch
 from linsep.online.rows.sample import added
@@ -113,9 +114,7 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         )
     with faults_named(X, estimator):
         X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
+    y = labels_of(y)
     if X.shape[0] != y.shape[0]:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "

@@ -1,0 +1,74 @@
+"""Labels of rows in memory: one a row, none missing, all of one type."""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from linsep.errors import DataError
+
+#: names of the types of pandas' missing values
+MISSING_TYPES = ("NAType", "NaTType")
+
+_LEAVE = "give the label, or leave the row out"
+
+
+def labels_of(y: Any) -> np.ndarray:
+    """Return one label for each row.
+
+    Parameters
+    ----------
+    y : array, list or column of shape (rows,), or (rows, 1) with scikit-learn's warning
+
+    Returns
+    -------
+    array of shape (rows,)
+        Objects that are all numbers come as an array of numbers.
+
+    Raises
+    ------
+    ValueError
+        If y has another shape; as a DataError that names row and value if a label is missing,
+        infinite, or neither text nor a number, and if text is beside numbers.
+    """
+    y = column_or_1d(y, warn=True)
+    kind = y.dtype.kind
+    if kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise _missing(row, "NaN" if np.isnan(y[row]) else "infinity")
+    if kind in "mM" and np.isnat(y).any():
+        raise _missing(int(np.argmax(np.isnat(y))), "NaT")
+    return _of_objects(y) if kind == "O" else y
+
+
+def _of_objects(y: np.ndarray) -> np.ndarray:
+    values = y.tolist()
+    try:
+        distinct = set(values)
+    except TypeError:  # lists, for which scikit-learn has the words
+        return y
+    if any(map(_is_missing, distinct)):
+        row = next(row for row, value in enumerate(values) if _is_missing(value))
+        raise _missing(row, "NaN" if isinstance(values[row], float) else str(values[row]))
+    for row, value in enumerate(values):
+        if not isinstance(value, str | int | float | np.number | np.bool_):
+            raise DataError(
+                f"y holds a value of type {type(value).__name__} in row {row} (counted from 0)",
+                "give text or numbers, such as str(label) for each label",
+            )
+    numbers = [isinstance(value, str) for value in distinct].count(False)
+    if 0 < numbers < len(distinct):
+        raise DataError(
+            "y holds both text and numbers", "give all labels as text, such as y.astype(str)"
+        )
+    return np.array(values) if numbers else y
+
+
+def _is_missing(value: Any) -> bool:
+    nan = isinstance(value, float) and math.isnan(value)
+    return value is None or nan or type(value).__name__ in MISSING_TYPES
+
+
+def _missing(row: int, what: str) -> DataError:
+    return DataError(f"Input y contains {what} in row {row} (counted from 0)", _LEAVE)
