@@ -155,3 +155,15 @@ def test_more_places_than_indptr_says_are_nothing():
     X = csr()
     X.indices, X.data = np.append(X.indices, 99), np.append(X.data, 1.0)
     assert as_csr(X) is X
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_winnow_sums_duplicates_before_it_looks_at_signs(index):
+    values, columns, starts = [1.0, -0.25, 1.0, 2.0], [0, 0, 1, 1], [0, 2, 3, 4]
+    X = sp.csr_matrix((values, np.array(columns, index), np.array(starts, index)), shape=(3, 2))
+    same = sp.csr_matrix([[0.75, 0.0], [0.0, 1.0], [0.0, 2.0]])
+    scores = [linsep.Winnow().fit(rows, [1, 0, 0]).decision_function(same) for rows in (X, same)]
+    assert np.array_equal(*scores)
+    X.data[1] = -1.25
+    with pytest.raises(ValueError, match=r"Row 0: .*feature 0 is -0\.25"):
+        linsep.Winnow().fit(X, [1, 0, 0])

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.compiled.core.row_arrays import without_duplicates
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import ParameterError, hint
@@ -251,6 +252,8 @@ class WinnowLearner(Learner):
         """Raise BadRow for a negative feature."""
         if isinstance(rows, Unit):
             return self.check(rows.rows)
+        if isinstance(rows, Csr) and rows.values.size and rows.values.min() < 0:
+            rows = without_duplicates(rows)
         if not rows.values.size or not rows.values.min() < 0:  # NaN shows in the score
             return None
         at = tuple(np.argwhere(rows.values < 0)[0].tolist())

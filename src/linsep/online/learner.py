@@ -108,6 +108,13 @@ class State:
             self.counts[name] = np.zeros(self.n_machines, dtype=kind)
         return self.counts[name]
 
+    def own(self) -> None:
+        """Copy the arrays that cannot be changed, or that are a file's: joblib maps large ones."""
+        for arrays in (self.shaped, self.counts):
+            for name, array in arrays.items():
+                if type(array) is not np.ndarray or not array.flags.writeable:
+                    arrays[name] = np.array(array)
+
     def grow(self, n_features: int) -> None:
         """Add features."""
         room = self.W.shape[0] - 1

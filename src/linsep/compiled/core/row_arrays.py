@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.compiled.core.rows import Csr, Dense, Unit, scales
 
@@ -36,6 +37,14 @@ def narrow(places: np.ndarray) -> np.ndarray:
     ):
         return places
     return places.astype(np.int32)
+
+
+def without_duplicates(rows: Csr) -> Csr:
+    """Return the rows with the values of each column summed, in the order of columns."""
+    width = int(rows.columns.max(initial=-1)) + 1
+    X = sp.csr_array(rows, shape=(rows.starts.size - 1, width), copy=True)
+    X.sum_duplicates()
+    return csr_rows(X.data, X.indices, X.indptr)
 
 
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:

@@ -287,6 +287,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             if first:
                 self._start(learner, known, X.shape[1], None, None)
             self._check_same("partial_fit")
+            self._state.own()
             self._weighted = self._weighted or bool(counted.size)
             self._learn_once(Run(self._state, learner, self._keeping, []), stream)
         return self
@@ -332,6 +333,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
             self._check_same("warm_start", but=("keep",))
             state = self._state
+            state.own()
             state.grow(n_features)
         else:
             state = State(
