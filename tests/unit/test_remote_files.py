@@ -320,9 +320,12 @@ def test_a_missing_package(monkeypatch):
         patch.setattr("fsspec.filesystem", without)
         with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
             open_source("s3://bucket/x.csv")
-    monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(DataError, match=r"gs:// cannot be read \(.*\bgcsfs\b.*\): install that"):
-        open_source("gs://bucket/x.csv")
+        asking._filesystem.cache_clear()
+        with pytest.raises(DataError, match=r"gs:// needs .*: pip install 'linsep\[gs\]'"):
+            open_source("gs://bucket/x.csv")
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    with pytest.raises(DataError, match=r"abfs:// cannot be read \(.*\badlfs\b.*\): install that"):
+        open_source("abfs://bucket/x.csv")
     with pytest.raises(DataError, match="nope:// is no protocol that fsspec knows"):
         open_source("nope://bucket/x.csv")
 

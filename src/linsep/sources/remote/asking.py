@@ -1,10 +1,11 @@
 """Requests through fsspec: which packages they need, and how often they are tried."""
 
 import asyncio
+import logging
 import os
 import random
 from collections.abc import Callable, Coroutine
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ TRIES = 5
 WAIT = 0.5
 #: seconds that a request may take
 MOST_SECONDS = 300
+#: what addresses in Google Storage begin with
+GOOGLE = ("gs", "gcs")
 #: parts of an address that are no settings of its store
 _NO_SETTINGS = {"url_query", "url_fragment"}
 
@@ -134,13 +137,16 @@ def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) 
         raise DataError(f"{protocol}:// cannot be read ({what}): check its settings.") from None
     if protocol in ("s3", "s3a"):
         fs.retries = 1
+    if protocol in GOOGLE:  # which tries each request six times within half a minute, and logs that
+        fs._request = partial(type(fs)._request.__wrapped__, fs)
+        logging.getLogger("gcsfs").addHandler(logging.NullHandler())
     return fs
 
 
 def _missing(protocol: str, error: ImportError | None = None) -> DataError:
     """Return the error for a missing package."""
-    extra = "pip install 'linsep[remote]'"
-    if error is not None and protocol not in (*WEB, "s3", "s3a"):
+    extra = f"pip install 'linsep[{'gs' if protocol in GOOGLE else 'remote'}]'"
+    if error is not None and protocol not in (*WEB, *GOOGLE, "s3", "s3a"):
         return DataError(
             f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
             "install that package."
