@@ -269,8 +269,8 @@ class LogisticRegression(
         sample_weight : array of shape (rows,), default ones
             Number of times that each row counts.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
-            A file in which the fit saves the results of its passes over the rows, to go on from
-            there, to the same bits, if this process ends before the fit.
+            A file in which the fit saves the results of its passes over the rows. If the process
+            ends early, the fit can resume from it, to the same bits.
 
         Returns
         -------

@@ -130,7 +130,7 @@ class MarginPerceptron(LinearClassifier):
 
     @property
     def gamma_(self) -> float:
-        """The margin tried last."""
+        """The last margin tried."""
         return float(self._fitted("gamma_").counts["gamma"][0])
 
     @property
