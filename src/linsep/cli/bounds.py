@@ -81,7 +81,7 @@ Literals = Annotated[
 Majority = Annotated[
     Any,
     _option(
-        "majority", int, "Minimum number of literals that are on, in positive rows only.  [default: 1]",
+        "majority", int, "Minimum number of literals on, in positive rows only.  [default: 1]",
         low=1,
     ),
 ]  # fmt: skip
