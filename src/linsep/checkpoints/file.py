@@ -26,12 +26,12 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Checkpoint:
-    """A file in which a fit saves where it stands, to go on there if the process ends.
+    """A file in which a fit saves its state, so that it can resume if the process ends.
 
-    Give it to ``fit`` as ``checkpoint``. If the file is there, the fit goes on from it, to the same
-    bits as one that was never interrupted; else it begins. It is written every so often, on Ctrl-C,
-    and by the command line on SIGTERM: whole or not at all, with a checksum, never with code. When
-    the fit has ended, the file is removed.
+    Pass it to ``fit`` as ``checkpoint``. If the file exists, the fit resumes from it and gives the
+    same bits as an uninterrupted fit; otherwise the fit starts anew. The file is written regularly,
+    on Ctrl-C, and by the command line on SIGTERM: whole or not at all, with a checksum, never with
+    code. It is removed when the fit has ended.
 
     Parameters
     ----------

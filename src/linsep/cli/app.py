@@ -18,18 +18,18 @@ _LIKE_ALL: dict[str, Any] = {
 }
 #: every command: its module, and one line of help
 COMMANDS = {
-    "describe": ("describe", "Show what DATA holds, and what to do next."),
+    "describe": ("describe", "Show what DATA holds and the command to run next."),
     "fit": ("fit", "Learn from DATA and save a model."),
     "convert": ("convert", "Write DATA as svmlight text, Parquet or rows."),
-    "split": ("split", "Split the rows of DATA into files to learn from and to hold out."),
+    "split": ("split", "Split the rows of DATA into training and held-out files."),
     "tune": ("tune", "Compare parameters on held-out rows of DATA; learn the best."),
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
     "score": ("score", "Compare predictions with the labels in DATA."),
-    "trace": ("trace", "Show every round of learning from a small DATA."),
+    "trace": ("trace", "Show every round of training on small DATA."),
     "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
     "inspect": ("inspect", "Show how a model was trained and its largest weights."),
     "audit": ("audit", "Show why one row of DATA has its score, feature by feature."),
-    "serve": ("serve", "Serve a model over HTTP: predictions, and rows to learn."),
+    "serve": ("serve", "Serve a model over HTTP for predictions and training."),
     "export": ("export", "Write a model for other programs: ONNX, SQL, C and others."),
     "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),

@@ -43,8 +43,8 @@ Weights = Annotated[
     typer.Option(
         "--weights",
         parser=options.numbers,
-        help="Weights of two classes to compare with, and their margins: the intercept, then one "
-        "number a feature.  [default: the best that are found]",
+        help="Weights to compare with, for two classes, and to show the margins of: the intercept, "
+        "then one number per feature.  [default: the best found]",
         metavar="X,X,...",
         show_default=False,
     ),
@@ -63,7 +63,7 @@ Multiclass = Annotated[
     typer.Option(
         "--multiclass",
         parser=options.reader(COMMON[0]),
-        help="How more than two classes are learnt.",
+        help="How to learn more than two classes.",
         metavar="|".join(COMMON[0].choices),
     ),
 ]
@@ -76,12 +76,12 @@ Gamma = Annotated[
 ]  # fmt: skip
 Passes = Annotated[Any, _option("passes", int, "Number of passes.  [default: 1]", low=1)]
 Literals = Annotated[
-    Any, _option("literals", int, "Features that the target of Winnow depends on.", low=1)
+    Any, _option("literals", int, "Number of features that Winnow's target depends on.", low=1)
 ]
 Majority = Annotated[
     Any,
     _option(
-        "majority", int, "How many of the literals are on in positive rows only.  [default: 1]",
+        "majority", int, "Minimum number of literals on, in positive rows only.  [default: 1]",
         low=1,
     ),
 ]  # fmt: skip

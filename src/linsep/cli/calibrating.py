@@ -16,8 +16,7 @@ Calibrate = Annotated[
     list[str] | None,
     typer.Option(
         "--calibrate",
-        help="Other data than those learnt, from whose scores probabilities are learnt; "
-        "repeatable.",
+        help="Held-out data on which to calibrate probabilities; repeatable.",
         metavar="DATA",
         show_default=False,
     ),
@@ -26,7 +25,7 @@ Method = Annotated[
     Any,
     typer.Option(
         "--calibration",
-        help="Curve of the probabilities.  [default: sigmoid]",
+        help="Calibration method.  [default: sigmoid]",
         parser=options.reader(Parameter("calibration", str, "", choices=("sigmoid", "isotonic"))),
         metavar="sigmoid|isotonic",
         show_default=False,

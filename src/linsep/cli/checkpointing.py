@@ -19,7 +19,7 @@ CheckpointFile = Annotated[
     Path | None,
     typer.Option(
         "--checkpoint",
-        help="Save now and then where learning stands; the same command goes on from there.",
+        help="Save the state of training regularly; the same command resumes from there.",
         metavar="FILE",
         show_default=False,
     ),
@@ -27,7 +27,7 @@ CheckpointFile = Annotated[
 Every = Annotated[
     str | None,
     typer.Option(
-        help="Time or rows between two checkpoints: 90s, 10m, 2h, 1000000rows.  [default: 60s]",
+        help="Time or rows between checkpoints: 90s, 10m, 2h, 1000000rows.  [default: 60s]",
         metavar="INTERVAL",
         show_default=False,
     ),
@@ -35,7 +35,7 @@ Every = Annotated[
 Resume = Annotated[
     Path | None,
     typer.Option(
-        help="Go on with the fit of this checkpoint, in the folder where it began; no other "
+        help="Resume the fit of this checkpoint, in the folder where it began; takes no other "
         "arguments.",
         metavar="FILE",
         show_default=False,

@@ -15,15 +15,15 @@ Address = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Learn on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786, whose workers "
-        "read DATA under the same paths; local: on worker processes of this machine.",
+        help="Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
+        "DATA under the same paths. local: worker processes of this machine.",
     ),
 ]
 Mixing = Annotated[
     str | None,
     typer.Option(
         metavar="uniform|mistakes",
-        help="With --cluster: shares of shards in the mixed weights, equal (the default) or by "
+        help="With --cluster: weight shards in the mixture equally (the default) or by their "
         "mistakes.",
     ),
 ]
@@ -38,8 +38,8 @@ Readers = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Decide on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786, whose workers "
-        "read DATA under the same paths; local: on worker processes of this machine.",
+        help="Run on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
+        "DATA under the same paths. local: worker processes of this machine.",
     ),
 ]
 ReadSize = Annotated[

@@ -60,8 +60,8 @@ Text = Annotated[
     list[str] | None,
     typer.Option(
         "--text",
-        help="Column of text whose words are features; repeatable. Other text columns have one "
-        "feature per value (tables only).",
+        help="Text column to split into words; repeatable. Other text columns become one feature "
+        "per value (tables only).",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -79,7 +79,7 @@ Ngrams = Annotated[
     typer.Option(
         "--ngrams",
         parser=_ngrams,
-        help="Words or characters of an n-gram, or fewest and most: 1-2.  [default: 1]",
+        help="Words or characters per n-gram, or a range such as 1-2.  [default: 1]",
         metavar="N|N-N",
         show_default=False,
     ),
@@ -90,8 +90,12 @@ Vocabulary = Annotated[
         "--vocabulary", help="Learn the words in a first reading instead of hashing them."
     ),
 ]
-MinDf = Annotated[Any, _limit_option("Leave out words of fewer rows; needs --vocabulary.")]
-MaxDf = Annotated[Any, _limit_option("Leave out words of more rows; needs --vocabulary.")]
+MinDf = Annotated[
+    Any, _limit_option("Leave out words that occur in fewer rows; needs --vocabulary.")
+]
+MaxDf = Annotated[
+    Any, _limit_option("Leave out words that occur in more rows; needs --vocabulary.")
+]
 TextBits = Annotated[
     Any,
     typer.Option(
@@ -102,22 +106,22 @@ TextBits = Annotated[
         show_default=False,
     ),
 ]
-Binary = Annotated[bool, typer.Option("--binary", help="Count a word once a row.")]
-Sublinear = Annotated[bool, typer.Option("--sublinear", help="Count c as 1 + ln(c).")]
+Binary = Annotated[bool, typer.Option("--binary", help="Count each word once per row.")]
+Sublinear = Annotated[bool, typer.Option("--sublinear", help="Replace a count c by 1 + ln(c).")]
 TfIdf = Annotated[
-    bool, typer.Option("--tf-idf", help="Weigh rare words higher (reads the data twice).")
+    bool, typer.Option("--tf-idf", help="Give rare words more weight (reads the data twice).")
 ]
 Norm = Annotated[
-    Any, _choice_option("norm", NORMS, "Divide the words of a row by their norm.  [default: l2]")
+    Any,
+    _choice_option("norm", NORMS, "Divide the word counts of a row by their norm.  [default: l2]"),
 ]
-KeepCase = Annotated[bool, typer.Option("--keep-case", help="Do not lower-case text.")]
+KeepCase = Annotated[bool, typer.Option("--keep-case", help="Do not convert text to lower case.")]
 
 Interactions = Annotated[
     list[str] | None,
     typer.Option(
         "--interactions",
-        help="First letters of two namespaces whose features are multiplied (Vowpal Wabbit's text "
-        "only); repeatable.",
+        help="First letters of two namespaces to multiply (Vowpal Wabbit's text only); repeatable.",
         metavar="LETTERS",
         show_default=False,
     ),
@@ -169,8 +173,10 @@ def added(command: Callable) -> Callable:
         )
         for name, kind in kinds.items()
     ]
-    run.__signature__ = signature.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in [*own, *made]}
+    output = next((at for at, p in enumerate(own) if p.name == "force"), len(own))
+    parameters = [*own[:output], *made, *own[output:]]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
 
 

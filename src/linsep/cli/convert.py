@@ -32,7 +32,7 @@ Out = Annotated[
     Path,
     typer.Argument(
         help="The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
-        ".zst), Parquet (.parquet .pq), or rows that are learnt without parsing (.rows).",
+        ".zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
         metavar="OUT",
         show_default=False,
         callback=options.no_screen,

@@ -27,7 +27,7 @@ def describe(
     files: Files,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what DATA holds: rows, classes, types, ranges, what is missing, and what to do next.
+    """Show what DATA holds: rows, classes, types, ranges, missing values, and the next command.
 
     Example: linsep describe train.csv --target species
     """

@@ -48,8 +48,7 @@ Quotes = Annotated[
     bool | None,
     typer.Option(
         "--quotes/--no-quotes",
-        help="Whether quotes of CSV enclose fields, or are characters as others are.  "
-        "[default: quotes]",
+        help="Whether quotes in CSV enclose fields or are ordinary characters.  [default: quotes]",
         show_default=False,
     ),
 ]
@@ -57,7 +56,7 @@ Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether the first row of CSV holds the names of columns; without, they are column_1, "
+        help="Whether the first row of CSV holds column names; otherwise they are column_1, "
         "column_2, ...  [default: header]",
         show_default=False,
     ),
@@ -66,7 +65,8 @@ NullValues = Annotated[
     list[str] | None,
     typer.Option(
         "--null-values",
-        help="What stands for a missing value in CSV, such as ?, beside empty cells; repeatable.",
+        help="Text that marks a missing value in CSV, such as ?, in addition to empty cells; "
+        "repeatable.",
         metavar="TEXT",
         show_default=False,
     ),

@@ -8,9 +8,10 @@ from typer.core import TyperCommand, TyperOption
 #: parameters whose options form a group; all others are about output
 GROUPS = {
     "Data": (
-        "target", "row_names", "exclude", "format", "delimiter", "quotes", "header",
-        "null_values", "missing", "scale", "hash_bits", "reference_level", "index_base", "max_line",
-        "test", "calibrate", "calibration", "cache", "no_cache",
+        "target", "row_names", "exclude", "weight", "group", "format", "delimiter", "quotes",
+        "header", "null_values", "missing", "scale", "hash_bits", "reference_level", "index_base",
+        "interactions", "ignore_namespaces", "keep_namespaces", "max_line", "test", "calibrate",
+        "calibration", "cache", "no_cache",
     ),
     "Text": (
         "text", "analyzer", "ngrams", "vocabulary", "min_df", "max_df", "text_bits", "binary",

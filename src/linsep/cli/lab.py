@@ -14,9 +14,7 @@ from linsep.errors import DataError, LinsepError, ParameterError
 
 LessonFile = Annotated[
     Path | None,
-    typer.Argument(
-        help="A lesson of your own, as Markdown.", metavar="[LESSON]", show_default=False
-    ),
+    typer.Argument(help="Your own lesson, as Markdown.", metavar="[LESSON]", show_default=False),
 ]
 Scene = Annotated[
     str | None,
@@ -31,18 +29,18 @@ Export = Annotated[
     Path | None,
     typer.Option(
         "--export",
-        help="Write the run to this HTML file, which needs no server, and end.",
+        help="Write the run to this HTML file, which needs no server, and exit.",
         metavar="FILE",
         show_default=False,
     ),
 ]
-Port = Annotated[int, typer.Option("--port", help="0: any free one.", min=0, max=65535)]
+Port = Annotated[int, typer.Option("--port", help="0 picks a free port.", min=0, max=65535)]
 Address = Annotated[
     str, typer.Option("--address", help="Network address to listen on; with --token only.")
 ]
 Token = Annotated[
     str | None,
-    typer.Option("--token", help="Visitors must show this word.", show_default=False),
+    typer.Option("--token", help="Visitors must send this word.", show_default=False),
 ]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")]
 

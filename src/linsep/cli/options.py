@@ -88,17 +88,17 @@ Data = Annotated[
     ),
 ]
 ModelIn = Annotated[
-    Path, typer.Argument(help="A model that `linsep fit --model` wrote.", metavar="MODEL")
+    Path, typer.Argument(help="A model saved by `linsep fit --model`.", metavar="MODEL")
 ]
 Target = Annotated[
     str | None,
-    typer.Option("--target", help="Column to learn (tables only).", metavar="COLUMN"),
+    typer.Option("--target", help="Column to predict (tables only).", metavar="COLUMN"),
 ]
 Weight = Annotated[
     str | None,
     typer.Option(
         "--weight",
-        help="Column of row weights, numbers of at least 0, which is no feature (tables only).",
+        help="Column of sample weights of at least 0, not a feature (tables only).",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -107,7 +107,7 @@ Group = Annotated[
     str | None,
     typer.Option(
         "--group",
-        help="Column of groups, which are held out whole and no feature (tables only).",
+        help="Column of groups to hold out whole, not a feature (tables only).",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -126,8 +126,8 @@ HashBits = Annotated[
     typer.Option(
         "--hash-bits",
         parser=reader(Parameter("hash_bits", int, "", low=1, high=30)),
-        help="Hash text columns into 2^BITS features instead of learning their values; columns of "
-        "Vowpal Wabbit's text.  [default: 18 for the latter]",
+        help="Hash text columns, or the features of Vowpal Wabbit's text, into 2^BITS columns.  "
+        "[default: 18 for Vowpal Wabbit's text]",
         metavar="BITS",
     ),
 ]
@@ -140,8 +140,8 @@ Scale = Annotated[
     typer.Option(
         "--scale",
         parser=reader(Parameter("scale", str, "", choices=SCALES)),
-        help="standard brings numeric columns to mean 0 and standard deviation 1 (tables only).  "
-        f"[default: standard; for {', '.join(UNSCALED)} none]",
+        help="standard: scale numeric columns to mean 0 and standard deviation 1 (tables only).  "
+        f"[default: standard; none for {', '.join(UNSCALED)}]",
         metavar="|".join(SCALES),
         show_default=False,
     ),
@@ -150,9 +150,9 @@ ReferenceLevel = Annotated[
     list[str] | None,
     typer.Option(
         "--reference-level",
-        help="Reference value of a text column, which gets no indicator; repeatable; other "
-        "columns use their first value; or 'none'.  [default: first values for linear and "
-        "logistic with an intercept, else none]",
+        help="Reference value of a text column, which gets no indicator; repeatable. Other columns "
+        "use their first value; 'none' sets no reference values.  [default: first values for "
+        "linear and logistic with an intercept, else none]",
         metavar="COLUMN=VALUE",
         show_default=False,
     ),
@@ -222,8 +222,8 @@ Reference = Annotated[
     str | None,
     typer.Option(
         "--reference",
-        help="Class that is -1, of two; of a logistic regression the class without weights.  "
-        "[default: the smaller of two, else the last]",
+        help="Which of two classes is -1; for logistic regression, the reference class, which has "
+        "no weights.  [default: the smaller of two, else the last]",
         metavar="LABEL",
         show_default=False,
     ),
@@ -282,8 +282,9 @@ InitWeights = Annotated[
     typer.Option(
         "--init-weights",
         parser=vectors,
-        help="Weights to start from: the intercept, then one number a feature (of scaled columns, "
-        "if they are scaled); of several classes one such list a class, or pair, with ; between.",
+        help="Initial weights: the intercept, then one number per feature (of scaled columns, if "
+        "they are scaled); for several classes, one such list per class or pair, separated by "
+        "semicolons.",
         metavar="X,X,...",
         show_default=False,
     ),
@@ -292,7 +293,7 @@ ClassWeight = Annotated[
     list[str] | None,
     typer.Option(
         "--class-weight",
-        help="Weight of the rows of a class, repeatable; or 'balanced'.",
+        help="Weight of the rows of a class; repeatable; or 'balanced'.",
         metavar="LABEL=WEIGHT",
         show_default=False,
     ),
@@ -315,7 +316,7 @@ Top = Annotated[
         "--top",
         parser=reader(Parameter("top", int, "", low=0)),
         metavar="N",
-        help="Number of weights to show.  [default: 10, or 3 per machine of several]",
+        help="Number of weights to show.  [default: 10, or 3 each for several classes or pairs]",
         show_default=False,
     ),
 ]
@@ -342,7 +343,7 @@ Rounds = Annotated[
     typer.Option(
         "--rounds",
         parser=reader(Parameter("rounds", int, "", low=1)),
-        help="Make N rounds, however many passes that takes, also beyond a cycle.",
+        help="Run N rounds, however many passes that takes, even beyond a cycle.",
         metavar="N",
         show_default=False,
     ),
@@ -351,8 +352,7 @@ RowNames = Annotated[
     str | None,
     typer.Option(
         "--row-names",
-        help="Column with names of the rows, not learnt from (tables only).  [default: line "
-        "numbers]",
+        help="Column of row names, not a feature (tables only).  [default: line numbers]",
         metavar="COLUMN",
         show_default=False,
     ),

@@ -61,7 +61,7 @@ Kind = Annotated[
 MaybeData = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Rows to draw; those of the fit for updates, bounds, cycle and assumptions; none for "
+        help="Rows to draw: the training rows for updates, bounds, cycle and assumptions, none for "
         "curve, coefficients and images.",
         metavar="[DATA]...",
     ),

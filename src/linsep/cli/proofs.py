@@ -39,7 +39,7 @@ FitIntercept = Annotated[
     bool,
     typer.Option(
         "--fit-intercept/--no-fit-intercept",
-        help="Whether the hyperplane may lie off the origin.",
+        help="Whether the hyperplane has an intercept.",
     ),
 ]
 ProofOut = Annotated[
@@ -53,7 +53,7 @@ ProofOut = Annotated[
     ),
 ]
 ProofIn = Annotated[
-    Path, typer.Argument(help="A proof that `linsep separate --proof` wrote.", metavar="PROOF")
+    Path, typer.Argument(help="A proof saved by `linsep separate --proof`.", metavar="PROOF")
 ]
 
 Within = Annotated[
@@ -68,7 +68,7 @@ TimeLimit = Annotated[
     float,
     typer.Option(
         "--time-limit",
-        help="Seconds that exact arithmetic may take, without reading DATA.",
+        help="Seconds that exact arithmetic may take, not counting the reading of DATA.",
         metavar="SECONDS",
         min=0,
     ),

@@ -17,18 +17,18 @@ NEEDED = ("starlette", "uvicorn", "httptools", "orjson")
 DEFAULT = Limits()
 
 Host = Annotated[
-    str, typer.Option("--host", help="Network address to listen on; others than this machine's "
-                      "own with --token only.")
+    str, typer.Option("--host", help="Network address to listen on; all but this machine's "
+                      "own require --token.")
 ]  # fmt: skip
-Port = Annotated[int, typer.Option("--port", help="0: any free one.", min=0, max=65535)]
+Port = Annotated[int, typer.Option("--port", help="0 picks a free port.", min=0, max=65535)]
 Token = Annotated[
     str | None,
     typer.Option(
         "--token",
         envvar="LINSEP_TOKEN",
         show_envvar=False,
-        help="Requests must show this word, as Authorization: Bearer WORD. The environment "
-        "variable LINSEP_TOKEN hides it from other users.",
+        help="Requests must send this word as Authorization: Bearer WORD. The environment variable "
+        "LINSEP_TOKEN sets it without showing it to other users.",
         metavar="WORD",
         show_default=False,
     ),
@@ -47,7 +47,7 @@ MostBody = Annotated[
     typer.Option(
         "--max-body",
         parser=options.size_of("a body"),
-        help="Largest body of a request.",
+        help="Maximum size of a request body.",
         metavar="SIZE",
     ),
 ]
@@ -56,7 +56,7 @@ MostRows = Annotated[
     typer.Option(
         "--max-rows",
         parser=options.reader(Parameter("max_rows", int, "", low=1)),
-        help="Most rows of a request.",
+        help="Maximum number of rows in a request.",
         metavar="N",
     ),
 ]
@@ -65,7 +65,7 @@ MostFeatures = Annotated[
     typer.Option(
         "--max-features",
         parser=options.reader(Parameter("max_features", int, "", low=1)),
-        help="Most columns of a table, or values of a row, if the model has fewer.",
+        help="Maximum number of columns of a table, or values of a row, if the model has fewer.",
         metavar="N",
     ),
 ]
@@ -84,7 +84,7 @@ def serve(
 ) -> None:
     """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / explains them.
 
-    A new file in place of MODEL is served within a second, and at SIGHUP.
+    If MODEL is replaced, the new file is served within a second, or at SIGHUP.
 
     Example: linsep serve species.linsep --port 8000
     """

@@ -42,13 +42,13 @@ def _share_option(name: str, help: str) -> Any:
 
 TestShare = Annotated[Any, _share_option("test", "Share of the rows for the test file.")]
 Validation = Annotated[
-    Any, _share_option("validation", "Share of the rows for a third file, to choose models with.")
+    Any, _share_option("validation", "Share of the rows for a third file, for model selection.")
 ]
 Target = Annotated[
     str | None,
     typer.Option(
         "--target",
-        help="Label column, of whose classes each file gets the same share (tables only).",
+        help="Label column; each file gets the same share of every class (tables only).",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -57,7 +57,7 @@ Group = Annotated[
     str | None,
     typer.Option(
         "--group",
-        help="Column of groups, each of which goes to one file (tables only).",
+        help="Column of groups; each group goes to one file (tables only).",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -101,7 +101,7 @@ def split(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Split the rows of DATA into a file to learn from and files to hold out, as they stand.
+    """Split the rows of DATA, unchanged, into a training file and held-out files.
 
     Example: linsep split patients.csv --test 0.2 --target ill --group patient
     """

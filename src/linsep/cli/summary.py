@@ -18,7 +18,7 @@ from linsep.model_files import format as model_file
 RowsOfFit = Annotated[
     list[str] | None,
     typer.Argument(
-        help="The rows of the fit of a linear regression: shows residuals and tests assumptions.",
+        help="The training rows of a linear regression, to show residuals and test assumptions.",
         metavar="[DATA]...",
     ),
 ]

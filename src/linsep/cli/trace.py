@@ -51,7 +51,7 @@ def trace(
     reference: options.Reference = None,
     **parameters: Any,
 ) -> None:
-    """Show every round of learning from a small DATA: score, mistake, update, weights afterwards.
+    """Show every round of training on small DATA: score, mistake, update, weights afterwards.
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """

@@ -10,7 +10,6 @@ from linsep.checkpoints.online import saving_of
 from linsep.errors import ParameterError, hint
 from linsep.estimators._common.checking import (
     COMMON,
-    KEEP,
     Multiclass,
     Parameter,
     Tie,
@@ -118,7 +117,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Parameter(
             "kernel",
             str,
-            "the kernel: how alike two rows are",
+            "kernel, the similarity of two rows",
             choices=NAMES,
             or_callable=True,
             called_with="two rows, or a kernel of linsep.kernels",
@@ -127,22 +126,24 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Parameter(
             "gamma",
             float,
-            "factor of the product or the distance in the kernel",
+            "factor of the product or distance in the kernel",
             low=0.0,
             open_low=True,
             or_word="scale",
             or_none=True,
         ),
-        Parameter("coef0", float, "what the polynomial kernel adds to the product", low=0.0),
+        Parameter(
+            "coef0", float, "constant added to the product in the polynomial kernel", low=0.0
+        ),
         *COMMON,
         Parameter(
             "keep",
             str,
-            KEEP[0].help,
+            "weights to predict with: the last, the mean, or a vote of all",
             choices=get_args(KernelKeep),
         ),
-        Parameter("budget", int, "most support vectors to keep", low=1, or_none=True),
-        Parameter("cache_mb", float, "memory for kernel values needed again", low=0.0),
+        Parameter("budget", int, "maximum number of support vectors", low=1, or_none=True),
+        Parameter("cache_mb", float, "memory in MB for kernel values to reuse", low=0.0),
     )
 
     def __init__(

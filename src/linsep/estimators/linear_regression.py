@@ -98,7 +98,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     _parameters = (
         INTERCEPT,
         Parameter(
-            "weight_type", str, "weights are inverse variances, or numbers of equal rows",
+            "weight_type", str, "meaning of weights: inverse variances, or numbers of equal rows",
             choices=("precision", "frequency"),
         ),
     )  # fmt: skip

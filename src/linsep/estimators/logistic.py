@@ -172,20 +172,20 @@ class LogisticRegression(
         Parameter(
             "intervals",
             str,
-            "intervals and tests of weights: Wald's, or by the profile of the likelihood",
+            "intervals and tests of weights: Wald or profile likelihood",
             choices=get_args(Intervals),
             or_none=True,
         ),
         Parameter(
             "level",
             float,
-            "level of these intervals",
+            "confidence level of these intervals",
             low=0.0,
             high=1.0,
             open_low=True,
             open_high=True,
         ),
-        Parameter("max_iter", int, "at most this many iterations", low=1),
+        Parameter("max_iter", int, "maximum number of iterations", low=1),
         Parameter(
             "tol",
             float,
@@ -197,7 +197,7 @@ class LogisticRegression(
         Parameter(
             "learning_rate",
             float,
-            "rate of gradient ascent, at the first step",
+            "initial learning rate of gradient ascent",
             low=0.0,
             open_low=True,
             or_callable=True,
@@ -206,7 +206,7 @@ class LogisticRegression(
         Parameter(
             "schedule",
             str,
-            "learning rate of step k: constant, divided by k, or by its root",
+            "learning rate of step k: constant, divided by k, or by its square root",
             choices=get_args(ScheduleName),
         ),
         Parameter("trace", bool, "keep all iterates of gradient ascent"),
@@ -269,8 +269,8 @@ class LogisticRegression(
         sample_weight : array of shape (rows,), default ones
             Number of times that each row counts.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
-            A file in which the fit saves the results of its passes over the rows, to go on from
-            there, to the same bits, if this process ends before the fit.
+            A file in which the fit saves the results of its passes over the rows. If the process
+            ends early, the fit can resume from it, to the same bits.
 
         Returns
         -------

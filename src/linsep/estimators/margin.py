@@ -61,7 +61,7 @@ class MarginPerceptron(LinearClassifier):
         Parameter(
             "gamma",
             float,
-            "target margin of rows scaled to length 1; or auto, found by halving",
+            "target margin of rows scaled to length 1; auto finds it by halving",
             low=0.0,
             high=1.0,
             open_low=True,
@@ -130,7 +130,7 @@ class MarginPerceptron(LinearClassifier):
 
     @property
     def gamma_(self) -> float:
-        """The margin tried last."""
+        """The last margin tried."""
         return float(self._fitted("gamma_").counts["gamma"][0])
 
     @property

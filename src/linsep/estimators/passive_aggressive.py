@@ -65,7 +65,7 @@ class PassiveAggressive(LinearClassifier):
         Parameter(
             "C",
             float,
-            "largest step: a smaller one tolerates noise",
+            "largest step; smaller values tolerate more noise",
             low=0.0,
             open_low=True,
             or_infinite=True,
@@ -73,7 +73,7 @@ class PassiveAggressive(LinearClassifier):
         Parameter(
             "loss",
             str,
-            "PA-I, whose steps are bounded, or PA-II, whose steps are damped",
+            "PA-I with bounded steps, or PA-II with damped steps",
             choices=get_args(Loss),
         ),
         *COMMON,

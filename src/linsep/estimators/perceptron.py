@@ -160,7 +160,7 @@ class Perceptron(LinearClassifier):
         Parameter(
             "update",
             str,
-            "at every mistake, or once per pass by the sum of all its mistakes",
+            "update at every mistake, or once per pass by the sum of all mistakes",
             choices=get_args(Update),
         ),
         *KEEP,

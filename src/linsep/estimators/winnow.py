@@ -22,7 +22,7 @@ from linsep.online.keeping import Keep
 from linsep.online.learner import BadRow, Learner, State
 
 PROMOTION = Parameter(
-    "promotion", float, "what a weight is multiplied by for a feature of 1", low=1.0, open_low=True
+    "promotion", float, "factor of weights in an update, for a feature of 1", low=1.0, open_low=True
 )
 
 
@@ -64,7 +64,8 @@ class Winnow(LinearClassifier):
     _parameters = (
         PROMOTION,
         Parameter(
-            "threshold", float, "score a positive row exceeds; half the features if not given",
+            "threshold", float, "score that a positive row exceeds; half the number of features if "
+            "not given",
             or_none=True,
         ),
         *COMMON,

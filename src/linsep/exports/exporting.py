@@ -42,7 +42,7 @@ def format_of(path: Path) -> Format:
 
 
 def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
-    """Write a fitted learner for other programs; the ending of ``path`` is the format.
+    """Write a fitted learner for other programs, in the format of the extension of ``path``.
 
     .onnx holds every learner, except kernels for which ONNX has no operators (see docs/export.md)
     and ``tie="random"``. The others hold linear scores, and weights in them read back to the same

@@ -27,7 +27,7 @@ class Margins(NamedTuple):
 
 
 def functional_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the smallest ``y (<w, x> + b)``, a score without a unit of length.
+    """Return the smallest ``y (<w, x> + b)``, a score and not a distance.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MOST_ARROWS = 40
 
 
 class CycleDisplay(Display):
-    """The weights of a perceptron that come back: a closed walk, which no number of passes leaves.
+    """The weights of a perceptron in a cycle: a closed walk that no number of passes leaves.
 
     Two weights are drawn as they are; more are projected on the two principal components of the
     walk, and the title says so. It is best made with :meth:`from_estimator`.

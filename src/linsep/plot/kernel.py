@@ -41,10 +41,10 @@ RESOLUTION = 50
 class KernelDisplay(Display):
     """The Gram matrix of rows, ordered by class, its eigenvalues, and the function learnt.
 
-    Of a classifier of two classes and two features the third panel is the surface f(x), whose
-    contour at 0 is the boundary. Of a kernel on strings that counts substrings it shows the
-    substrings of the largest weights: f(x) is the sum of the weights of all substrings of x. Of
-    other classifiers, and of a kernel alone, there is no third panel. It is best made with
+    For a classifier of two classes and two features, the third panel is the surface f(x), whose
+    contour at 0 is the boundary. For a kernel on strings that counts substrings, it shows the
+    substrings with the largest weights: f(x) is the sum of the weights of all substrings of x.
+    Other classifiers, and a kernel alone, have no third panel. It is best made with
     :meth:`from_estimator` or :meth:`from_kernel`.
 
     Parameters

@@ -42,11 +42,11 @@ HIGHEST = 0.9
 class LogisticDisplay(Display):
     """The probability of one of two classes, and the rows.
 
-    Over one feature it is a curve with its confidence band. Rows lie above 1 or below 0, as their
-    class has or has not that probability, at heights that only keep them apart. Of a Gaussian naive
-    Bayes of one feature the Gaussians are drawn from which the curve follows: it is 0.5 where they
-    cross. Over two features the probability is drawn by contours. Other features are fixed at their
-    means. It is best made with :meth:`from_estimator`.
+    With one feature it is a curve with its confidence band. Rows of the class lie above 1, others
+    below 0, at heights that only keep them apart. For Gaussian naive Bayes with one feature, the
+    Gaussians from which the curve follows are also drawn: the curve is 0.5 where they cross. With
+    two features, contours show the probability. Other features are fixed at their means. It is best
+    made with :meth:`from_estimator`.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from linsep.plot.display import COLOURS, Display, ink, legend, new_axes
 
 
 class MarginDisplay(Display):
-    """The distribution of geometric margins: what share of the rows has at most so much.
+    """The cumulative distribution of the geometric margins of rows.
 
     A row on the wrong side has a negative margin, so the height of a curve at 0 is the error. It is
     best made with :meth:`from_estimator`.

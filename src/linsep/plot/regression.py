@@ -25,9 +25,9 @@ MOST_STICKS = 200
 class RegressionDisplay(Display):
     """The rows and the line of a linear regression, with bands and residuals.
 
-    Of several features one is drawn, the others being fixed at their means; then rows are moved by
-    what the others add (partial residuals), so that sticks keep the length of the residuals. It is
-    best made with :meth:`from_estimator`.
+    With several features, one is drawn and the others are fixed at their means. Rows are then moved
+    by what the others add (partial residuals), so that sticks keep the length of the residuals. It
+    is best made with :meth:`from_estimator`.
 
     Parameters
     ----------

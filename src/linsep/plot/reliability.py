@@ -57,7 +57,7 @@ class ReliabilityDisplay(Display):
         cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, n_bins: int = 10,
         ax: Any = None, **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw the reliability of a classifier that has probabilities.
+        """Draw the calibration curves of a classifier with probabilities.
 
         Parameters
         ----------

@@ -31,11 +31,11 @@ MOST_LABELS = 3
 class SeparationDisplay(Display):
     """The rows of a verdict, and why it holds.
 
-    Of separable rows the separator is drawn with its margin, and the rows that bound every margin.
-    Of overlapping rows a few of both sides are drawn whose convex hulls meet, at a point that is
-    marked. (Without an intercept both hulls include the origin.) Of quasi-separable rows a line is
-    drawn that has no row on the wrong side, and the rows that must lie on it. It is best made with
-    :meth:`from_verdict`.
+    For separable rows, the picture shows the separator with its margin, and the rows that bound
+    every margin. For overlapping rows, it shows a few rows of both sides whose convex hulls meet,
+    at a marked point. (Without an intercept both hulls include the origin.) For quasi-separable
+    rows, it shows a line with no row on the wrong side, and the rows that must lie on it. It is
+    best made with :meth:`from_verdict`.
 
     Parameters
     ----------

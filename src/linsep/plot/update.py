@@ -53,9 +53,9 @@ class UpdateDisplay(Display):
 
     Weights are arrows from the origin, at right angles to their lines; the update leads from the
     tip of the old weights to that of the new. A single feature is drawn with the constant feature,
-    which makes the intercept a weight. Of more than two features the plane of the weights and the
-    update is drawn; both lines are exact in it, and other rows are projected. It is best made with
-    :meth:`from_estimator`.
+    which makes the intercept a weight. With more than two features, the picture shows the plane of
+    the weights and the update; both lines are exact in it, and other rows are projected. It is best
+    made with :meth:`from_estimator`.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def open_source(
     ignore_namespaces: str | None = None,
     keep_namespaces: str | None = None,
 ) -> Source:
-    """Open files as a source; only their names and formats are checked yet.
+    """Open files as a source, checking only their names and formats.
 
     Parameters
     ----------
@@ -67,13 +67,12 @@ def open_source(
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
     quotes : whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
-        written twice, quotes are text; False takes quotes for characters as others are. By default
-        True
+        written twice, quotes are text; False reads quotes as ordinary characters. By default True
     header : whether the first row of CSV holds the names of the columns; with False they are
         "column_1", "column_2" and so on. By default True, and a first row that looks like a row is
         refused
-    null_values : what stands for a missing value in CSV, such as "?", beside empty cells, and "NA",
-        "NaN", "null" and the like in columns of numbers
+    null_values : what marks a missing value in CSV, such as "?", in addition to empty cells, and to
+        "NA", "NaN", "null" and the like in columns of numbers
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
         the above except ``format``, ``delimiter``,
         ``quotes`` and ``header``

@@ -94,9 +94,9 @@ def load_inseparable_points(*, return_X_y: bool = False, as_frame: bool = False)
 
 
 def load_students(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return four students, what is known of them as +1 and -1, and their grades, A or F.
+    """Return four students, four properties of each as +1 and -1, and their grades, A or F.
 
-    Of two labels the larger, F, is the positive class of linsep and scikit-learn; in the notes it
+    In linsep and scikit-learn the larger of two labels, F, is the positive class; in the notes it
     is A. See :func:`load_four_points` for parameters and what is returned.
     """
     data = [[1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, 1], [1, -1, -1, 1]]

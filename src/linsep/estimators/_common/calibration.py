@@ -23,8 +23,8 @@ class Calibration(NamedTuple):
     ----------
     method : "sigmoid" or "isotonic"
     curves : list of arrays, one for two classes, else one a class
-        Of a sigmoid a and b in 1 / (1 + exp(a * score + b)); of an isotonic curve the scores and
-        the probabilities of its corners, shape (2, corners).
+        For a sigmoid, a and b in 1 / (1 + exp(a * score + b)); for an isotonic curve, the scores
+        and the probabilities of its corners, shape (2, corners).
     """
 
     method: str
@@ -53,7 +53,7 @@ class Calibration(NamedTuple):
 def calibrate(
     model: Any, X: Any, y: Any = None, *, method: str = "sigmoid", sample_weight: Any = None
 ) -> Any:
-    """Calibrate a fitted online classifier in place, which gives it ``predict_proba``.
+    """Calibrate a fitted online classifier in place, adding ``predict_proba``.
 
     The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` with a
     ``FrozenEstimator``. ``predict`` is unchanged, so it may differ from the most probable class.

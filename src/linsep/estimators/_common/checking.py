@@ -95,10 +95,10 @@ COMMON = (
     Parameter(
         "multiclass",
         str,
-        "how more than two classes are learnt: one joint rule, one against the rest, or pairs",
+        "how to learn more than two classes: one joint rule, one-vs-rest, or one-vs-one",
         choices=get_args(Multiclass),
     ),
-    Parameter("max_iter", int, "at most this many passes over the data", low=1),
+    Parameter("max_iter", int, "maximum number of passes over the data", low=1),
     Parameter("shuffle", bool, "visit rows in random order after the first pass"),
     Parameter("early_stopping", bool, "stop when the accuracy on held-out rows no longer improves"),
     Parameter(
@@ -111,8 +111,8 @@ COMMON = (
         open_high=True,
     ),
     Parameter("n_iter_no_change", int, "passes without improvement before stopping early", low=1),
-    Parameter("warm_start", bool, "fit goes on from the weights of the last fit"),
-    Parameter("verbose", int, "1 prints a line a pass", low=0, or_bool=True),
+    Parameter("warm_start", bool, "continue from the weights of the last fit"),
+    Parameter("verbose", int, "1 prints a line per pass", low=0, or_bool=True),
     Parameter(
         "tie",
         str,
@@ -133,7 +133,7 @@ KEEP = (
     Parameter(
         "vote_mb",
         float,
-        "memory for the updates that a vote remembers, 16 bytes for each value of each row",
+        "memory in MB for the updates that a vote stores, 16 bytes per value of each row",
         low=0.0,
         open_low=True,
     ),
@@ -142,7 +142,7 @@ SCHEDULES = (
     Parameter(
         "learning_rate",
         float,
-        "how much of an example is added at a mistake, at the first update",
+        "initial learning rate",
         low=0.0,
         open_low=True,
         or_callable=True,
@@ -150,7 +150,7 @@ SCHEDULES = (
     Parameter(
         "schedule",
         str,
-        "learning rate of update k: constant, divided by k, or by its root",
+        "learning rate of update k: constant, divided by k, or by its square root",
         choices=get_args(ScheduleName),
     ),
 )

@@ -38,7 +38,7 @@ class Scored(NamedTuple):
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
     """Return the terms of the score of a row, largest product first, as plain JSON.
 
-    Of several classes it is the score of the predicted one, or of the most probable one that has
+    With several classes, it is the score of the predicted one, or of the most probable one that has
     weights. Raises DataError if there are fewer rows, or no class has a score of its own.
     """
     scored = scored_row(model, source, number)

@@ -205,8 +205,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             out, its part in ``early_stopping``; rounds of an average or a vote count rows. A row of
             weight 0 is skipped, but must be finite.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
-            A file in which the fit saves where it stands, to go on from there, to the same bits, if
-            this process ends before the fit.
+            A file in which the fit saves its state. If the process ends early, the fit can resume
+            from it, to the same bits.
 
         Returns
         -------

@@ -298,7 +298,7 @@ def fit_in_shards(
 
 
 def bounds_of_mixture(model: Any, given: tuple[Any, Any], X: Any, codes: np.ndarray) -> Any:
-    """Return the bound on the mistakes of a fit in shards, beside its mistakes.
+    """Return the bound on the mistakes of a fit in shards, together with its mistakes.
 
     Parameters
     ----------

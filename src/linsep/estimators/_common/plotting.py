@@ -14,7 +14,7 @@ class PlotsDecision:
     n_features_in_: int
 
     def plot(self, X: Any, y: Any = None, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the regions of the classes, and rows; of one feature the constant one beside it.
+        """Draw the regions of the classes and rows; a single feature with the constant one.
 
         Parameters
         ----------

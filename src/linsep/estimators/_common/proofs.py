@@ -52,7 +52,7 @@ class Proofs(Fitted):
         )  # fmt: skip
 
     def bounds(self, X: Any, y: Any, *, literals: int | None = None, majority: int = 1) -> Any:
-        """Return the mistake bounds of this learner on its training rows, beside its mistakes.
+        """Return the mistake bounds of this learner on its training rows, with its mistakes.
 
         Parameters
         ----------

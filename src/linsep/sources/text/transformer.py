@@ -111,7 +111,7 @@ class Text(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_matrix:
-        """Return ``fit(X).transform(X)``, for which the texts are read once."""
+        """Return ``fit(X).transform(X)``, reading the texts once."""
         texts = _as_arrow(X)
         self._fit(texts)
         return _rows(self._counter, texts)
