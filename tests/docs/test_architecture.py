@@ -53,6 +53,7 @@ ROOMS = [
     "value_faults",
     "label_faults",
     "escaping",
+    "learnt",
     "sparse_rows",
     "drawing",
     "errors",

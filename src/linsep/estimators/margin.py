@@ -9,6 +9,7 @@ from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.margin import MarginRule
 from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, Multiclass, Parameter, Tie
 from linsep.estimators._common.fitting import LinearClassifier
+from linsep.learnt import learnt
 from linsep.online.keeping import Keep
 from linsep.online.learner import ROUNDING, TOO_LARGE, Learner, State
 
@@ -153,7 +154,9 @@ class MarginPerceptron(LinearClassifier):
         lengths = np.array([length(machine) for machine in machines])
         kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
         rounding = share_of(state.n_features)
-        return float((1.0 - self.epsilon) * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)
+        return float((1.0 - learnt(self, "epsilon")) * self.gamma_ * kept.min() - rounding) * (
+            1.0 - rounding
+        )
 
 
 class MarginLearner(Learner):

@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
+from linsep.learnt import learnt
 
 #: squares of shorter rows may underflow
 SHORT = 1e-140
@@ -85,7 +86,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     k, machines = len(classes), len(coef)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
     foreign = k > 2 and hasattr(model, "decision_function_shape")
-    pairs = k > 2 and getattr(model, "multiclass", None) == "ovo"
+    pairs = k > 2 and learnt(model, "multiclass") == "ovo"
     if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
             f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
@@ -93,9 +94,9 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         )
     if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
         coef, intercept = -coef, -intercept  # positive for the smaller class
-    learnt = bool(getattr(model, "fit_intercept", intercept.any()))
-    unit = bool(getattr(model, "normalize", False))
-    return Linear(coef, intercept, classes, learnt or bool(intercept.any()), unit, pairs)
+    constant = bool(learnt(model, "fit_intercept")) or bool(intercept.any())
+    unit = bool(learnt(model, "normalize"))
+    return Linear(coef, intercept, classes, constant, unit, pairs)
 
 
 def _given(weights: Any, y: Any) -> Linear:

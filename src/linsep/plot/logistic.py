@@ -11,6 +11,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import feature_names, label_text
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
+from linsep.learnt import learnt
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -325,7 +326,8 @@ def _band(
     """Return the interval of the probability at some places, from that of the log-odds."""
     if model.covariance_ is None:
         return None
-    rows = np.column_stack([places, np.ones(len(places))]) if model.fit_intercept else places
+    constant = [np.ones(len(places))] * bool(learnt(model, "fit_intercept"))
+    rows = np.column_stack([places, *constant])
     variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
     if not np.isfinite(variance).all():
         return None

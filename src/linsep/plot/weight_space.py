@@ -109,10 +109,10 @@ class WeightSpaceDisplay(Display):
         check_is_fitted(estimator)
         known = linear_of(estimator)
         weights = np.ravel(known.coef)
-        if estimator.fit_intercept:
+        if known.fit_intercept:
             weights = np.append(weights, known.intercept)
         return cls.from_data(
-            X, y, fit_intercept=bool(estimator.fit_intercept), path=weights[None], ax=ax, **kwargs
+            X, y, fit_intercept=known.fit_intercept, path=weights[None], ax=ax, **kwargs
         )
 
     @property

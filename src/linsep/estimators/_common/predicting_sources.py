@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
+from linsep.learnt import learnt
 from linsep.online.deciding import decision, predicted
 from linsep.sources.base import Batch, Source
 
@@ -66,11 +67,11 @@ class Prediction:
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
                 raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-            yield batch, decision(state, scores, model.tie)
+            yield batch, decision(state, scores, learnt(model, "tie"))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
-        model, tie = self.model, self.model.tie
+        model, tie = self.model, learnt(self.model, "tie")
         draws = model._draws() if tie == "random" else None
         for batch, values in self._decisions():
             codes = predicted(values, tie, draws and draws(batch.X))

@@ -10,6 +10,7 @@ import numpy as np
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import listed
+from linsep.learnt import learnt
 
 
 def place_of(reference: Any, classes: np.ndarray) -> int:
@@ -52,7 +53,7 @@ class HasReference:
 
     @property
     def _turned(self) -> bool:
-        return is_turned(self._learnt_with.get("reference"), self.classes_)
+        return is_turned(learnt(self, "reference"), self.classes_)
 
     def _codes_turned(self, codes: Any) -> Any:
         """Return a learner's codes for those of the sorted classes, or the reverse."""

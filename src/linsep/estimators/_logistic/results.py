@@ -9,6 +9,7 @@ from linsep.estimators._common.checking import feature_names, label_text, words_
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
+from linsep.learnt import learnt
 from linsep.regression.summary import Coefficient, Summary
 
 #: values of ``limits_`` for weights that are estimates
@@ -35,10 +36,6 @@ class LogisticResults(HasEquation):
     n_rows_: int
     _total_weight: float
     n_iter_: int
-    fit_intercept: bool
-    class_weight: Any
-    l2: float
-    level: float
     method_: str
     stop_reason_: str
     stop_sentence_: str
@@ -94,7 +91,7 @@ class LogisticResults(HasEquation):
     @property
     def _inferable(self) -> bool:
         """Whether the weights (nearly) maximise the plain or Firth's likelihood."""
-        return not self.l2 and self.stop_reason_ not in UNINFERRED
+        return not learnt(self, "l2") and self.stop_reason_ not in UNINFERRED
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
@@ -115,7 +112,7 @@ class LogisticResults(HasEquation):
     @property
     def weights_(self) -> np.ndarray:
         """Coefficients and, with an intercept, the intercepts as the last column."""
-        if not self.fit_intercept:
+        if not learnt(self, "fit_intercept"):
             return self.coef_
         return np.column_stack([self.coef_, self.intercept_])
 
@@ -155,7 +152,7 @@ class LogisticResults(HasEquation):
     @property
     def _level(self) -> float:
         """Level of the intervals."""
-        return next(iter(self._intervals), self.level)
+        return next(iter(self._intervals), learnt(self, "level"))
 
     def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the interval of each weight.
@@ -210,7 +207,7 @@ class LogisticResults(HasEquation):
         return self._names_of_weights(feature_names(self))
 
     def _names_of_weights(self, names: list[str]) -> list[str]:
-        names = names + ["intercept"] * bool(self.fit_intercept)
+        names = names + ["intercept"] * bool(learnt(self, "fit_intercept"))
         if len(self.classes_) == 2:
             return names
         return [f"{label}: {name}" for label in self._others() for name in names]
@@ -222,7 +219,7 @@ class LogisticResults(HasEquation):
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
         """Return the names of ``weight_names`` without the minus, and what it says as signs."""
         names, signs = words_and_signs(self)
-        signs = np.concatenate([signs, [1] * bool(self.fit_intercept)])
+        signs = np.concatenate([signs, [1] * bool(learnt(self, "fit_intercept"))])
         return self._names_of_weights(names), np.tile(signs, len(self.classes_) - 1)
 
     @property
@@ -270,8 +267,8 @@ class LogisticResults(HasEquation):
 
     def _notes(self) -> list[str]:
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
-        if self.l2:
-            notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
+        if l2 := learnt(self, "l2"):
+            notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
         elif self.covariance_ is None and self._inferable and not np.isnan(self.log_likelihood_):
             notes.append(
                 "Too many weights for standard errors, and to find columns that depend on others."
@@ -279,7 +276,7 @@ class LogisticResults(HasEquation):
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
-        if self.class_weight is not None:
+        if learnt(self, "class_weight") is not None:
             notes.append("Class weights count as numbers of rows, in errors and tests, too.")
         if (self.limits_ == "not checked").any():
             notes.append("Whether a finite maximum exists was not checked.")
