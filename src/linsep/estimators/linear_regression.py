@@ -32,7 +32,7 @@ from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import check_assumptions
-from linsep.regression.inference import Bands, Inference, dependence
+from linsep.regression.inference import Bands, Inference, check_level, dependence
 from linsep.regression.lanes import Lanes
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import (
@@ -299,8 +299,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
             )
-        if not 0 < level < 1:
-            raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+        check_level(level)
         if isinstance(X, Source):
             parts = list(self._prediction(X).bands(interval, level))
         else:

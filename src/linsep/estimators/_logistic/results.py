@@ -10,6 +10,7 @@ from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
 from linsep.learnt import learnt
+from linsep.regression.inference import check_level
 from linsep.regression.summary import Coefficient, Summary
 
 #: values of ``limits_`` for weights that are estimates
@@ -172,8 +173,7 @@ class LogisticResults(HasEquation):
             for.
         """
         level = self._level if level is None else level
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level is {level!r}: it must be above 0 and below 1.")
+        check_level(level)
         if self._intervals and level not in self._intervals:
             raise ValueError(
                 f"Profile intervals are computed while fitting, here at level={self._level:g}: "
