@@ -132,12 +132,12 @@ class MarginPerceptron(LinearClassifier):
     @property
     def gamma_(self) -> float:
         """The margin tried last."""
-        return float(self._fitted("gamma_").counts["gamma"][0])
+        return float(self._fitted().counts["gamma"][0])
 
     @property
     def margin_interval_(self) -> tuple[float | None, float]:
         """Proved bounds on the largest margin of the rows, scaled to length 1."""
-        failed = float(self._fitted("margin_interval_").counts.get("failed", [0.0])[0])
+        failed = float(self._fitted().counts.get("failed", [0.0])[0])
         known = self.stop_reason_ == "converged" and not getattr(self, "_left_out", True)
         return self._reached() if known else None, failed or 1.0
 

@@ -38,7 +38,7 @@ class Proofs(Fitted):
         """
         from linsep.mistake_bounds.bounds import Bound, Bounds
 
-        self._fitted("report_")
+        self._fitted()
         fit = self._in_its_fit()
         widest, why = fit._widest(fit._theorems()[0])
         interval = getattr(self, "margin_interval_", None)
@@ -88,7 +88,7 @@ class Proofs(Fitted):
         from linsep.mistake_bounds.bounds import Bounds
         from linsep.mistake_bounds.cases import RunSummary
 
-        state = self._fitted("bounds")
+        state = self._fitted()
         check_literals(literals, majority)
         given, (X, codes) = X, self._same_data(X, y)
         fit = self._in_its_fit()

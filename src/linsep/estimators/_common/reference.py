@@ -7,6 +7,7 @@ larger class, codes and scores are turned where they go in and come out.
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import listed
@@ -48,6 +49,7 @@ class HasReference:
     @property
     def reference_(self) -> Any:
         """The class that is -1; None for several classes."""
+        check_is_fitted(self)
         classes = self.classes_.tolist()
         return classes[int(self._turned)] if len(classes) == 2 else None
 

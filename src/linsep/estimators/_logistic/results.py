@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
 from linsep.estimators._common.equations import HasEquation
@@ -46,16 +47,19 @@ class LogisticResults(HasEquation):
     @property
     def deviance_(self) -> float:
         """-2 log-likelihood, without the penalty."""
+        check_is_fitted(self)
         return 0.0 - 2.0 * self.log_likelihood_
 
     @property
     def null_deviance_(self) -> float:
         """The deviance without features."""
+        check_is_fitted(self)
         return -2.0 * self.null_log_likelihood_
 
     @property
     def mcfadden_r2_(self) -> float:
         """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
+        check_is_fitted(self)
         if not self.null_log_likelihood_:  # only one class has weight
             return np.nan
         return 1.0 - self.log_likelihood_ / self.null_log_likelihood_
@@ -68,6 +72,7 @@ class LogisticResults(HasEquation):
     @property
     def _estimated(self) -> np.ndarray:
         """Mask of the estimated weights."""
+        check_is_fitted(self)
         return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
 
     def _weights_of_rows(self) -> list[tuple[str, float | int]]:
@@ -92,6 +97,7 @@ class LogisticResults(HasEquation):
     @property
     def _inferable(self) -> bool:
         """Whether the weights (nearly) maximise the plain or Firth's likelihood."""
+        check_is_fitted(self)
         return not learnt(self, "l2") and self.stop_reason_ not in UNINFERRED
 
     @property
@@ -113,6 +119,7 @@ class LogisticResults(HasEquation):
     @property
     def weights_(self) -> np.ndarray:
         """Coefficients and, with an intercept, the intercepts as the last column."""
+        check_is_fitted(self)
         if not learnt(self, "fit_intercept"):
             return self.coef_
         return np.column_stack([self.coef_, self.intercept_])
@@ -123,6 +130,7 @@ class LogisticResults(HasEquation):
 
         NaN where they may diverge to either side, and for classes of weight 0.
         """
+        check_is_fitted(self)
         limits, found = self.limits_, self.weights_.copy()
         none = ("infinite", np.nan), (NO_WEIGHT, np.nan)
         for word, value in (("+inf", np.inf), ("-inf", -np.inf), *none):
@@ -132,6 +140,7 @@ class LogisticResults(HasEquation):
     @property
     def standard_errors_(self) -> np.ndarray:
         """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
+        check_is_fitted(self)
         shape = self.limits_.shape
         if self.covariance_ is None:
             return np.full(shape, np.nan)
@@ -153,6 +162,7 @@ class LogisticResults(HasEquation):
     @property
     def _level(self) -> float:
         """Level of the intervals."""
+        check_is_fitted(self)
         return next(iter(self._intervals), learnt(self, "level"))
 
     def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -194,8 +204,8 @@ class LogisticResults(HasEquation):
         The odds against the reference change by that factor per unit of a feature. Infinite or 0
         where a coefficient diverges.
         """
-        d = self.coef_.shape[1]
         low, high = self.confidence_intervals(level)
+        d = self.coef_.shape[1]
         with np.errstate(over="ignore"):
             return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
 
@@ -204,6 +214,7 @@ class LogisticResults(HasEquation):
 
         A column that counts a hashed word with a negative sign is called by the word with a minus.
         """
+        check_is_fitted(self)
         return self._names_of_weights(feature_names(self))
 
     def _names_of_weights(self, names: list[str]) -> list[str]:
@@ -225,6 +236,7 @@ class LogisticResults(HasEquation):
     @property
     def summary_(self) -> Summary:
         """Summary table: print it, or call ``to_dict()``."""
+        check_is_fitted(self)
         names, signs = self._words_and_signs()
         low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
