@@ -335,6 +335,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         sample_weight : array of shape (rows,), default ones
         """
         if not brings_labels(X, y, sample_weight):
+            check_sample_weight(sample_weight, np.size(y))
             return float(RegressorMixin.score(self, X, y, sample_weight))
         check_is_fitted(self)
         return self._prediction(X).residuals().r_squared

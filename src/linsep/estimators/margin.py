@@ -220,4 +220,5 @@ def most_updates(gamma: float, epsilon: float) -> float:
     exceeds 1 / (epsilon gamma). For weighted rows, it bounds the sum of the weights over all
     updates, divided by the largest.
     """
-    return 2.0 / (epsilon * gamma) ** 2
+    square = (epsilon * gamma) ** 2
+    return 2.0 / square if square else float("inf")

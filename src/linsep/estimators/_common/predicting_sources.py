@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.learnt import learnt
 from linsep.online.deciding import decision, predicted
+from linsep.online.rows.sample import check_summable
 from linsep.sources.base import Batch, Source
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
@@ -91,6 +92,7 @@ class Prediction:
         """Return the accuracy, each row counting its weight; None if they weigh nothing."""
         parts = [(codes == truth, weights) for codes, truth, weights, _ in self.compared()]
         right, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        check_summable(weights)
         return float(np.average(right, weights=weights)) if weights.any() else None
 
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
@@ -162,6 +164,7 @@ class Residuals(NamedTuple):
     ) -> "Residuals":
         """Return the sums with more rows; means are merged by their difference, for accuracy."""
         weights = np.ones(truth.size) if weights is None else weights
+        check_summable(np.append(weights, self.weight))
         more, rows = float(weights.sum()), self.rows + truth.size
         if not more:
             return self._replace(rows=rows)
