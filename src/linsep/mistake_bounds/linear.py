@@ -83,6 +83,14 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         raise DataError(f"This {type(model).__name__} has no classes_: margins need a classifier.")
     classes = np.asarray(model.classes_)
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
+    if not np.isfinite(intercept).all():
+        raise DataError(
+            f"A class of this {type(model).__name__} has no weight and so no margin: leave "
+            "its rows out and fit again."
+        )
+    if len(coef) == len(classes) - 1 > 1 and getattr(model, "reference_", None) is not None:
+        place = classes.tolist().index(model.reference_)
+        coef, intercept = np.insert(coef, place, 0.0, axis=0), np.insert(intercept, place, 0.0)
     k, machines = len(classes), len(coef)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
     foreign = k > 2 and hasattr(model, "decision_function_shape")
