@@ -142,8 +142,11 @@ def _weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
     """Return the values as the model takes them: of length 1 with ``normalize``."""
-    length = float(np.linalg.norm(values)) if learnt(model, "normalize") else 0.0
-    return values / length if length else values
+    if not learnt(model, "normalize"):
+        return values
+    from linsep.mistake_bounds.rounding import length
+
+    return values / (length(values) or 1.0)
 
 
 def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
