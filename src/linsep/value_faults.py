@@ -47,6 +47,7 @@ def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
     X : what is checked; rows are looked at after it was refused only
     estimator : whose ``feature_names_in_``, if there are any, name the columns of an array
     """
+    refuse_series(X)
     if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
         raise DataError(fault[0], *fault[1])
     try:
@@ -60,6 +61,15 @@ def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
         if fault is None:
             raise
         raise DataError(fault[0], *fault[1]) from None
+
+
+def refuse_series(X: Any) -> None:
+    """Raise DataError for a Series or an Index of pandas or polars, which is one column."""
+    if hasattr(X, "to_frame") and np.ndim(X) == 1:
+        raise DataError(
+            f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
+            "give X.to_frame() if it is one feature."
+        )
 
 
 def _times_of(X: Any, names: Any) -> Fault | None:

@@ -10,6 +10,8 @@ import pytest
 from command_line import here, table
 from exported import CC, module, needs_cc, of_c, of_csv, of_databases
 from linsep import LinearRegression, Perceptron, calibrate, export, open_source, save
+from linsep.estimators._common.explaining import explained
+from linsep.sources import ArraySource
 
 pytestmark = pytest.mark.compiled
 X = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0], [0.0, 3.0]])
@@ -92,3 +94,43 @@ def test_empty_text_that_training_has_seen_is_a_value(tmp_path):
     assert list(map(module(export(model, tmp_path / "m.py"))["predict"], rows)) == wanted
     for lines in of_databases(export(model, tmp_path / "m.sql"), {"t": str, "n": float}, rows):
         assert [line["linsep_prediction"] for line in lines] == wanted
+
+
+#: powers of ten of the lengths of rows; the squares of all but the first underflow or overflow
+POWERS = [0, -155, -170, -200, -300, 155, 200, 300]
+
+
+def rows_of_any_length():
+    """Rows of the same labels in every length, one of them of zeros."""
+    return np.vstack([*(X * 10.0**power for power in POWERS), [[0.0, 0.0]]])
+
+
+def test_rows_of_any_length_are_scaled(tmp_path):
+    model = Perceptron(normalize=True, max_iter=9).fit(X, [0, 1, 1, 0])
+    rows = rows_of_any_length()
+    wanted, scores = model.predict(rows).tolist(), model.decision_function(rows)
+    assert wanted == [0, 1, 1, 0] * len(POWERS) + [wanted[-1]]
+    python = module(export(model, tmp_path / "m.py"))
+    assert [python["predict"](row) for row in rows.tolist()] == wanted
+    assert np.ravel([python["scores"](row) for row in rows.tolist()]) == pytest.approx(scores)
+    cells = [dict(zip(("x0", "x1"), row, strict=True)) for row in rows.tolist()]
+    for lines in of_databases(export(model, tmp_path / "m.sql"), {"x0": float, "x1": float}, cells):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+        assert [line["linsep_score"] for line in lines] == pytest.approx(scores)
+
+
+@needs_cc
+def test_rows_of_any_length_are_scaled_in_c(tmp_path):
+    model = Perceptron(normalize=True, max_iter=9).fit(X, [0, 1, 1, 0])
+    rows = rows_of_any_length()
+    found = of_c(export(model, tmp_path / "m.h"), None, rows.tolist(), tmp_path)
+    assert [code for code, _ in found] == model.predict(rows).tolist()
+    assert [score for _, score in found] == pytest.approx(model.decision_function(rows))
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_rows_of_any_length_are_explained(power, tmp_path):
+    model = Perceptron(normalize=True, max_iter=9).fit(X, [0, 1, 1, 0])
+    found = explained(model, ArraySource(X * 10.0**power), 2)
+    terms = [term["product"] for term in found["terms"]]
+    assert sum(terms) == pytest.approx(found["score"])

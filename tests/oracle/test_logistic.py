@@ -415,12 +415,6 @@ def test_bad_input_is_refused(change, said):
         LogisticRegression(**change).fit(X, y, weights)
 
 
-def test_levels_are_between_0_and_1():
-    X, y = mixed()
-    with pytest.raises(ValueError, match="above 0 and below 1"):
-        LogisticRegression().fit(X, y).confidence_intervals(95)
-
-
 def test_few_iterations_are_said():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):

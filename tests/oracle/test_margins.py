@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 
 from linsep import (
+    LogisticRegression as OurLogisticRegression,
     MarginPerceptron,
     Perceptron,
     cosine_margin,
@@ -41,6 +42,34 @@ def test_worked_numbers():
     found = margin_distribution([1, 0], ROWS, LABELS, (0.0, 0.25, 1.0))
     assert found.rows.tolist() == [1, -1, 0.05, 1]
     assert found.quantiles == {0.0: -1, 0.25: -1, 1.0: 1}
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("reference", [None, 0, 1])
+def test_margins_of_a_multinomial_logistic_regression(reference, fit_intercept):
+    how = {"l2": 0.1, "fit_intercept": fit_intercept}
+    model = OurLogisticRegression(reference=reference, **how).fit(X, Y)
+    order = [k for k in range(3) if k != model.reference_]
+    W, b = np.zeros((3, 4)), np.zeros(3)
+    W[order], b[order] = model.coef_, model.intercept_
+    scores, rivals = X @ W.T + b, [[k for k in range(3) if k != own] for own in Y]
+    gaps = [[scores[i, own] - scores[i, k] for k in rivals[i]] for i, own in enumerate(Y)]
+    norms = [[np.linalg.norm(W[own] - W[k]) for k in rivals[i]] for i, own in enumerate(Y)]
+    assert functional_margin(model, X, Y) == pytest.approx(np.min(gaps))
+    assert geometric_margin(model, X, Y) == pytest.approx(np.min(np.divide(gaps, norms)))
+    found = margin_distribution(model, sp.csr_matrix(X), Y).rows
+    assert found == pytest.approx(np.divide(gaps, norms).min(axis=1))
+    assert ((found > 0) == (model.predict(X) == Y)).all()
+    assert -1 < l1_margin(model, X, Y) < 0
+    assert -1 < cosine_margin(model, X, Y) < 0
+
+
+@pytest.mark.parametrize("labels", [Y, Y > 0])
+@pytest.mark.filterwarnings("ignore:All rows of class")
+def test_a_class_without_weight_has_no_margin(labels):
+    model = OurLogisticRegression(l2=0.1).fit(X, labels, (Y > 0).astype(float))
+    with pytest.raises(DataError, match="has no weight and so no margin"):
+        geometric_margin(model, X, labels)
 
 
 def test_rows_of_one_side():

@@ -234,6 +234,17 @@ def test_the_solution_region_is_exactly_the_weights_without_a_mistake(seed, fit_
         assert np.array_equal(shown.region_.get_path().contains_points(weights), clean)
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_weight_space_of_sparse_rows_is_that_of_dense_ones(fit_intercept):
+    X, y = IRIS[:, 2 + fit_intercept :] - 1.0, SPECIES == 0
+    model = Perceptron(fit_intercept=fit_intercept, max_iter=5).fit(X, y)
+    shown = [WeightSpaceDisplay.from_estimator(model, rows, y) for rows in (X, sp.csc_array(X))]
+    assert np.array_equal(*(display.reflected for display in shown))
+    assert np.array_equal(*(display.path for display in shown))
+    with pytest.raises(ValueError, match="two weights, not of 4"):
+        WeightSpaceDisplay.from_data(sp.csr_matrix(IRIS), y)
+
+
 def test_the_path_of_the_weights_of_the_notes():
     X, y = [[4, 0], [1, 1], [0, 1], [-2, -2]], [1, 0, 0, 1]
     path = [[0, 0], [4, 0], [3, -1], [1, -3]]

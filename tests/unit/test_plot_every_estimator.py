@@ -125,7 +125,7 @@ def test_several_classes_and_features_are_drawn(name):
     rows, labels = data_of(name, [2, 1], several=True)
     assert png(EVERY[name].fit(rows, labels).plot(rows, labels)).startswith(PNG)
     kinds = ["LearningCurveDisplay"] * (name in ONLINE) + ["KernelDisplay"] * (name == "kernel")
-    kinds += ["MarginDisplay"] * (name not in ("bayes", "kernel", "logistic"))
+    kinds += ["MarginDisplay"] * (name not in ("bayes", "kernel"))
     model = EVERY[name].fit(X, y)
     for kind in kinds:
         assert png(drawn(kind, model, X, y)).startswith(PNG)

@@ -20,6 +20,7 @@ from sklearn.utils import check_array, check_consistent_length
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import refuse_series
 
 #: types that are kept: exact, and supported by numpy's products
 KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]
@@ -40,6 +41,7 @@ def exact_rows(X: Any) -> Any:
         For missing and infinite numbers, and for values that cannot be read exactly: a DataError
         that names column, row and value.
     """
+    refuse_series(X)
     if isinstance(X, pa.Table | pa.RecordBatch):
         return _stacked([_of_arrow(X.column(j), name) for j, name in enumerate(names_of(X) or ())])
     if hasattr(X, "dtypes") and hasattr(X, "iloc"):

@@ -310,7 +310,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         ------
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights (``kernel``,
-            ``multiclass``, ``keep``, ``reference``) has changed.
+            ``multiclass``, ``keep``, ``reference``, ``tie``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         kernel = self._chosen_kernel() if first else self.kernel_
@@ -368,7 +368,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._check_same("warm_start", but=("keep",))
+            self._check_same("warm_start", but=("keep", "tie"))
             state = self._state
             state.forget()
             self._select(KeepLast().features_in_use(state), KeepLast())

@@ -27,11 +27,12 @@ from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
+from linsep.learnt import learnt
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import check_assumptions
-from linsep.regression.inference import Bands, Inference, dependence
+from linsep.regression.inference import Bands, Inference, check_level, dependence
 from linsep.regression.lanes import Lanes
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.least_squares.solving import (
@@ -177,7 +178,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
-        if self.weight_type == "frequency":
+        if (self.weight_type if reset else learnt(self, "weight_type")) == "frequency":
             check_whole(weights, lambda row: f"Row {row}")
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
@@ -246,7 +247,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     def _take(self, fitted: LeastSquares, target: str | None = None) -> None:
         if self.weight_type == "frequency":
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
-        self._target = target
+        self._target, self._learnt_with = target, self.get_params(deep=False)
         self._fitted, self._two_values = fitted, fitted.two_values
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
@@ -274,7 +275,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             )
         names, signs = words_and_signs(self)
         found = self.inference_.summary(names, notes, target_name(self))
-        return found.with_signs(np.concatenate([[1] * bool(self.fit_intercept), signs]))
+        return found.with_signs(np.concatenate([[1] * self._fitted.fit_intercept, signs]))
 
     def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
         """Predict y, optionally with intervals.
@@ -298,8 +299,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
             )
-        if not 0 < level < 1:
-            raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+        check_level(level)
         if isinstance(X, Source):
             parts = list(self._prediction(X).bands(interval, level))
         else:
@@ -335,6 +335,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         sample_weight : array of shape (rows,), default ones
         """
         if not brings_labels(X, y, sample_weight):
+            check_sample_weight(sample_weight, np.size(y))
             return float(RegressorMixin.score(self, X, y, sample_weight))
         check_is_fitted(self)
         return self._prediction(X).residuals().r_squared
@@ -385,7 +386,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         numbers = np.arange(block.y.size)
         if sample_weight is not None:
             numbers = np.flatnonzero(check_sample_weight(sample_weight, len(y)))
-        if self.weight_type == "frequency" and block.weights is not None:
+        if learnt(self, "weight_type") == "frequency" and block.weights is not None:
             rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
             block, numbers = Block(block.X[rows], block.y[rows], None), numbers[rows]
         if block.y.size != self._fitted.n_rows:

@@ -9,6 +9,7 @@ from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.margin import MarginRule
 from linsep.estimators._common.checking import COMMON, INTERCEPT, KEEP, Multiclass, Parameter, Tie
 from linsep.estimators._common.fitting import LinearClassifier
+from linsep.learnt import learnt
 from linsep.online.keeping import Keep
 from linsep.online.learner import ROUNDING, TOO_LARGE, Learner, State
 
@@ -131,12 +132,12 @@ class MarginPerceptron(LinearClassifier):
     @property
     def gamma_(self) -> float:
         """The last margin tried."""
-        return float(self._fitted("gamma_").counts["gamma"][0])
+        return float(self._fitted().counts["gamma"][0])
 
     @property
     def margin_interval_(self) -> tuple[float | None, float]:
         """Proved bounds on the largest margin of the rows, scaled to length 1."""
-        failed = float(self._fitted("margin_interval_").counts.get("failed", [0.0])[0])
+        failed = float(self._fitted().counts.get("failed", [0.0])[0])
         known = self.stop_reason_ == "converged" and not getattr(self, "_left_out", True)
         return self._reached() if known else None, failed or 1.0
 
@@ -153,7 +154,9 @@ class MarginPerceptron(LinearClassifier):
         lengths = np.array([length(machine) for machine in machines])
         kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
         rounding = share_of(state.n_features)
-        return float((1.0 - self.epsilon) * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)
+        return float((1.0 - learnt(self, "epsilon")) * self.gamma_ * kept.min() - rounding) * (
+            1.0 - rounding
+        )
 
 
 class MarginLearner(Learner):
@@ -217,4 +220,5 @@ def most_updates(gamma: float, epsilon: float) -> float:
     exceeds 1 / (epsilon gamma). For weighted rows, it bounds the sum of the weights over all
     updates, divided by the largest.
     """
-    return 2.0 / (epsilon * gamma) ** 2
+    square = (epsilon * gamma) ** 2
+    return 2.0 / square if square else float("inf")

@@ -302,6 +302,7 @@ def implied(
     known = FittedClasses(classes, model._order(classes), totals)
     W = weights[known.codes[:-1]] - weights[known.codes[-1]]
     model.classes_, model._order_of_classes = classes, known.order
+    model._learnt_with = model.get_params(deep=False)
     model.reference_ = classes.tolist()[known.order[-1]]
     model.coef_, model.intercept_ = known.wide(W[:, :-1], 0.0), known.intercepts(W[:, -1])
     model.limits_ = known.wide(np.full(W.shape, "finite", dtype="U9"), NO_WEIGHT)

@@ -75,6 +75,17 @@ TEXT = """    {{
             }}
     }}
 """
+SQUARES = "\n    double squares = 0.0, small = 0.0, large = 0.0, length;"
+#: sums of squares of values times a power of 2, for rows whose own squares underflow or overflow
+SQUARE = """
+        squares += (double) x * (double) x;
+        small += ((double) x * {up}) * ((double) x * {up});
+        large += ((double) x * {down}) * ((double) x * {down});"""
+LENGTH = """    length = squares < 1e280 ? sqrt(squares) : sqrt(large) * {up};
+    if (!(squares > 1e-280))
+        length = small > 0.0 ? sqrt(small) * {down} : 1.0;
+"""
+POWERS = {"up": repr(2.0**700), "down": repr(2.0**-700)}
 RESULT = """    for (k = 0; k < {n}; k++)
         scores[k] = found[k]{scale} + intercepts[k];
     return 1;
@@ -217,7 +228,7 @@ def _scores(scoring: Scoring, common: dict[str, Any], fields: list[str], table: 
     rule, columns, n = scoring.rule, scoring.columns, common["n"]
     coef, numeric = scoring.coef.T.tolist(), columns.numeric
     real = "float" if columns.single else "double"
-    squares = "\n    double squares = 0.0;" if rule.normalize else ""
+    squares = SQUARES if rule.normalize else ""
     parts = []
     if numeric:
         fill = ["NAN" if c.fill is None else number(c.fill) for c in numeric]
@@ -242,7 +253,7 @@ def _scores(scoring: Scoring, common: dict[str, Any], fields: list[str], table: 
                 else "    const double *values = row;\n",
                 width=len(numeric),
                 real=real,
-                square="\n        squares += (double) x * (double) x;" if rule.normalize else "",
+                square=SQUARE.format(**POWERS) if rule.normalize else "",
             )
         )
     else:
@@ -260,7 +271,10 @@ def _scores(scoring: Scoring, common: dict[str, Any], fields: list[str], table: 
                 count="\n                squares += 1.0;" if rule.normalize else "",
             )
         )  # fmt: skip
-    scale = " * (1.0 / (squares > 0.0 ? sqrt(squares) : 1.0))" if rule.normalize else ""
+    scale = ""
+    if rule.normalize:
+        scale = " * (1.0 / length)"
+        parts.append(LENGTH.format(**POWERS))
     return "".join(parts) + RESULT.format(n=n, scale=scale)
 
 

@@ -38,8 +38,15 @@ TEXTS = """    for column, values in TEXTS.items():
             for k, weight in enumerate(values[value]):
                 found[k] += weight
 """
+SQUARE = "\n        features.append(value)\n        squares += value * value"
+COUNT = "\n            features.append(1.0)\n            squares += 1.0"
 RESULT = "    return [score + intercept for score, intercept in zip(found, INTERCEPTS)]\n"
-SCALED = """    scale = 1.0 / squares**0.5 if squares else 1.0
+SCALED = """    unit = 1.0
+    if not 1e-280 < squares < 1e280:  # times a power of 2, features have normal squares
+        unit, squares = 2.0**700 if squares < 1.0 else 2.0**-700, 0.0
+        for value in features:
+            squares += value * unit * (value * unit)
+    scale = unit / squares**0.5 if squares else 1.0
     return [score * scale + intercept for score, intercept in zip(found, INTERCEPTS)]
 """
 
@@ -85,13 +92,13 @@ def as_python(model: Any) -> str:
         SCORES.format(
             rows=ROWS[columns.kind],
             read=READ[columns.kind],
-            squares="\n    squares = 0.0" if rule.normalize else "",
-            square="\n        squares += value * value" if rule.normalize else "",
+            squares="\n    features, squares = [], 0.0" if rule.normalize else "",
+            square=SQUARE if rule.normalize else "",
         ),
     ]
     if columns.text:
         missing = "continue" if columns.fill_text else "return None"
-        count = "\n            squares += 1.0" if rule.normalize else ""
+        count = COUNT if rule.normalize else ""
         known, empty = tuple(filter(columns.has_empty, columns.text)), 'value == ""'
         if known:
             empty = f"({empty} and column not in {known!r})"

@@ -22,6 +22,11 @@ from linsep.exports.scoring import (
 MOST_COLUMNS = 2000
 #: numbers whose decimal digits SQLite reads back to the same bits
 LOW, HIGH = 1e-15, 1e15
+#: what a row is multiplied by so that its squares neither underflow nor overflow
+UNIT = (
+    "CASE WHEN linsep_square > 1e280 THEN power(2e0, -700) "
+    "WHEN linsep_square < 1e-280 THEN power(2e0, 700) ELSE 1e0 END"
+)
 #: terms of a sum on a line
 INDENT = "\n        "
 
@@ -42,7 +47,10 @@ def as_sql(model: Any) -> str:
     ]
     steps: dict[str, dict[str, str]] = {}
     if rule.normalize:
-        steps["linsep_lengths"] = {"linsep_length": _length(scoring)}
+        steps["linsep_squares"] = {"linsep_square": _squares(scoring, "1e0")}
+        steps["linsep_units"] = {"linsep_unit": UNIT}
+        squares = _squares(scoring, "linsep_unit")
+        steps["linsep_lengths"] = {"linsep_length": f"sqrt({squares}) / linsep_unit"}
     scores = {name: _score(scoring, k) for k, name in enumerate(_score_names(rule))}
     steps["linsep_scores"] = scores
     if rule.name == "pairs":
@@ -73,7 +81,8 @@ def _check(scoring: Scoring) -> None:
             )
     if "" in names:
         raise ExportError("A column without a name cannot be read in SQL: give it a name.")
-    width = len(names) + 3 * len(scoring.coef)  # with scores, and what follows from them
+    # with scores, and what follows from them
+    width = len(names) + 3 * len(scoring.coef) + 3 * scoring.rule.normalize
     if width > MOST_COLUMNS:
         raise ExportError(
             f"A table in SQLite has {MOST_COLUMNS:,} columns at most, and this model would need "
@@ -130,13 +139,13 @@ def _score(scoring: Scoring, k: int) -> str:
     return f"{total}{INDENT}+ {literal(float(scoring.intercept[k]))}"
 
 
-def _length(scoring: Scoring) -> str:
-    """Return the expression of the length of a row."""
+def _squares(scoring: Scoring, unit: str) -> str:
+    """Return the expression of the sum of the squares of a row's features times ``unit``."""
     columns = scoring.columns
-    squares = [f"power({_number(c, columns.kind)}, 2)" for c in columns.numeric]
-    for name, values in columns.text.items():
-        squares.append(_value(name, dict.fromkeys(values, "1e0"), columns))
-    return f"sqrt({summed(squares)})"
+    values = [_number(column, columns.kind) for column in columns.numeric]
+    for name, known in columns.text.items():
+        values.append(_value(name, dict.fromkeys(known, "1e0"), columns))
+    return summed(f"power({value} * {unit}, 2)" for value in values)
 
 
 def _number(column: NumericColumn, kind: str) -> str:

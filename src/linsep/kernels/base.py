@@ -142,12 +142,16 @@ class Kernel:
     def _diagonal(self, A: Any) -> np.ndarray:
         raise NotImplementedError
 
+    def _advice(self) -> str:
+        """Return what to do if values overflow."""
+        return self.advice
+
     def _finite(self, values: np.ndarray) -> np.ndarray:
         # The sum is finite unless a value is NaN or infinite, or the sum itself overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             quickly = np.isfinite(values.sum())
         if not quickly and not np.isfinite(values).all():
-            raise DataError(f"{self!r} is beyond floating point on these rows: {self.advice}.")
+            raise DataError(f"{self!r} is beyond floating point on these rows: {self._advice()}.")
         return values
 
 
@@ -195,6 +199,8 @@ def plain(value: Any) -> Any:
     )
 
 
+#: the value of rows of length 1 above which the parameters of a kernel are what is too large
+HUGE = 1e150
 #: the largest float
 LARGEST = float(np.finfo(np.float64).max)
 

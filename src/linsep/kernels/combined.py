@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import ParameterError
-from linsep.kernels.base import BeyondFloats, Kernel, number
+from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
 from linsep.kernels.rows import CACHED, Parts, rows_of
 
 
@@ -175,6 +175,9 @@ class Scaled(Around):
     def _diagonal(self, A: Any) -> np.ndarray:
         with np.errstate(over="ignore"):
             return self.kernel.diagonal(A) * self.factor
+
+    def _advice(self) -> str:
+        return "choose a smaller factor" if self.factor > HUGE else self.advice
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from linsep.compiled.core.row_arrays import csr_rows, read_only
 from linsep.compiled.core.rows import Whole
 from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
 from linsep.errors import ParameterError
-from linsep.kernels.base import BeyondFloats, Kernel, number
+from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
 from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
 from linsep.parallel import spread
 
@@ -142,6 +142,11 @@ class Polynomial(WithGamma):
     def _diagonal(self, A: Any) -> np.ndarray:
         inner = squares(A)
         return self._powers(inner, inner)
+
+    def _advice(self) -> str:
+        with np.errstate(over="ignore"):
+            value = np.power(self.factor + float(self.coef0), float(self.degree))
+        return "choose a smaller gamma, coef0 or degree" if value > HUGE else self.advice
 
     def _powers(self, inner: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Return the powers of all products; ``out`` may be ``inner``."""

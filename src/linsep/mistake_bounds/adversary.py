@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 CLASSES = np.array([-1, 1])
+#: smallest margin whose rows are counted
+LEAST_MARGIN = 1e-4
 
 
 class Adversary:
@@ -54,6 +56,10 @@ class Adversary:
     def __init__(self, gamma: float) -> None:
         if not _is_margin(gamma):
             raise ValueError(f"gamma is {gamma!r}: a margin of rows of length 1 is in (0, 1].")
+        if gamma < LEAST_MARGIN:
+            raise ValueError(
+                f"gamma is {gamma!r}: its 1 / gamma^2 rows do not fit in memory; give a larger one."
+            )
         rows = round(1 / gamma**2)
         if abs(1 / gamma**2 - rows) > 1e-9 * rows:
             raise ValueError(

@@ -16,6 +16,9 @@ from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.cases import MOST_PASSES, Case, RunSummary
 from linsep.mistake_bounds.theorems import Compared
 
+#: the largest float
+LARGEST = float(np.finfo(np.float64).max)
+
 NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
 COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
 HINGE = (
@@ -116,7 +119,7 @@ def bounds(
     if passes < 1:
         raise ValueError(f"passes is {passes!r}: it must be at least 1.")
     check_literals(literals, majority)
-    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma <= LARGEST):
         raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0.")
     target = {"literals": literals, "majority": majority}
     promotion = 2.0 if majority == 1 else 1 + 1 / (2 * majority)

@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
+from linsep.learnt import learnt
 
 #: squares of shorter rows may underflow
 SHORT = 1e-140
@@ -82,10 +83,18 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         raise DataError(f"This {type(model).__name__} has no classes_: margins need a classifier.")
     classes = np.asarray(model.classes_)
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
+    if not np.isfinite(intercept).all():
+        raise DataError(
+            f"A class of this {type(model).__name__} has no weight and so no margin: leave "
+            "its rows out and fit again."
+        )
+    if len(coef) == len(classes) - 1 > 1 and getattr(model, "reference_", None) is not None:
+        place = classes.tolist().index(model.reference_)
+        coef, intercept = np.insert(coef, place, 0.0, axis=0), np.insert(intercept, place, 0.0)
     k, machines = len(classes), len(coef)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
     foreign = k > 2 and hasattr(model, "decision_function_shape")
-    pairs = k > 2 and getattr(model, "multiclass", None) == "ovo"
+    pairs = k > 2 and learnt(model, "multiclass") == "ovo"
     if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
             f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
@@ -93,9 +102,9 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         )
     if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
         coef, intercept = -coef, -intercept  # positive for the smaller class
-    learnt = bool(getattr(model, "fit_intercept", intercept.any()))
-    unit = bool(getattr(model, "normalize", False))
-    return Linear(coef, intercept, classes, learnt or bool(intercept.any()), unit, pairs)
+    constant = bool(learnt(model, "fit_intercept")) or bool(intercept.any())
+    unit = bool(learnt(model, "normalize"))
+    return Linear(coef, intercept, classes, constant, unit, pairs)
 
 
 def _given(weights: Any, y: Any) -> Linear:

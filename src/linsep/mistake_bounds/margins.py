@@ -33,7 +33,8 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
     ----------
     estimator : fitted linear classifier of any library, or array of weights of shape (features,)
         Only ``coef_``, ``intercept_`` and ``classes_`` of an estimator are used (for linsep's
-        also whether rows are scaled to length 1, and the pairs of classes).
+        also whether rows are scaled to length 1, the pairs of classes, and the reference, whose
+        weights are zero).
     X : array or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
         Labels; of two the larger is the positive side. For several classes the margin of a row is

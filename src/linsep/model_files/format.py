@@ -133,6 +133,9 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def _describe(model: Any) -> dict[str, Any]:
     """Return the description common to all kinds of models."""
     parameters = model.get_params(deep=False)
+    if type(model).__name__ in OTHERS:
+        fit = getattr(model, "_learnt_with", {}).items()
+        parameters |= {name: value for name, value in fit if not callable(value)}
     if not isinstance(parameters.get("random_state"), Integral | None):
         parameters["random_state"] = None  # a generator has no number
     if callable(parameters.get("learning_rate")):

@@ -68,4 +68,5 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     if about["interrupted"] is True:
         model.stop_reason_ = StopReason.INTERRUPTED
     model.coef_, model.intercept_ = model._fitted.coef, model._fitted.intercept
+    model._learnt_with = model.get_params(deep=False)
     return d

@@ -45,6 +45,7 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     model._order_of_classes = [k for k in range(model.classes_.size) if k != last] + [last]
     q, d = model.classes_.size - 1, arrays["coef"].shape[1]
     width = d + bool(model.fit_intercept)
+    model._learnt_with = model.get_params(deep=False)
     model.coef_ = finite(arrays, "coef", (q, d))
     model.limits_ = _words(arrays["limits"], (q, width))
     model.intercept_ = _intercepts(arrays["intercept"], model.limits_)

@@ -10,6 +10,7 @@ import linsep
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import ModelFileError
 from linsep.estimators._common.calibration import METHODS, Calibration
+from linsep.estimators._common.proofs import Proofs
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators.kernel import KernelPerceptron
 from linsep.kernels.naming import kernel_from_dict
@@ -48,9 +49,10 @@ def _began(model: Any) -> dict[str, Any] | None:
     """Return what theorems need to know about the start; None if unknown."""
     if not hasattr(model, "_fresh"):
         return None
+    changed = isinstance(model, Proofs) and model._runs_otherwise()
     return {
-        "fresh": model._fresh, "weighted": model._weighted, "left_out": model._left_out,
-        "seed": getattr(model, "_run_seed", None),
+        "fresh": model._fresh and not changed, "weighted": model._weighted,
+        "left_out": model._left_out or changed, "seed": getattr(model, "_run_seed", None),
     }  # fmt: skip
 
 
@@ -122,7 +124,8 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
         raise ValueError(f"weights of shape {coef.shape}")
     fill, intercept = model._learner().fill, bool(getattr(model, "fit_intercept", False))
     state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
-    model._state, model._learnt_with, state.rounds = state, model._shaping(), count(rounds)
+    model._state, state.rounds = state, count(rounds)
+    model._learnt_with = model.get_params(deep=False)
     model._keeping = keeping_of(model.keep, getattr(model, "vote_mb", np.inf), model.tie)
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)

@@ -13,6 +13,7 @@ from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
 from linsep.label_faults import labels_of
+from linsep.learnt import learnt
 from linsep.parallel import one_blas_thread
 from linsep.plot.display import (
     COLOURS,
@@ -164,7 +165,7 @@ class KernelDisplay(Display):
         if len(classes) == 2:
             if kernel.takes == "vectors" and raw.shape[1] == 2:
                 found |= _surface(estimator, X, raw[chosen])
-            if estimator.keep != "vote":
+            if learnt(estimator, "keep") != "vote":
                 found["substrings"] = _substrings(estimator)[:top]
         return cls(classes=classes, **found).plot(**kwargs)
 

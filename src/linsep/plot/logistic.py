@@ -7,10 +7,11 @@ import numpy as np
 from scipy.special import expit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
+from linsep.learnt import learnt
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -30,6 +31,7 @@ from linsep.plot.plane import (
     plane_of,
 )
 from linsep.plot.rows import class_handles, codes_of, density_title, draw_rows
+from linsep.regression.inference import check_level
 
 #: probabilities whose contours are drawn
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -287,8 +289,7 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
             f"The probability of one of two classes is drawn, and this {name} has "
             f"{len(model.classes_)} classes: draw their regions by DecisionDisplay."
         )
-    if not 0 < level < 1:
-        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+    check_level(level)
     return model
 
 
@@ -325,7 +326,8 @@ def _band(
     """Return the interval of the probability at some places, from that of the log-odds."""
     if model.covariance_ is None:
         return None
-    rows = np.column_stack([places, np.ones(len(places))]) if model.fit_intercept else places
+    constant = [np.ones(len(places))] * bool(learnt(model, "fit_intercept"))
+    rows = np.column_stack([places, *constant])
     variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
     if not np.isfinite(variance).all():
         return None

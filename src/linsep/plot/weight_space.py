@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
@@ -69,7 +70,7 @@ class WeightSpaceDisplay(Display):
 
         Parameters
         ----------
-        X : array of shape (rows, 2), or (rows, 1) with an intercept
+        X : array or sparse matrix of shape (rows, 2), or (rows, 1) with an intercept
         y : array of shape (rows,)
             Two classes; the larger is the positive side.
         fit_intercept : bool, default=False
@@ -84,12 +85,13 @@ class WeightSpaceDisplay(Display):
         DataError
             For another number of weights than two, or of classes.
         """
-        rows = np.asarray(numbers_of(X))
+        rows = numbers_of(X)
         if rows.shape[1] + fit_intercept != 2:
             raise DataError(
                 f"A weight space is drawn of two weights, not of {rows.shape[1] + fit_intercept}: "
                 "bring two features, or one with fit_intercept=True."
             )
+        rows = rows.toarray() if sp.issparse(rows) else rows
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) != 2:
             raise DataError(f"A weight space is drawn of two classes, and y has {len(classes)}.")
@@ -109,10 +111,10 @@ class WeightSpaceDisplay(Display):
         check_is_fitted(estimator)
         known = linear_of(estimator)
         weights = np.ravel(known.coef)
-        if estimator.fit_intercept:
+        if known.fit_intercept:
             weights = np.append(weights, known.intercept)
         return cls.from_data(
-            X, y, fit_intercept=bool(estimator.fit_intercept), path=weights[None], ax=ax, **kwargs
+            X, y, fit_intercept=known.fit_intercept, path=weights[None], ax=ax, **kwargs
         )
 
     @property

@@ -6,11 +6,13 @@ overflow where standard errors do not.
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
+from linsep.errors import ParameterError
 from linsep.regression.least_squares.result import LeastSquares
 from linsep.regression.summary import Coefficient, Summary
 
@@ -28,6 +30,12 @@ def f_tail(f: Any, a: float, b: float) -> Any:
         near, far = part / (b + part), b / (b + part)
     found = np.where(part < b, betaincc(a / 2, b / 2, near), betainc(b / 2, a / 2, far))
     return found[()]
+
+
+def check_level(level: Any) -> None:
+    """Raise ParameterError unless ``level``, that of an interval, is between 0 and 1."""
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
 
 
 def t_reach(level: float, df: float) -> float:
@@ -229,6 +237,7 @@ class Inference:
 
     def _quantile(self, level: float) -> float:
         """Return the half-width of an interval in standard errors."""
+        check_level(level)
         return t_reach(level, self.df_residual) if self.df_residual > 0 else np.nan
 
     def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.reference import HasReference
@@ -24,22 +25,23 @@ class Counted(HasReference):
     @property
     def n_updates_(self) -> int:
         """Number of updates over all passes."""
-        return self._fitted("n_updates_").n_updates
+        return self._fitted().n_updates
 
     def _forget_calibration(self) -> None:
         """Forget probabilities that were learnt for other weights, and how these were mixed."""
         for name in ("calibration_", "mixture_", "_mixes"):
             self.__dict__.pop(name, None)
 
-    def _fitted(self, name: str) -> State:
+    def _fitted(self) -> State:
+        """Return the state; NotFittedError, which is an AttributeError, if there is none."""
         if "_state" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet, it has no {name}.")
+            check_is_fitted(self)
         return self._state
 
     @property
     def mistakes_(self) -> np.ndarray:
         """Mistakes in each pass; all rows given to partial_fit count as one pass."""
-        self._fitted("mistakes_")
+        self._fitted()
         open_pass = [] if self._open_mistakes is None else [self._open_mistakes]
         return np.array([p.mistakes for p in self._passes] + open_pass, dtype=np.int64)
 
@@ -54,13 +56,13 @@ class Counted(HasReference):
         number of passes will separate the rows; with ovr and ovo the
         :class:`linsep.certificate.cycles.Cycles` of the machines; None if there was none.
         """
-        self._fitted("cycle_")
+        self._fitted()
         return self._cycle
 
     @property
     def stop_sentence_(self) -> str:
         """Why the run ended, in one sentence; known after fit, not partial_fit."""
-        self._fitted("stop_sentence_")
+        self._fitted()
         if self.stop_reason_ is None:
             raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
         return self.stop_reason_.sentence if self._cycle is None else self._cycle.sentence
@@ -68,7 +70,7 @@ class Counted(HasReference):
     @property
     def progressive_accuracy_(self) -> float:
         """Share of the first pass's rows predicted correctly before they were learnt."""
-        self._fitted("progressive_accuracy_")
+        self._fitted()
         if not self._passes:
             raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
         return 1.0 - self._passes[0].errors / max(1, self._passes[0].rows)
@@ -76,7 +78,7 @@ class Counted(HasReference):
     @property
     def validation_scores_(self) -> np.ndarray:
         """Accuracy on the held-out rows after each pass; only with early_stopping."""
-        self._fitted("validation_scores_")
+        self._fitted()
         scores = [p.validation_score for p in self._passes if p.validation_score is not None]
         if not scores:
             raise AttributeError("validation_scores_ is only known with early_stopping=True.")
@@ -97,7 +99,7 @@ class Counted(HasReference):
     @property
     def criterion_(self) -> np.ndarray:
         """J_p at the start of each pass; only with update="batch"."""
-        self._fitted("criterion_")
+        self._fitted()
         values = [p.criterion for p in self._passes if p.criterion is not None]
         if not values:
             raise AttributeError('criterion_ is only known with update="batch".')
@@ -112,11 +114,11 @@ class Fitted(HasEquation, Counted):
         """Weights used to predict (with ``keep="vote"`` the last version), shape (1, features) for
         two classes, else one row per class (or pair).
         """
-        state = self._fitted("coef_")
+        state = self._fitted()
         return state.split(self._keeping.weights(state))[0]
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts, one per row of ``coef_``."""
-        state = self._fitted("intercept_")
+        state = self._fitted()
         return state.split(self._keeping.weights(state))[1]

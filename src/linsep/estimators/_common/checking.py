@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from linsep.errors import DataError, FeatureOverflow, ParameterError
 from linsep.online.keeping import Keep
 from linsep.online.rows.array import NO_IMPORTANCE
+from linsep.online.rows.sample import check_summable
 from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.base import Source
 from linsep.sources.text.stored import FeatureNames
@@ -65,7 +66,10 @@ class Parameter(NamedTuple):
             return self.or_bool
         if not isinstance(value, Integral if self.kind is int else Real):
             return False
-        value = float(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            return False
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
         finite = np.isfinite(value) or (self.or_infinite and value == np.inf)
@@ -316,6 +320,7 @@ def check_sample_weight(
         )
     if not weights.any() and not all_may_be_zero:
         raise DataError("All of sample_weight is zero, so there is nothing to learn from.")
+    check_summable(weights, "sample_weight")
     return weights
 
 
@@ -327,7 +332,10 @@ def importance(
         return weights
     totals = np.bincount(codes, weights if weights.size else None, minlength=classes.size)
     per_row = weigh_classes(class_weight, classes, totals)[codes]
-    return per_row * weights if weights.size else per_row
+    with np.errstate(over="ignore"):
+        found = per_row * weights if weights.size else per_row
+    check_summable(found, "class weights times sample_weight")
+    return found
 
 
 def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | None) -> np.ndarray:

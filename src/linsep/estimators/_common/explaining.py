@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text, plain_labels, target_name
+from linsep.learnt import learnt
 from linsep.online.learner import pairs
 from linsep.sources.base import Source
 
@@ -110,7 +111,7 @@ def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) ->
 
 def without_weights(model: Any) -> str | None:
     """Return why the features of a model have no weights, None if they have."""
-    if getattr(model, "keep", "") == "vote":
+    if learnt(model, "keep") == "vote":
         return "votes"
     return None if hasattr(_linear(model), "coef_") else "has a kernel"
 
@@ -125,7 +126,7 @@ def machine_names(model: Any) -> list[str]:
     if getattr(model, "reference_", None) is not None:
         reference = label_text(model.reference_)
         return [f"{label} against {reference}" for label in labels if label != reference]
-    if model.multiclass == "ovo":
+    if learnt(model, "multiclass") == "ovo":
         return [f"{labels[b]} against {labels[a]}" for a, b in pairs(len(labels))]
     return labels
 
@@ -141,8 +142,11 @@ def _weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
     """Return the values as the model takes them: of length 1 with ``normalize``."""
-    length = float(np.linalg.norm(values)) if getattr(model, "normalize", False) else 0.0
-    return values / length if length else values
+    if not learnt(model, "normalize"):
+        return values
+    from linsep.mistake_bounds.rounding import length
+
+    return values / (length(values) or 1.0)
 
 
 def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:

@@ -28,6 +28,7 @@ from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.running import Runs
 from linsep.interrupts import held
 from linsep.label_faults import labels_of
+from linsep.learnt import learnt
 from linsep.online.course import Saving
 from linsep.online.keeping import keeping_of
 from linsep.online.learner import BadRow, Learner, State
@@ -149,7 +150,8 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
 
     def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
         """Set the initial state."""
-        self._state, self.classes_, self._learnt_with = state, classes, self._shaping()
+        self._state, self.classes_ = state, classes
+        self._learnt_with = self.get_params(deep=False)
         self._forget_calibration()
         self._passes, self._open_mistakes, self._cycle, self.stop_reason_ = [], None, None, None
         self._weighted, self._fresh = self.class_weight is not None, fresh
@@ -157,15 +159,17 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
         self._left_out = bool(self.early_stopping) or 0 in weights.values()
 
     def _shaping(self) -> dict[str, Any]:
-        """Return the parameters that fix the shape and meaning of the state."""
-        names = ("multiclass", "fit_intercept", "threshold", "keep", "reference")
+        """Return the parameters that fix the shape and meaning of the state, as they are now."""
+        names = (
+            "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie"
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
         """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
         free = but if self._state.n_classes > 2 else (*but, "multiclass")
-        now = self._shaping()
-        changed = [k for k, v in self._learnt_with.items() if k not in free and v != now[k]]
+        now = self._shaping().items()
+        changed = [k for k, v in now if k not in free and learnt(self, k) != v]
         if changed:
             raise ValueError(
                 f"{who} needs the {' and '.join(changed)} of the last fit; set "
@@ -273,7 +277,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         ------
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights
-            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``) has changed.
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
+            ``normalize``, ``tie``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         X, y = self._checked(X, y, learner, reset=first, checked=True)
@@ -287,6 +292,8 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             if first:
                 self._start(learner, known, X.shape[1], None, None)
             self._check_same("partial_fit")
+            if self._runs_otherwise():
+                self._fresh = False
             self._state.own()
             self._weighted = self._weighted or bool(counted.size)
             self._learn_once(Run(self._state, learner, self._keeping, []), stream)
@@ -310,14 +317,15 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self, X)
+        voting = learnt(self, "keep") == "vote"
         with faults_named(X, self):
             return validate_data(
-                self, as_csr(X, columns=self.keep == "vote"), accept_sparse="csr", dtype=FLOATS,
-                order="C", reset=False, ensure_all_finite=False,
+                self, as_csr(X, columns=voting), accept_sparse="csr", dtype=FLOATS, order="C",
+                reset=False, ensure_all_finite=False,
             )  # fmt: skip
 
     def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        if not self.normalize:
+        if not learnt(self, "normalize"):
             return self._keeping.scores(self._state, as_rows(X), X.shape[0])
         # Features without a weight count in the length of a row.
         rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))
@@ -331,7 +339,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._check_same("warm_start", but=("keep",))
+            self._check_same("warm_start", but=("keep", "normalize", "tie"))
             state = self._state
             state.own()
             state.grow(n_features)

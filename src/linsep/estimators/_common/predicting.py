@@ -12,9 +12,10 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.attributes import Counted
 from linsep.estimators._common.calibration import Calibration
-from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.checking import brings_labels, check_sample_weight
 from linsep.estimators._common.plotting import PlotsDecision
 from linsep.estimators._common.predicting_sources import Prediction
+from linsep.learnt import learnt
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
@@ -24,6 +25,7 @@ from linsep.value_faults import faults_named
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
     if not brings_labels(X, y, sample_weight):
+        check_sample_weight(sample_weight, np.size(y))
         return ClassifierMixin.score(model, X, y, sample_weight)
     check_is_fitted(model)
     found = model._prediction(X).share_right()
@@ -36,7 +38,6 @@ class Predicts(PlotsDecision, Counted):
     """Scores, classes and accuracy on rows."""
 
     classes_: np.ndarray
-    tie: str
     random_state: Any
     n_features_in_: int
     calibration_: Calibration
@@ -98,7 +99,7 @@ class Predicts(PlotsDecision, Counted):
                 assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
-        return decision(self._state, scores, self.tie)
+        return decision(self._state, scores, learnt(self, "tie"))
 
     @available_if(lambda model: hasattr(model, "calibration_"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -134,8 +135,9 @@ class Predicts(PlotsDecision, Counted):
             return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
         check_is_fitted(self)
         scores = self._decisions(X)
-        draws = self._draws()(self._rows_to_score(X)) if self.tie == "random" else None
-        return self.classes_[self._codes_turned(predicted(scores, self.tie, draws))]
+        tie = learnt(self, "tie")
+        draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None
+        return self.classes_[self._codes_turned(predicted(scores, tie, draws))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y.

@@ -7,7 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
+from linsep.learnt import learnt
 from linsep.online.deciding import decision, predicted
+from linsep.online.rows.sample import check_summable
 from linsep.sources.base import Batch, Source
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
@@ -66,11 +68,11 @@ class Prediction:
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
                 raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-            yield batch, decision(state, scores, model.tie)
+            yield batch, decision(state, scores, learnt(model, "tie"))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
-        model, tie = self.model, self.model.tie
+        model, tie = self.model, learnt(self.model, "tie")
         draws = model._draws() if tie == "random" else None
         for batch, values in self._decisions():
             codes = predicted(values, tie, draws and draws(batch.X))
@@ -90,6 +92,7 @@ class Prediction:
         """Return the accuracy, each row counting its weight; None if they weigh nothing."""
         parts = [(codes == truth, weights) for codes, truth, weights, _ in self.compared()]
         right, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        check_summable(weights)
         return float(np.average(right, weights=weights)) if weights.any() else None
 
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
@@ -161,6 +164,7 @@ class Residuals(NamedTuple):
     ) -> "Residuals":
         """Return the sums with more rows; means are merged by their difference, for accuracy."""
         weights = np.ones(truth.size) if weights is None else weights
+        check_summable(np.append(weights, self.weight))
         more, rows = float(weights.sum()), self.rows + truth.size
         if not more:
             return self._replace(rows=rows)

@@ -1,5 +1,6 @@
 """Mistake bounds of a fit, and separability verdicts, as methods of linear classifiers."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,9 @@ class Proofs(Fitted):
         """
         from linsep.mistake_bounds.bounds import Bound, Bounds
 
-        self._fitted("report_")
-        widest, why = self._widest(self._theorems()[0])
+        self._fitted()
+        fit = self._in_its_fit()
+        widest, why = fit._widest(fit._theorems()[0])
         interval = getattr(self, "margin_interval_", None)
         return Bounds(
             () if widest is None else (
@@ -86,18 +88,19 @@ class Proofs(Fitted):
         from linsep.mistake_bounds.bounds import Bounds
         from linsep.mistake_bounds.cases import RunSummary
 
-        state = self._fitted("bounds")
+        state = self._fitted()
         check_literals(literals, majority)
         given, (X, codes) = X, self._same_data(X, y)
+        fit = self._in_its_fit()
         if hasattr(self, "mixture_"):
             from linsep.estimators._common.mixing import bounds_of_mixture
 
-            return bounds_of_mixture(self, (given, y), X, codes)
-        why = self._obstacle() or why_not_again(self)
-        learner, numbers = self._theorems()
+            return bounds_of_mixture(fit, (given, y), X, codes)
+        why = fit._obstacle() or why_not_again(self)
+        learner, numbers = fit._theorems()
         if why is not None:
             return Bounds((), {"mistake bounds": why}, mistakes=int(self.mistakes_.sum()))
-        refuse_others(self, given, y)
+        refuse_others(fit, given, y)
         updates = state.counts.get("total") if learner == "margin" else None
         errors = sum(p.errors for p in self._passes) if self._open_mistakes is None else None
         run = RunSummary(
@@ -105,12 +108,12 @@ class Proofs(Fitted):
             numbers | {"literals": literals, "majority": majority},
             state.multiclass,
             learner != "winnow" and bool(state.bias),
-            bool(self.normalize),
+            bool(fit.normalize),
             self.n_iter_,
             int(self.mistakes_.sum()),
             self.n_updates_ if updates is None else int(updates.sum()),
             errors,
-            self._widest(learner)[0],
+            fit._widest(learner)[0],
         )
         return bounds_of_run(run, X, codes, np.arange(len(self.classes_)))
 
@@ -143,6 +146,20 @@ class Proofs(Fitted):
             X = seen_rows(X, False, True, False)
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 
+    def _in_its_fit(self) -> Any:
+        """Return a shallow copy with the parameters of the fit."""
+        model = copy(self)
+        model.__dict__.update(getattr(self, "_learnt_with", {}))
+        return model
+
+    def _premises(self) -> tuple[Any, ...]:
+        """Return what the present parameters say about a run that proves something."""
+        return self._theorems(), self._obstacle(), bool(self.early_stopping)
+
+    def _runs_otherwise(self) -> bool:
+        """Return whether the proofs of its fit are not those of a run with present parameters."""
+        return self._premises() != self._in_its_fit()._premises()
+
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         """Return the learner's name in the mistake bounds and the parameters they need."""
         raise NotImplementedError
@@ -152,7 +169,10 @@ class Proofs(Fitted):
         if not hasattr(self, "_fresh"):
             return "a model from a file does not say how it began"
         if not self.__dict__.get("_mixes", self._fresh):
-            return "it did not start from the learner's own initial weights, or mixed other weights"
+            return (
+                "it did not start from the learner's own initial weights, mixed other weights, or "
+                "changed its parameters"
+            )
         return "its rows or classes have weights" if self._weighted else None
 
     def _added(self) -> float:

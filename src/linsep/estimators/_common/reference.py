@@ -7,9 +7,11 @@ larger class, codes and scores are turned where they go in and come out.
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import listed
+from linsep.learnt import learnt
 
 
 def place_of(reference: Any, classes: np.ndarray) -> int:
@@ -47,12 +49,13 @@ class HasReference:
     @property
     def reference_(self) -> Any:
         """The class that is -1; None for several classes."""
+        check_is_fitted(self)
         classes = self.classes_.tolist()
         return classes[int(self._turned)] if len(classes) == 2 else None
 
     @property
     def _turned(self) -> bool:
-        return is_turned(self._learnt_with.get("reference"), self.classes_)
+        return is_turned(learnt(self, "reference"), self.classes_)
 
     def _codes_turned(self, codes: Any) -> Any:
         """Return a learner's codes for those of the sorted classes, or the reverse."""

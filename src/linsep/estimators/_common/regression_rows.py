@@ -8,6 +8,7 @@ import numpy as np
 from linsep.errors import DataError, hint
 from linsep.estimators._common.from_source import Reading
 from linsep.estimators._common.predicting_sources import numbers
+from linsep.online.rows.sample import added
 from linsep.regression.blocks import Block, Blocks
 from linsep.sources.base import Source
 
@@ -33,12 +34,15 @@ def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Bloc
     """
 
     def blocks() -> Iterator[Block]:
+        total = np.zeros(1)
         for batch in reading.of(iter(source.batches())):
             y = numbers(batch.y, source, batch.first)
             X, weights = batch.X, batch.weights
             reading.count(y.size)
             if whole and weights is not None:
                 check_whole(weights, partial(_place, source, batch.first))
+            if weights is not None:
+                total = added(total, np.zeros(y.size, dtype=np.intp), weights)
             if weights is not None and not weights.all():
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
             yield Block(X, y, weights)

@@ -98,13 +98,13 @@ class Supported(Predicts):
         """Weights of the support vectors used to predict (with ``keep="vote"`` the last version),
         shape (1, support vectors) for two classes, else one row per class (or pair).
         """
-        state = self._fitted("dual_coef_")
+        state = self._fitted()
         return state.split(self._keeping.weights(state))[0]
 
     @property
     def support_vectors_(self) -> Any:
         """The support vectors; empty for a precomputed Gram matrix."""
-        self._fitted("support_vectors_")
+        self._fitted()
         return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
 
     @property

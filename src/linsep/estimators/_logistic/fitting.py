@@ -54,6 +54,7 @@ class LogisticFitting:
     schedule: str
     trace: bool
     separation_: Any
+    get_params: Any
     _words_and_signs: Any
 
     def _fit(
@@ -95,6 +96,7 @@ class LogisticFitting:
         """Delete the attributes of an earlier fit, in case this one fails."""
         for name in LEARNT:
             self.__dict__.pop(name, None)
+        self._learnt_with = self.get_params(deep=False)
         self.classes_, self._order_of_classes = known.classes, known.order
         self.reference_ = self.classes_.tolist()[self._order_of_classes[-1]]
         self.separation_, self.method_ = None, "maximum likelihood"

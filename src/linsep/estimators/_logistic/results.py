@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
 from linsep.estimators._logistic.separation import UNINFERRED
+from linsep.learnt import learnt
+from linsep.regression.inference import check_level
 from linsep.regression.summary import Coefficient, Summary
 
 #: values of ``limits_`` for weights that are estimates
@@ -35,10 +38,6 @@ class LogisticResults(HasEquation):
     n_rows_: int
     _total_weight: float
     n_iter_: int
-    fit_intercept: bool
-    class_weight: Any
-    l2: float
-    level: float
     method_: str
     stop_reason_: str
     stop_sentence_: str
@@ -48,16 +47,19 @@ class LogisticResults(HasEquation):
     @property
     def deviance_(self) -> float:
         """-2 log-likelihood, without the penalty."""
+        check_is_fitted(self)
         return 0.0 - 2.0 * self.log_likelihood_
 
     @property
     def null_deviance_(self) -> float:
         """The deviance without features."""
+        check_is_fitted(self)
         return -2.0 * self.null_log_likelihood_
 
     @property
     def mcfadden_r2_(self) -> float:
         """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
+        check_is_fitted(self)
         if not self.null_log_likelihood_:  # only one class has weight
             return np.nan
         return 1.0 - self.log_likelihood_ / self.null_log_likelihood_
@@ -70,6 +72,7 @@ class LogisticResults(HasEquation):
     @property
     def _estimated(self) -> np.ndarray:
         """Mask of the estimated weights."""
+        check_is_fitted(self)
         return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
 
     def _weights_of_rows(self) -> list[tuple[str, float | int]]:
@@ -94,7 +97,8 @@ class LogisticResults(HasEquation):
     @property
     def _inferable(self) -> bool:
         """Whether the weights (nearly) maximise the plain or Firth's likelihood."""
-        return not self.l2 and self.stop_reason_ not in UNINFERRED
+        check_is_fitted(self)
+        return not learnt(self, "l2") and self.stop_reason_ not in UNINFERRED
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
@@ -115,7 +119,8 @@ class LogisticResults(HasEquation):
     @property
     def weights_(self) -> np.ndarray:
         """Coefficients and, with an intercept, the intercepts as the last column."""
-        if not self.fit_intercept:
+        check_is_fitted(self)
+        if not learnt(self, "fit_intercept"):
             return self.coef_
         return np.column_stack([self.coef_, self.intercept_])
 
@@ -125,6 +130,7 @@ class LogisticResults(HasEquation):
 
         NaN where they may diverge to either side, and for classes of weight 0.
         """
+        check_is_fitted(self)
         limits, found = self.limits_, self.weights_.copy()
         none = ("infinite", np.nan), (NO_WEIGHT, np.nan)
         for word, value in (("+inf", np.inf), ("-inf", -np.inf), *none):
@@ -134,6 +140,7 @@ class LogisticResults(HasEquation):
     @property
     def standard_errors_(self) -> np.ndarray:
         """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
+        check_is_fitted(self)
         shape = self.limits_.shape
         if self.covariance_ is None:
             return np.full(shape, np.nan)
@@ -155,7 +162,8 @@ class LogisticResults(HasEquation):
     @property
     def _level(self) -> float:
         """Level of the intervals."""
-        return next(iter(self._intervals), self.level)
+        check_is_fitted(self)
+        return next(iter(self._intervals), learnt(self, "level"))
 
     def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the interval of each weight.
@@ -175,8 +183,7 @@ class LogisticResults(HasEquation):
             for.
         """
         level = self._level if level is None else level
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level is {level!r}: it must be above 0 and below 1.")
+        check_level(level)
         if self._intervals and level not in self._intervals:
             raise ValueError(
                 f"Profile intervals are computed while fitting, here at level={self._level:g}: "
@@ -197,8 +204,8 @@ class LogisticResults(HasEquation):
         The odds against the reference change by that factor per unit of a feature. Infinite or 0
         where a coefficient diverges.
         """
-        d = self.coef_.shape[1]
         low, high = self.confidence_intervals(level)
+        d = self.coef_.shape[1]
         with np.errstate(over="ignore"):
             return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
 
@@ -207,10 +214,11 @@ class LogisticResults(HasEquation):
 
         A column that counts a hashed word with a negative sign is called by the word with a minus.
         """
+        check_is_fitted(self)
         return self._names_of_weights(feature_names(self))
 
     def _names_of_weights(self, names: list[str]) -> list[str]:
-        names = names + ["intercept"] * bool(self.fit_intercept)
+        names = names + ["intercept"] * bool(learnt(self, "fit_intercept"))
         if len(self.classes_) == 2:
             return names
         return [f"{label}: {name}" for label in self._others() for name in names]
@@ -222,12 +230,13 @@ class LogisticResults(HasEquation):
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
         """Return the names of ``weight_names`` without the minus, and what it says as signs."""
         names, signs = words_and_signs(self)
-        signs = np.concatenate([signs, [1] * bool(self.fit_intercept)])
+        signs = np.concatenate([signs, [1] * bool(learnt(self, "fit_intercept"))])
         return self._names_of_weights(names), np.tile(signs, len(self.classes_) - 1)
 
     @property
     def summary_(self) -> Summary:
         """Summary table: print it, or call ``to_dict()``."""
+        check_is_fitted(self)
         names, signs = self._words_and_signs()
         low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
@@ -270,8 +279,8 @@ class LogisticResults(HasEquation):
 
     def _notes(self) -> list[str]:
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
-        if self.l2:
-            notes.append(f"Penalised with l2={self.l2:g}: standard errors and tests are not known.")
+        if l2 := learnt(self, "l2"):
+            notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
         elif self.covariance_ is None and self._inferable and not np.isnan(self.log_likelihood_):
             notes.append(
                 "Too many weights for standard errors, and to find columns that depend on others."
@@ -279,7 +288,7 @@ class LogisticResults(HasEquation):
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
-        if self.class_weight is not None:
+        if learnt(self, "class_weight") is not None:
             notes.append("Class weights count as numbers of rows, in errors and tests, too.")
         if (self.limits_ == "not checked").any():
             notes.append("Whether a finite maximum exists was not checked.")

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.errors import DataError
 from linsep.online.rows.stored import join
 
 
@@ -102,16 +103,28 @@ class Sample:
         return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
 
 
+def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
+    """Raise DataError if the sum of the weights of rows, or of classes, overflows."""
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise DataError(
+            f"The sum of {name} is beyond floating point: divide the weights by the largest."
+        )
+
+
 def added(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``totals`` plus the weights of the rows of each code, extended by new codes.
 
     Rows are added one after the other, so that no digit depends on the batches. Empty ``weights``
-    are ones.
+    are ones. DataError if the sum overflows.
     """
     found = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
     if weights.size:
         found[:] = 0
     found[: totals.size] += totals
     if weights.size:
-        np.add.at(found, codes, weights)
+        with np.errstate(over="ignore"):
+            np.add.at(found, codes, weights)
+        check_summable(found)
     return found

@@ -1,0 +1,28 @@
+"""Models that are not fitted yet say so, whatever they are asked."""
+
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from linsep.estimators.learners import LEARNERS, REGRESSIONS
+
+ESTIMATORS = list((LEARNERS | REGRESSIONS).values())
+#: methods that take no rows
+ASKED = ("weight_names", "confidence_intervals", "odds_ratios", "to_logistic")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_it_has_no_results(estimator):
+    results = [name for name in dir(estimator) if name.endswith("_") and name[0] != "_"]
+    assert results
+    for name in results:
+        assert not hasattr(estimator(), name), name
+        with pytest.raises(NotFittedError, match=r"is not fitted yet\. Call 'fit' with"):
+            getattr(estimator(), name)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("method", ASKED)
+def test_its_methods_have_nothing_to_tell(estimator, method):
+    if hasattr(estimator, method):
+        with pytest.raises(NotFittedError, match=r"is not fitted yet\. Call 'fit' with"):
+            getattr(estimator(), method)()
