@@ -32,6 +32,8 @@ def test_weights_whose_sum_overflows_are_refused(model):
         model.fit(X, Y, sample_weight=HUGE)
     with pytest.raises(ValueError, match=r"^The sum of sample_weight is beyond floating point"):
         model.fit(X, Y).score(X, Y, HUGE)
+    with pytest.raises(ValueError, match=r"^All of sample_weight is zero, so there is no row to"):
+        model.score(X, Y, np.zeros(6))
 
 
 @pytest.mark.parametrize("model", [Perceptron(max_iter=3), LogisticRegression(l2=1.0)])

@@ -12,9 +12,9 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.attributes import Counted
 from linsep.estimators._common.calibration import Calibration
-from linsep.estimators._common.checking import brings_labels, check_sample_weight
+from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.plotting import PlotsDecision
-from linsep.estimators._common.predicting_sources import Prediction
+from linsep.estimators._common.predicting_sources import Prediction, check_weights_to_score
 from linsep.learnt import learnt
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.sources.base import Source
@@ -25,7 +25,7 @@ from linsep.value_faults import faults_named
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
     if not brings_labels(X, y, sample_weight):
-        check_sample_weight(sample_weight, np.size(y))
+        check_weights_to_score(sample_weight, y)
         return ClassifierMixin.score(model, X, y, sample_weight)
     check_is_fitted(model)
     found = model._prediction(X).share_right()

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
+from linsep.estimators._common.checking import check_sample_weight
 from linsep.learnt import learnt
 from linsep.online.deciding import decision, predicted
 from linsep.online.rows.sample import check_summable
@@ -17,6 +18,13 @@ FEATURES = (
     "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "words", "bits",
     "interactions", "ignore_namespaces", "keep_namespaces",
 )  # fmt: skip
+
+
+def check_weights_to_score(sample_weight: Any, y: Any) -> None:
+    """Raise ValueError if the weights of rows to score are invalid, or all zero."""
+    weights = check_sample_weight(sample_weight, np.size(y), all_may_be_zero=True)
+    if weights.size and not weights.any():
+        raise DataError("All of sample_weight is zero, so there is no row to score.")
 
 
 class Prediction:
