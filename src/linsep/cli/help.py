@@ -19,7 +19,7 @@ GROUPS = {
     ),
     "Learner": (
         "learner", "grid", "class_weight", "init_weights", "random_state", "reference",
-        "rounds",
+        "rounds", "max_rounds",
     ),
     "Checkpoints": ("checkpoint", "every", "resume"),
     "Cluster": ("cluster", "mixing", "shard_mb"),

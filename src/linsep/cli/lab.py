@@ -36,7 +36,11 @@ Export = Annotated[
 ]
 Port = Annotated[int, typer.Option("--port", help="0 picks a free port.", min=0, max=65535)]
 Address = Annotated[
-    str, typer.Option("--address", help="Network address to listen on; with --token only.")
+    str,
+    typer.Option(
+        "--address",
+        help="Network address to listen on; others than this machine's own need --token.",
+    ),
 ]
 Token = Annotated[
     str | None,

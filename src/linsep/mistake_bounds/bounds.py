@@ -64,7 +64,9 @@ class Bound:
             most = f"margin {{}}at most {shown(self.value)} ({self.name})"
             counted = None if self.counted is None else f"{self.counted:.4g} of "
         else:  # counts are integers: at most 132.7 mistakes are at most 132
-            most = f"{{}}at most {whole(self.value)} {self.what} ({self.name})"
+            most = whole(self.value)
+            what = self.what.removesuffix("s") if most == "1" else self.what
+            most = f"{{}}at most {most} {what} ({self.name})"
             counted = None if self.counted is None else f"{int(self.counted):,} of "
         if counted is None:
             return f"{self.learner}: {most.format('')}"

@@ -108,7 +108,7 @@ COMMON = (
     Parameter(
         "validation_fraction",
         float,
-        "share of the rows to hold out for early stopping",
+        "share of the rows to hold out",
         low=0.0,
         high=1.0,
         open_low=True,
