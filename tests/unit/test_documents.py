@@ -62,7 +62,7 @@ def boxed(path, messages):
 
 
 def rows_of(documents):
-    table = pa.Table.from_batches(documents.chunks(documents.columns(), False))
+    table = pa.Table.from_batches(documents.chunks(documents.columns()))
     return [tuple(row.values()) for row in table.to_pylist()]
 
 

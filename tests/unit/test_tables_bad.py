@@ -316,8 +316,9 @@ OTHERS = [
     ("b.csv", "t,a\np,1\n", "b.csv has no column 'y' to learn"),
     ("b.csv", "t,a,y\np,q,1\n", "b.csv line 2, column 'a' holds 'q', not a number"),
     ("b.csv", "t,a,y\np,1,1\np,,1\n", "b.csv line 3, column 'a' has no value"),
-    ("b.jsonl", '{"t":"p","y":1}\n', "b.jsonl line 1, column 'a' has no value"),
-    ("b.jsonl", '{"t":"p","y":1,"z":1}\n', "b.jsonl has a column 'z' that a.csv lacks"),
+    ("b.jsonl", '{"t":"p","y":1}\n', "b.jsonl has no column 'a', which a.csv has: add it (null"),
+    ("b.jsonl", '{"t":"p","y":1}\n{"a":1,"y":1}\n', "b.jsonl line 1, column 'a' has no value"),
+    ("b.jsonl", '{"a":1,"t":"p","y":1,"z":1}\n', "b.jsonl has a column 'z' that a.csv lacks"),
 ]
 
 

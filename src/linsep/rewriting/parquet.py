@@ -91,7 +91,7 @@ class TableWriter:
                 exact = None if each.typed else WholeNumbers(each)
                 start, kinds = 0, {name: known[name] for name in names}
                 rows = rows_at_once(len(names), _VALUES, _VALUES)
-                for table in rechunked(each.chunks(kinds, False), rows):
+                for table in rechunked(each.chunks(kinds, columns.exclude), rows):
                     if exact is not None:
                         exact.check(start, table.select(list(columns.numeric)), None)
                     start += table.num_rows

@@ -104,6 +104,18 @@ class Source(ABC):
         return {}
 
     @property
+    def filled(self) -> dict[str, int]:
+        """Missing values of the last reading that were replaced, by column."""
+        return {}
+
+    @property
+    def ignored(self) -> dict[str, str]:
+        """Fields of the last reading that the recipe does not have, each with the place where it
+        is first.
+        """
+        return {}
+
+    @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """The smallest and the largest value of each numeric column, if columns have names."""
         return {}
