@@ -84,10 +84,11 @@ class Source(ABC):
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last; raise DataError if they are unusable."""
 
-    def exactly(self) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file, for proofs.
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
+        """Yield the rows with every number as in the file.
 
-        X is an array of Python's numbers where a batch holds some that no double equals.
+        X is an array of Python's numbers where a batch holds some that no double equals. Rows of
+        weight 0, which do not matter to proofs, are left out unless ``weightless``.
         """
         return self.batches()
 

@@ -206,16 +206,16 @@ class TableSource(Source):
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
         return self._described(exact=False)
 
-    def exactly(self) -> Iterator[Batch]:
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
 
         Decimals in text are the nearest doubles all the same, whole numbers in text that no double
-        equals raise DataError. Rows of weight 0 are left out.
+        equals raise DataError. Rows of weight 0 are left out unless ``weightless``.
         """
-        return self._described(exact=True)
+        return self._described(exact=True, proving=not weightless)
 
-    def _described(self, exact: bool) -> Iterator[Batch]:
-        self._proving = exact
+    def _described(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
+        self._proving = proving
         try:
             yield from self._batches(exact)
         except DataError as problem:
@@ -237,7 +237,7 @@ class TableSource(Source):
             place = partial(place_in, self._files[number], start)
             X, y, rows = self._encoder.encode(table, place, exact)
             weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
-            if exact and weights is not None and not weights.all():
+            if self._proving and weights is not None and not weights.all():
                 X, rows = X[weights > 0], self._kept(table, place)
                 y = None if y is None else y[weights > 0]
             if exact and not self._columns.scale and number in texts:
