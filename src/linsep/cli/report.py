@@ -290,12 +290,8 @@ def stopped_text(model: Any) -> str:
         return "not by itself: it learnt rows as they were given"
     sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
-        # The command does not read columns of text word by word.
-        of_words = getattr(model, "recipe_", {}).get("words")
         advice = "; `linsep separate` says if rows are separable"
-        if hasattr(model, "kernel_") or of_words:
-            advice = ""
-        sentence = ALL_PASSES + advice
+        sentence = ALL_PASSES + ("" if hasattr(model, "kernel_") else advice)
     return f"{model.stop_reason_}: {sentence}"
 
 
