@@ -317,4 +317,4 @@ def test_a_verdict_on_messages(shared_data, tmp_path):
     (tmp_path / "t.tsv").write_text("".join(lines))
     how = ["--no-header", "--no-quotes", "--target", "column_1", "--text", "column_2"]
     done = here("separate", "t.tsv", *how, "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["kind"] == "quasi-separable", done.stderr
+    assert json.loads(done.stdout)["verdicts"][0]["kind"] == "quasi-separable", done.stderr
