@@ -276,7 +276,7 @@ def test_files_that_cannot_be_opened(tmp_path, name, monkeypatch):
 
 
 def test_names_that_say_no_table(tmp_path):
-    for name in ("a.xlsx", "a", "a.parquet.gz", "a.gz"):
+    for name in ("a.data", "a", "a.parquet.gz", "a.gz"):
         said = refusal(text_file(tmp_path, "a,y\n1,0\n", name))
         expected = "which does not say what it holds: rename it (known are .svm"
         assert ("a compressed .parquet file" if "parquet" in name else expected) in said
